@@ -10,6 +10,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.count import ParameterCount, count_parameters
 from dgltrees.cells.nary import NaryTreeLSTM
+from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_gru import TreeGRU
 from dgltrees.cells.tree_lstm import TreeLSTM
@@ -22,8 +23,10 @@ __all__ = [
     "Aggregator",
     "BaseCell",
     "ChildSumTreeLSTM",
+    "LeftDependentLSTM",
     "NaryTreeLSTM",
     "ParameterCount",
+    "TopDownLSTM",
     "TreeCell",
     "TreeGRU",
     "TreeLSTM",

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from dgltrees.traversal.rows import Part, RowPlan, rows_of
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["drops", "fused_lstm"]
+__all__ = ["autocasts", "drops", "fused_lstm"]
 
 aten = torch.ops.aten
 
@@ -55,7 +55,7 @@ def fused_lstm(
         ``{"h": (N, c), "c": (N, c)}`` in the order of the nodes; None where a node has two parents
         and under autocast, whose casts are those of the three functions.
     """
-    if wx.dtype != U.dtype or _autocast(wx.device.type):
+    if wx.dtype != U.dtype or autocasts(wx.device.type):
         return None
     plan = rows_of(batch, types, device=wx.device)
     if plan is None:
@@ -64,7 +64,8 @@ def fused_lstm(
     return {"h": h, "c": c}
 
 
-def _autocast(device: str) -> bool:
+def autocasts(device: str) -> bool:
+    """Whether operations on the device choose their own precision now."""
     try:
         return torch.is_autocast_enabled(device)
     except TypeError:  # torch before 2.4

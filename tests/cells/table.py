@@ -7,9 +7,19 @@ from typing import Any
 
 import torch
 
-from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, make_cell
+from dgltrees.cells import (
+    AGGREGATORS,
+    CELLS,
+    BaseCell,
+    LeftDependentLSTM,
+    TopDownLSTM,
+    make_cell,
+)
 
-INPUT, HIDDEN, CHILDREN, OPERATORS, RANK = 3, 2, 3, 3, 2
+DOWN = {"top_down": TopDownLSTM, "left_dependents": LeftDependentLSTM}
+"""Cells over edges that go from a source, which no settings name: a model is made for them."""
+
+INPUT, HIDDEN, CHILDREN, OPERATORS, RANK, LEFT = 3, 2, 3, 3, 2, 2
 
 
 @dataclass(frozen=True)
@@ -26,16 +36,34 @@ class Row:
     def operators(self) -> int:
         return self.options.get("operators", 0)
 
+    @property
+    def down(self) -> bool:
+        """Whether edges go from the root down, each of a type."""
+        return self.cell in DOWN
+
+    @property
+    def children(self) -> int:
+        """At how many places a node can have children: four types of edges, one chain."""
+        return {"top_down": 4, "left_dependents": 1}.get(self.cell, CHILDREN)
+
+    @property
+    def types(self) -> int:
+        """How many sets of parameters are stacked."""
+        own = self.cell == "top_down" and not self.options.get("shared")
+        return self.children if own else self.operators
+
     def make(self, **changes: Any) -> BaseCell:
         """The cell in float64, all parameters drawn, biases too, so that each matters."""
         size = 2 * HIDDEN if "layer_norm" in self.options else HIDDEN  # of two, only signs are left
         options = {"input_size": INPUT, "hidden_size": size, **self.options}
-        if self.cell != "child_sum":
+        if self.cell != "child_sum" and not self.down:
             options["max_children"] = CHILDREN
         if "aggregator" in options and AGGREGATORS[options["aggregator"]].ranked:
             options["rank"] = RANK
         torch.manual_seed(0)
-        cell = make_cell(self.cell, **{**options, **changes}).double()
+        options.update(changes)
+        made = DOWN[self.cell](**options) if self.down else make_cell(self.cell, **options)
+        cell = made.double()
         with torch.no_grad():
             for p in cell.parameters():
                 p.uniform_(-0.8, 0.8)
@@ -61,11 +89,20 @@ def _rows() -> list[Row]:
     for cell in ("child_sum", "nary"):
         rows.append(Row(cell))
         rows.append(Row(cell, {"layer_norm": True}))
+    for layers in (1, 2):
+        rows.append(Row("left_dependents", {"layers": layers}))
+        for left_size in (0, LEFT):
+            for shared in (False, True):
+                options = {"layers": layers, "left_size": left_size, "shared": shared}
+                rows.append(Row("top_down", options))
     return rows
 
 
 TABLE = _rows()
 """Every cell, every aggregator, with and without operators, every way for a label to come in."""
 
-ONE_OF_EACH = [next(row for row in TABLE if row.cell == cell) for cell in CELLS]
+UP = [row for row in TABLE if not row.down]
+"""Those that go from the leaves up."""
+
+ONE_OF_EACH = [next(row for row in TABLE if row.cell == cell) for cell in (*CELLS, *DOWN)]
 """A row of every cell, for what does not depend on the aggregator."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -10,14 +12,27 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import Forest
+from dgltrees import Forest, TreeBatch
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell
 from dgltrees.traversal import traverse
 from tests.cells.reference import Recursion
-from tests.cells.table import CHILDREN, INPUT, ONE_OF_EACH, OPERATORS, TABLE, Row
+from tests.cells.table import (
+    CHILDREN,
+    DOWN,
+    INPUT,
+    LEFT,
+    ONE_OF_EACH,
+    OPERATORS,
+    TABLE,
+    UP,
+    Row,
+)
 from tests.worlds import chain, forests, random_forest, star
 
+Fields = dict[str, Tensor]
+
 every_row = pytest.mark.parametrize("row", TABLE, ids=str)
+every_row_up = pytest.mark.parametrize("row", UP, ids=str)
 
 
 def world(forest: Forest, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -30,41 +45,56 @@ def world(forest: Forest, seed: int = 0) -> tuple[Tensor, Tensor]:
     return x, op
 
 
+def graph(cell: BaseCell, forest: Forest, x: Tensor, op: Tensor) -> tuple[TreeBatch, Fields]:
+    """What the cell reads: the forest upwards, or downwards with the types of its edges."""
+    if type(cell) not in DOWN.values():
+        return forest.batch(), {"x": x, "op": op}
+    left = x[:, :LEFT].flip(1) + 1
+    etype = torch.from_numpy(forest.pos)
+    return forest.batch().reversed(), {"x": x, "left": left, "etype": etype}
+
+
 def encode(
-    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str = "levels"
+    cell: BaseCell,
+    forest: Forest,
+    x: Tensor,
+    op: Tensor,
+    backend: str = "levels",
+    fused: bool = True,
 ) -> Tensor:
-    return traverse(cell, forest.batch(), {"x": x, "op": op}, backend=backend)["h"]
+    batch, ndata = graph(cell, forest, x, op)
+    return traverse(cell, batch, ndata, backend=backend, fused=fused)["h"]
 
 
 def gradients(
-    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str
+    cell: BaseCell, forest: Forest, x: Tensor, op: Tensor, backend: str, fused: bool = True
 ) -> tuple[Tensor, dict[str, Tensor]]:
     cell.zero_grad()
     x = x.clone().requires_grad_()
-    h = encode(cell, forest, x, op, backend)
+    h = encode(cell, forest, x, op, backend, fused)
     (h * torch.linspace(-1, 2, h.numel(), dtype=h.dtype).view_as(h)).sum().backward()
     found = {name: p.grad.clone() for name, p in cell.named_parameters() if p.grad is not None}
     return h.detach(), {**found, "x": x.grad}
 
 
-def sample() -> Forest:
+def sample(children: int = CHILDREN) -> Forest:
     """Unlike trees: deep, wide, with gaps, single nodes; every operator and position occurs."""
-    forest = random_forest(np.random.default_rng(5), 5, 14, CHILDREN)
-    return Forest.concat([forest, chain(6), star(CHILDREN), chain(1)])
+    forest = random_forest(np.random.default_rng(5), 5, 14, children)
+    return Forest.concat([forest, chain(6), star(children), chain(1)])
 
 
 @every_row
 def test_equals_the_recursion(row: Row) -> None:
-    cell, forest = row.make(), sample()
+    cell, forest = row.make(), sample(row.children)
     x, op = world(forest)
     assert_close(encode(cell, forest, x, op), Recursion(cell, forest, x, op).h())
 
 
 @every_row
 @settings(max_examples=4)
-@given(forest=forests(max_children=CHILDREN), seed=st.integers(0, 99))
-def test_equals_the_recursion_on_any_forest(row: Row, forest: Forest, seed: int) -> None:
-    cell = row.make()
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_equals_the_recursion_on_any_forest(row: Row, data: st.DataObject, seed: int) -> None:
+    cell, forest = row.make(), data.draw(forests(max_children=row.children))
     x, op = world(forest, seed)
     with torch.no_grad():
         assert_close(encode(cell, forest, x, op), Recursion(cell, forest, x, op).h())
@@ -77,7 +107,7 @@ class Scale(torch.nn.Dropout):
         return 0.25 * x
 
 
-@every_row
+@every_row_up
 def test_dropout_has_its_place(row: Row) -> None:
     cell, forest = row.make(dropout=0.5).train(), sample()
     x, op = world(forest)
@@ -113,16 +143,16 @@ def test_any_aggregator_meets_any_gate(aggregator: str, cell: str, operators: in
 
 @every_row
 def test_levels_equal_dgl(row: Row) -> None:
-    cell, forest = row.make(), sample()
+    cell, forest = row.make(), sample(row.children)
     x, op = world(forest)
-    fast = gradients(cell, forest, x, op, "levels")
     slow = gradients(cell, forest, x, op, "dgl")
-    assert_close(fast, slow)
+    assert_close(gradients(cell, forest, x, op, "levels"), slow)
+    assert_close(gradients(cell, forest, x, op, "levels", fused=False), slow)
 
 
 @every_row
 def test_a_batch_equals_its_trees(row: Row) -> None:
-    cell, forest = row.make(), sample()
+    cell, forest = row.make(), sample(row.children)
     x, op = world(forest)
     together = encode(cell, forest, x, op)
     for t in range(len(forest)):
@@ -132,7 +162,7 @@ def test_a_batch_equals_its_trees(row: Row) -> None:
 
 @every_row
 def test_the_numbers_of_nodes_do_not_matter(row: Row) -> None:
-    cell, forest = row.make(), random_forest(np.random.default_rng(3), 1, 20, CHILDREN)
+    cell, forest = row.make(), random_forest(np.random.default_rng(3), 1, 20, row.children)
     x, op = world(forest)
     new = np.random.default_rng(0).permutation(forest.num_nodes)  # node v becomes new[v]
     parent, pos = np.empty_like(forest.parent), np.empty_like(forest.pos)
@@ -143,9 +173,9 @@ def test_the_numbers_of_nodes_do_not_matter(row: Row) -> None:
     assert_close(renamed[torch.from_numpy(new)], encode(cell, forest, x, op))
 
 
-@every_row
+@every_row_up
 def test_swapping_children_matters_as_declared(row: Row) -> None:
-    cell, forest = row.make(), sample()
+    cell, forest = row.make(), sample(row.children)
     x, op = world(forest)
     places = np.tile(np.arange(CHILDREN), (forest.num_nodes, 1))
     places = np.random.default_rng(0).permuted(places, axis=1)  # anew at every parent
@@ -162,13 +192,12 @@ def test_swapping_children_matters_as_declared(row: Row) -> None:
 
 @every_row
 def test_gradcheck(row: Row) -> None:
-    cell, forest = row.make(), random_forest(np.random.default_rng(1), 2, 7, CHILDREN)
+    cell, forest = row.make(), random_forest(np.random.default_rng(1), 2, 7, row.children)
     x, op = world(forest)
     names = [name for name, _ in cell.named_parameters()]
 
     def encoding(x: Tensor, *values: Tensor) -> Tensor:
-        ndata = {"x": x, "op": op}
-        batch = forest.batch()
+        batch, ndata = graph(cell, forest, x, op)
 
         class Bound:
             """The cell with other parameters, all at once."""
@@ -186,12 +215,12 @@ def test_gradcheck(row: Row) -> None:
 
 @every_row
 def test_every_parameter_learns(row: Row) -> None:
-    cell, forest = row.make(), sample()
+    cell, forest = row.make(), sample(row.children)
     x, op = world(forest)
     _, found = gradients(cell, forest, x, op, "levels")
     for name, p in cell.named_parameters():
         assert name in found, f"{name} has no gradient"
-        stacked = row.operators and p.dim() > 2 and len(p) == row.operators
+        stacked = row.types and p.dim() > 2 and len(p) == row.types
         for k, part in enumerate(found[name] if stacked else [found[name]]):
             assert part.abs().max() > 0, f"{name} has a zero gradient at {k}"
 
@@ -211,10 +240,10 @@ def test_the_second_slot_of_not_is_out_of_reach() -> None:
 
 @every_row
 @pytest.mark.parametrize(
-    "forest", [chain(1), chain(9), star(CHILDREN)], ids=["one", "chain", "star"]
+    "shape", [lambda _: chain(1), lambda _: chain(9), star], ids=["one", "chain", "star"]
 )
-def test_shapes(row: Row, forest: Forest) -> None:
-    cell = row.make()
+def test_shapes(row: Row, shape: Callable[[int], Forest]) -> None:
+    cell, forest = row.make(), shape(row.children)
     x, op = world(forest)
     with torch.no_grad():
         assert_close(encode(cell, forest, x, op), Recursion(cell, forest, x, op).h())
@@ -222,11 +251,12 @@ def test_shapes(row: Row, forest: Forest) -> None:
 
 @every_row
 def test_depth_2000(row: Row) -> None:
-    cell, forest, low = row.make(), chain(2000), slice(1980, 2000)
+    cell, forest = row.make(), chain(2000)
+    end = slice(0, 20) if row.down else slice(1980, 2000)
     x, op = world(forest)
     with torch.no_grad():
         h = encode(cell, forest, x, op)
-        assert_close(h[low], Recursion(cell, chain(20), x[low], op[low]).h())
+        assert_close(h[end], Recursion(cell, chain(20), x[end], op[end]).h())
     assert torch.isfinite(h).all()
 
 
@@ -259,5 +289,5 @@ def test_a_star_of_100000_children() -> None:
 
 
 def test_every_cell_is_in_the_table() -> None:
-    assert {row.cell for row in TABLE} == set(CELLS)
+    assert {row.cell for row in TABLE} == {*CELLS, *DOWN}
     assert {row.options.get("aggregator") for row in TABLE} - {None} == set(AGGREGATORS)

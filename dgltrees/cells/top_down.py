@@ -1,0 +1,300 @@
+"""The LSTMs of the top-down TreeLSTM: one for each type of edge, and one over left dependents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Optional
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.base import BaseCell
+from dgltrees.cells.fused_top_down import fused_top_down
+from dgltrees.cells.grouped import grouped, to_device
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.traversal.sources import sources_of
+from dgltrees.traversal.views import Nodes
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+
+__all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
+
+INITIAL = 0.01
+"""Every entry of h and c before the first step, in every layer; not learned."""
+
+
+def lstm(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    r"""Equations (4) and (5) from the pre-activations on: ``(..., 4 d)``, ``(..., d)`` to h and c.
+
+    .. math::
+
+        \hat c_t = f_t \odot \hat c_{t'} + i_t \odot u_t, \quad
+        \hat h_t = o_t \odot \tanh(\hat c_t)
+    """
+    i, f, o, u = a.chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+class _SourceLSTM(BaseCell):
+    """A deep LSTM whose step takes the state of the node's source; K sets of parameters."""
+
+    state_fields = ("h", "c")
+    starts: ClassVar[bool]
+    """Whether a node without a source takes a step, from the initial state, or has that state."""
+
+    def __init__(self, input_size: int, hidden_size: int, layers: int, types: int) -> None:
+        super().__init__(input_size, hidden_size)
+        if layers < 1:
+            raise ConfigError(f"expected layers to be at least 1, got {layers}")
+        self.layers, self.types = layers, types
+        K, m, d = types, input_size, hidden_size
+        sizes = [m, *[d] * (layers - 1)]
+        self.W = _parameters([(K, size, 4 * d) for size in sizes])  # gates i, f, o, u
+        self.U = _parameters([(K, d, 4 * d)] * layers)
+        self.b_x = _parameters([(K, 4 * d)] * layers)
+        self.b_h = _parameters([(K, 4 * d)] * layers)
+
+    def bias(self, layer: int) -> Tensor:
+        """``(K, 4 d)`` both biases of a layer."""
+        both: Tensor = self.b_x[layer] + self.b_h[layer]
+        return both
+
+    def step(self, nodes: Nodes, h: Tensor, c: Tensor) -> dict[str, Tensor]:
+        """One step of all layers from the states of the sources, each ``(n, L, d)``."""
+        biases = [self.bias(layer) for layer in range(1, self.layers)]
+        rows, stacked = (nodes.data["wx"], h, c), (*self.U, *list(self.W)[1:], *biases)
+        new_h, new_c = grouped(self._step, rows, stacked, nodes.groups)
+        return {"h": new_h, "c": new_c}
+
+    def _step(self, a: Tensor, h: Tensor, c: Tensor, *stacked: Tensor) -> tuple[Tensor, ...]:
+        """Equations (4) and (5): ``(K, n, 4 d)`` and twice ``(K, n, L, d)`` to new h and c."""
+        U, W = stacked[: self.layers], stacked[self.layers : 2 * self.layers - 1]
+        b = stacked[2 * self.layers - 1 :]
+        new: list[tuple[Tensor, Tensor]] = []
+        for layer in range(self.layers):
+            if layer:  # the output of the layer below in this very step
+                a = new[-1][0] @ W[layer - 1] + b[layer - 1].unsqueeze(1)
+            new.append(lstm(a + h[:, :, layer] @ U[layer], c[:, :, layer]))
+        states, memories = zip(*new)
+        return torch.stack(states, 2), torch.stack(memories, 2)
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The state of the source, each ``(n, L, d)``.
+
+        Raises:
+            TreeError: a node has two sources.
+        """
+        h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 1, L, d)
+        if h.shape[1] != 1:
+            raise TreeError(
+                f"expected one edge into a node, from its source, got {h.shape[1]} into node "
+                f"{int(nodes.nodes()[0])} of the batch; turn the edges: batch.reversed()"
+            )
+        return {"h_source": h[:, 0], "c_source": c[:, 0]}
+
+    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The new state."""
+        if "h_source" in nodes.data:
+            return self.step(nodes, nodes.data["h_source"], nodes.data["c_source"])
+        shape = len(nodes), self.layers, self.hidden_size
+        first = nodes.data["wx"].new_full(shape, INITIAL)
+        return self.step(nodes, first, first) if self.starts else {"h": first, "c": first}
+
+    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
+        """The states of all nodes, layer by layer; None where a node has two sources."""
+        types = self.sets(ndata)
+        plan = sources_of(batch, types, device=ndata["x"].device)
+        a, new = self.prepare(ndata)["wx"], list[tuple[Tensor, Tensor]]()
+        for layer in range(self.layers):
+            if layer:
+                a = by_type(new[-1][0], self.W[layer], self.bias(layer), types)
+            made = fused_top_down(plan, a, self.U[layer], INITIAL, starts=self.starts)
+            if made is None:
+                return None
+            new.append(made)
+        states, memories = zip(*new)
+        return {"h": torch.stack(states, 1), "c": torch.stack(memories, 1)}
+
+    def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
+        """``(N,)`` which set of parameters each node takes, or None if there is one."""
+        return None
+
+    def extra_repr(self) -> str:
+        """The sizes, for printing."""
+        return f"m={self.input_size}, d={self.hidden_size}, layers={self.layers}"
+
+
+class TopDownLSTM(_SourceLSTM):
+    r"""The four LSTMs GEN-L, GEN-R, GEN-NX-L and GEN-NX-R, which share their hidden states.
+
+    Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), equations
+    (2), (4) and (5). At node t with source t' and edge type z, in layer l,
+
+    .. math::
+
+        (i, f, o, u)_t &= (\sigma, \sigma, \sigma, \tanh)
+            (W^{z,l}_x \hat h^{l-1}_t + b^{z,l}_x + W^{z,l}_h \hat h^l_{t'} + b^{z,l}_h) \\
+        \hat c^l_t &= f_t \odot \hat c^l_{t'} + i_t \odot u_t \\
+        \hat h^l_t &= o_t \odot \tanh(\hat c^l_t)
+
+    where
+
+    - :math:`\hat h^0_t = x_t`, the vector of the *source's* word;
+    - for RIGHT edges it is :math:`r_t = [x_t; q_K]` with the state q of the LD LSTM after the last
+      left dependent of t', equation (7), if there is a ``left_size``;
+    - a node without a source (ROOT) takes no step: its h and c are 0.01 in every layer.
+
+    The graph's edges go from a source to its dependent (``batch.reversed()``).
+
+    Arguments:
+        input_size: s, the size of ``x``.
+        hidden_size: d.
+        layers: L.
+        left_size: the size of q, 0 for the TreeLSTM without LD.
+        shared: one LSTM for all four types.
+
+    Shapes:
+        ``x`` (N, s), ``etype`` (N,), the type of the edge into each node
+        (:class:`~dgltrees.trees.edge_types.EdgeType`; any where there is none), and ``left``
+        (N, left_size), read at RIGHT edges alone, in; ``h`` and ``c``, each (N, L, d), out. The top
+        layer is ``h[:, -1]``.
+    """
+
+    starts = False
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        layers: int = 1,
+        left_size: int = 0,
+        shared: bool = False,
+    ) -> None:
+        super().__init__(input_size, hidden_size, layers, 1 if shared else len(EDGE_TYPES))
+        if left_size < 0:
+            raise ConfigError(f"expected left_size to be 0 or more, got {left_size}")
+        self.left_size = left_size
+        self.group_by = None if shared else "etype"
+        if left_size:
+            self.W_left = nn.Parameter(torch.empty(left_size, 4 * hidden_size))
+        uniform(self)
+
+    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Layer 1's ``W x + b`` of all nodes.
+
+        Raises:
+            TreeError: a field is missing or not what the cell takes.
+        """
+        x = self.check(ndata)
+        wx = by_type(x, self.W[0], self.bias(0), self.sets(ndata))
+        if self.left_size:
+            right = np.flatnonzero(self._types(ndata) == EdgeType.RIGHT)
+            rows = to_device(right, x.device)
+            q = self._left(ndata).index_select(0, rows)
+            wx = wx.index_add(0, rows, (q @ self.W_left).to(wx.dtype))
+        return {"wx": wx}
+
+    def _types(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
+        etype = ndata.get("etype")
+        if etype is None or etype.dim() != 1 or etype.dtype.is_floating_point:
+            got = sorted(ndata) if etype is None else f"{etype.dtype} {tuple(etype.shape)}"
+            raise TreeError(
+                "expected an integer node field 'etype' of shape (N,), the type of the edge into "
+                f"each node, got {got}"
+            )
+        types: NDArray[np.int64] = etype.cpu().numpy().astype(np.int64)
+        wrong = (types < 0) | (types >= len(EDGE_TYPES))
+        if wrong.any():
+            node = int(wrong.argmax())
+            raise TreeError(
+                f"expected the type of the edge into node {node} of the batch to be 0 to "
+                f"{len(EDGE_TYPES) - 1} ({', '.join(EDGE_TYPES.names)}), got {types[node]}"
+            )
+        return types
+
+    def _left(self, ndata: Mapping[str, Tensor]) -> Tensor:
+        left = ndata.get("left")
+        if left is None or left.dim() != 2 or left.shape[1] != self.left_size:
+            got = sorted(ndata) if left is None else tuple(left.shape)
+            raise TreeError(
+                f"expected a node field 'left' of shape (N, {self.left_size}), the state of the LD "
+                f"LSTM, got {got}"
+            )
+        return left
+
+    def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
+        """``(N,)`` the type of the edge into each node, or None if all share their parameters."""
+        return None if self.types == 1 else self._types(ndata)
+
+    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
+        """The states of all nodes, layer by layer; None where a node has two sources."""
+        if "etype" in ndata:  # the batch may know them without a device being asked
+            ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
+        return super().fused(batch, ndata)
+
+
+class LeftDependentLSTM(_SourceLSTM):
+    r"""The LD LSTM over the left dependents of a node, from the farthest to the nearest.
+
+    Zhang, Lu and Lapata (2016), equation (6):
+
+    .. math:: q_k = \mathrm{LSTM}^{LD}(m_k, q_{k-1})
+
+    where :math:`m_k` is the vector of the k-th left dependent's own word and every entry of
+    :math:`q_0` is 0.01. The graph's edges go from each left dependent to the next nearer one.
+
+    Arguments:
+        input_size: s, the size of ``x``.
+        hidden_size: d.
+        layers: L; the authors' code has one.
+
+    Shapes:
+        ``x`` (N, s) in; ``h`` and ``c``, each (N, L, d), out.
+    """
+
+    starts = True
+
+    def __init__(self, input_size: int, hidden_size: int, *, layers: int = 1) -> None:
+        super().__init__(input_size, hidden_size, layers, 1)
+        uniform(self)
+
+    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Layer 1's ``W x + b`` of all nodes."""
+        return {"wx": by_type(self.check(ndata), self.W[0], self.bias(0), None)}
+
+
+def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]]) -> Tensor:
+    """Each row by the matrix of its type, one product a type.
+
+    Arguments:
+        x: ``(N, m)``.
+        W, b: ``(K, m, n)`` and ``(K, n)``.
+        types: ``(N,)`` 0 to K - 1; None if K is 1.
+
+    Returns:
+        ``(N, n)``.
+    """
+    if types is None:
+        return torch.addmm(b[0], x, W[0])
+    order = np.argsort(types, kind="stable")
+    counts = np.bincount(types, minlength=len(W))
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    parts = x.index_select(0, to_device(order, x.device)).split_with_sizes(counts.tolist())
+    made = [torch.addmm(*each) for each in zip(b.unbind(0), parts, W.unbind(0))]
+    return torch.cat(made).index_select(0, to_device(back, x.device))
+
+
+def uniform(module: nn.Module, bound: float = 0.1) -> None:
+    """Draw all parameters, biases included, from U(-bound, bound), as the paper does."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.uniform_(-bound, bound)
+
+
+def _parameters(shapes: list[tuple[int, ...]]) -> nn.ParameterList:
+    return nn.ParameterList(nn.Parameter(torch.empty(shape)) for shape in shapes)

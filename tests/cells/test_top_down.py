@@ -1,0 +1,180 @@
+"""What the laws do not say of the cells of the top-down TreeLSTM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, traverse
+from dgltrees.cells import LeftDependentLSTM, TopDownLSTM
+from dgltrees.traversal.sources import plan_sources
+from tests.worlds import acyclic_graphs, chain, forests, random_forest
+
+S, D = 3, 4
+
+
+def top_down(**options: Any) -> TopDownLSTM:
+    torch.manual_seed(0)
+    return TopDownLSTM(S, D, **options).double()
+
+
+def world(forest: Forest) -> tuple[TreeBatch, dict[str, Tensor]]:
+    torch.manual_seed(1)
+    x = torch.randn(forest.num_nodes, S).double()
+    return forest.batch().reversed(), {"x": x, "etype": torch.from_numpy(forest.pos)}
+
+
+FOREST = random_forest(np.random.default_rng(0), 3, 12, 4)
+
+
+@pytest.mark.parametrize("backend", ["levels", "dgl"])
+@pytest.mark.parametrize("fused", [True, False])
+def test_root_has_the_initial_state(backend: str, fused: bool) -> None:
+    cell = top_down(layers=2)
+    made = traverse(cell, *world(FOREST), backend=backend, fused=fused)
+    for name in ("h", "c"):
+        assert made[name].shape == (FOREST.num_nodes, 2, D)
+        assert (made[name][FOREST.roots] == 0.01).all()
+        assert (made[name] != 0.01).any()
+
+
+def test_the_type_of_an_edge_counts_below_it_alone() -> None:
+    """Another type changes the node and what hangs on it, unless all types share one LSTM."""
+    forest = Forest.build([-1, 0, 1, 0, 3], pos=[0, 0, 1, 1, 0])
+    batch, ndata = world(forest)
+    other = {**ndata, "etype": torch.tensor([0, 2, 1, 1, 0])}
+    cell = top_down()
+    before, after = (traverse(cell, batch, fields)["h"] for fields in (ndata, other))
+    changed = (before != after).any(2).any(1)
+    assert changed.tolist() == [False, True, True, False, False]
+    shared = top_down(shared=True)
+    assert_close(traverse(shared, batch, ndata), traverse(shared, batch, other))
+
+
+def test_left_dependents_are_read_at_right_edges_alone() -> None:
+    cell, (batch, ndata) = top_down(left_size=2), world(FOREST)
+    left = torch.where(ndata["etype"] == 1, 0.5, torch.nan).double()
+    left = left[:, None].expand(-1, 2).contiguous().requires_grad_()
+    for fused in (True, False):
+        h = traverse(cell, batch, {**ndata, "left": left}, fused=fused)["h"]
+        assert torch.isfinite(h).all()
+        (gradient,) = torch.autograd.grad(h.sum(), left)
+        used = (gradient != 0).any(1)
+        has_source = torch.from_numpy(FOREST.parent >= 0)
+        assert_close(used, (ndata["etype"] == 1) & has_source)
+
+
+def test_parameters_of_the_paper() -> None:
+    """Two biases; 4 LSTMs of 4 d (s + d + 2), and 4 d times d more at GEN-R with LD."""
+    s, d = 150, 300
+
+    def count(cell: torch.nn.Module) -> int:
+        return sum(p.numel() for p in cell.parameters())
+
+    one = 4 * d * (s + d + 2)
+    assert count(TopDownLSTM(s, d)) == 4 * one
+    assert count(TopDownLSTM(s, d, shared=True)) == count(LeftDependentLSTM(s, d)) == one
+    assert count(TopDownLSTM(s, d, left_size=d)) == 4 * one + 4 * d * d
+    assert count(TopDownLSTM(s, d, layers=2)) == 4 * one + 4 * 4 * d * (2 * d + 2)
+
+
+def test_parameters_begin_in_a_small_box() -> None:
+    for cell in (TopDownLSTM(30, 40, left_size=20), LeftDependentLSTM(30, 40)):
+        for p in cell.parameters():
+            assert 0.09 < p.abs().max() <= 0.1
+
+
+def test_fused_is_the_way_taken_unless_it_would_differ() -> None:
+    cell, (batch, ndata) = top_down(), world(FOREST)
+    assert set(cell.fused(batch, ndata)) == {"h", "c"}
+    upwards = FOREST.batch()  # most nodes hear from several
+    assert cell.fused(upwards, ndata) is None
+    single = TopDownLSTM(S, D)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert single.fused(batch, {**ndata, "x": ndata["x"].float()}) is None
+
+
+def test_a_second_derivative_is_refused() -> None:
+    cell, (batch, ndata) = top_down(), world(FOREST)
+    ndata["x"].requires_grad_()
+    h = traverse(cell, batch, ndata)["h"].sum()
+    with pytest.raises(RuntimeError, match=r"run the cell with fused=False"):
+        torch.autograd.grad(h, ndata["x"], create_graph=True)
+    h = traverse(cell, batch, ndata, fused=False)["h"].sum()
+    (gradient,) = torch.autograd.grad(h, ndata["x"], create_graph=True)
+    gradient.sum().backward()
+
+
+def test_nothing_is_read_back_from_the_device() -> None:
+    batch, ndata = world(FOREST)
+    moved = batch.with_data({**ndata, "left": torch.zeros(len(ndata["x"]), 2)}).to("meta")
+    for cell in (top_down(layers=2, left_size=2), LeftDependentLSTM(S, D).double()):
+        if isinstance(cell, LeftDependentLSTM):
+            moved = chain(5).batch()
+            moved = moved.with_data({"x": torch.zeros(5, S).double()}).to("meta")
+        h = traverse(cell.to("meta"), moved, moved.ndata)["h"]
+        h.sum().backward()
+
+
+def test_errors() -> None:
+    cell, (batch, ndata) = top_down(left_size=2), world(FOREST)
+    left = torch.zeros(FOREST.num_nodes, 2).double()
+    with pytest.raises(TreeError, match=r"integer node field 'etype' .* got \['left', 'x'\]"):
+        traverse(cell, batch, {"x": ndata["x"], "left": left})
+    with pytest.raises(TreeError, match=r"field 'left' of shape \(N, 2\), .* got \['etype', 'x'\]"):
+        traverse(cell, batch, ndata)
+    with pytest.raises(TreeError, match=r"into node 2 .* 0 to 3 \(LEFT, .* NX-RIGHT\), got 7"):
+        wrong = ndata["etype"].clone()
+        wrong[2] = 7
+        traverse(cell, batch, {**ndata, "left": left, "etype": wrong})
+    with pytest.raises(TreeError, match=r"one edge into a node, .* batch\.reversed\(\)"):
+        traverse(top_down(), FOREST.batch(), ndata)
+    with pytest.raises(ConfigError, match="expected layers to be at least 1, got 0"):
+        top_down(layers=0)
+    with pytest.raises(ConfigError, match="expected left_size to be 0 or more, got -1"):
+        top_down(left_size=-1)
+    fields = {**ndata, **top_down().prepare(ndata)}
+    functions = (top_down().message, top_down().reduce)
+    with pytest.raises(ConfigError, match="expected the groups of rows, got none for 4 types"):
+        prop_nodes_topo(batch.with_data(fields), *functions, apply_node_func=top_down().state)
+
+
+@given(forests(max_children=4), st.integers(0, 99))
+def test_the_plan_holds_every_node_and_its_source(forest: Forest, seed: int) -> None:
+    batch = forest.batch().reversed()
+    types = np.random.default_rng(seed).integers(0, 4, batch.num_nodes)
+    plan, count, up = plan_sources(batch, types), batch.num_nodes, forest.global_parent
+    assert sorted(plan.order.tolist()) == list(range(count))
+    assert plan.order[plan.back].tolist() == list(range(count))
+    end = 0
+    for level, runs in enumerate(plan.levels):
+        for kind, start, stop in runs:
+            assert start == end
+            for row in range(start, stop):
+                node = int(plan.order[row])
+                assert types[node] == kind
+                source = int(plan.source[row])
+                assert (source == count) == (up[node] < 0) == (level == 0)
+                assert level == 0 or (plan.order[source] == up[node] and source < runs[0].start)
+            end = stop
+    assert end == count
+    for kind, rows in plan.by_type:
+        chosen = types[plan.order[rows]]
+        assert (chosen == kind).all()
+        assert (plan.source[rows] < count).all()
+    assert sum(len(rows) for _, rows in plan.by_type) == len(batch.src)
+
+
+@given(acyclic_graphs())
+def test_there_is_no_plan_for_two_sources(graph: tuple[int, np.ndarray, np.ndarray]) -> None:
+    nodes, src, dst = graph
+    batch = TreeBatch(torch.from_numpy(src), torch.from_numpy(dst), torch.tensor([nodes]))
+    most = np.bincount(dst, minlength=nodes).max()
+    assert (plan_sources(batch) is None) == (most > 1)
