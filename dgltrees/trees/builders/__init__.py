@@ -1,6 +1,7 @@
 """From objects, documents and program text to forests."""
 
 from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
+from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
 from dgltrees.trees.builders.nested import from_nested
 from dgltrees.trees.builders.network import from_networkx, to_networkx
@@ -11,6 +12,7 @@ from dgltrees.trees.builders.xml_documents import from_xml
 __all__ = [
     "JSON_KINDS",
     "from_brackets",
+    "from_heads",
     "from_json",
     "from_nested",
     "from_networkx",

@@ -1,7 +1,10 @@
 """One reader a format: each reads a whole file, or streams it in chunks, into examples."""
 
 from dgltrees.trees.readers.boolsent import BOOLSENT_OPERATORS, read_boolsent, stream_boolsent
+from dgltrees.trees.readers.conllu import CONLLU_COLUMNS, read_conllu, stream_conllu
+from dgltrees.trees.readers.dp import read_dp, stream_dp
 from dgltrees.trees.readers.inex import read_inex, stream_inex
+from dgltrees.trees.readers.kbest import KBest, read_kbest
 from dgltrees.trees.readers.listops import LISTOPS_OPERATORS, read_listops, stream_listops
 from dgltrees.trees.readers.logic import (
     LOGIC_OPERATORS,
@@ -12,25 +15,34 @@ from dgltrees.trees.readers.logic import (
 from dgltrees.trees.readers.mrg import read_mrg, stream_mrg
 from dgltrees.trees.readers.sst import SST_LABELS, read_sst, stream_sst
 from dgltrees.trees.readers.write import write_listops, write_logic
+from dgltrees.trees.readers.write_conllu import write_conllu
 
 __all__ = [
     "BOOLSENT_OPERATORS",
+    "CONLLU_COLUMNS",
     "LISTOPS_OPERATORS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "SST_LABELS",
+    "KBest",
     "read_boolsent",
+    "read_conllu",
+    "read_dp",
     "read_inex",
+    "read_kbest",
     "read_listops",
     "read_logic",
     "read_mrg",
     "read_sst",
     "stream_boolsent",
+    "stream_conllu",
+    "stream_dp",
     "stream_inex",
     "stream_listops",
     "stream_logic",
     "stream_mrg",
     "stream_sst",
+    "write_conllu",
     "write_listops",
     "write_logic",
 ]

@@ -7,11 +7,19 @@ from dgltrees import ConfigError, TreeError
 from dgltrees.trees import readers
 from tests.trees.nested import write
 
-NAMES = ["boolsent", "inex", "listops", "logic", "mrg", "sst"]
+NAMES = ["boolsent", "conllu", "dp", "inex", "listops", "logic", "mrg", "sst"]
 MANY = 100_000
+
+
+def conllu(heads):
+    lines = (f"{i}\ta\t_\t_\t_\t_\t{head}\t_\t_\t_" for i, head in enumerate(heads, start=1))
+    return "\n".join(lines)
+
 
 CHAINS = {
     "boolsent": "(1_AND " * MANY + "1" + ")" * MANY,
+    "conllu": conllu(range(MANY)),
+    "dp": "\n".join(f"a\tNN\t{head}" for head in range(MANY)),
     "inex": "1:" + "3(" * MANY + "3($)" + ")" * MANY,
     "listops": "1\t" + "[MAX " * MANY + "1" + " ]" * MANY,
     "logic": "#\ta\t" + "( not " * MANY + "a" + " )" * MANY,
@@ -20,6 +28,8 @@ CHAINS = {
 }
 STARS = {
     "boolsent": "(1_AND" + " 1" * MANY + ")",
+    "conllu": conllu([0] * MANY),
+    "dp": "a\tNN\t0\n" * MANY,
     "inex": "1:3(" + "3($) " * MANY + ")",
     "listops": "1\t[MAX" + " 1" * MANY + " ]",
     "mrg": "(S " + "(S a)" * MANY + ")",
@@ -47,7 +57,8 @@ def test_a_chain(tmp_path, name):
 @pytest.mark.parametrize("name", sorted(STARS))
 def test_a_star(tmp_path, name):
     read = getattr(readers, f"read_{name}")
-    forest = read(write(tmp_path, STARS[name]), max_children=None).forest
+    option = {"single_root": False} if name in ("conllu", "dp") else {"max_children": None}
+    forest = read(write(tmp_path, STARS[name]), **option).forest
     assert forest.num_nodes == MANY + 1
     np.testing.assert_array_equal(forest.parent[1:], 0)
     np.testing.assert_array_equal(forest.pos[1:], np.arange(MANY))
