@@ -1,26 +1,45 @@
-"""Models: inputs, encoders, readouts and classifiers over trees."""
+"""Models over trees: encoders and classifiers, language models, and what they are made of."""
 
+from dgltrees.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.models.classifier import Comparison, NodeLabeler, PairClassifier, TreeClassifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.inputs import Concat, NodeInput, OneHot, Thermometer, WordEmbedding
+from dgltrees.models.language_model import LanguageModel, Predictions
 from dgltrees.models.mlp import MLP
+from dgltrees.models.nce import NCE
 from dgltrees.models.readout import Attention, EveryNode, Mean, Root
+from dgltrees.models.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.models.softmax import softmax_nll
+from dgltrees.models.stop_symbols import with_stops
+from dgltrees.models.tree_lm import TreeLM
+from dgltrees.models.word_vectors import read_word_vectors
 
 __all__ = [
     "MLP",
+    "NCE",
+    "AddDecisions",
     "Attention",
     "BidirectionalEncoder",
+    "BidirectionalLM",
     "Comparison",
     "Concat",
     "EveryNode",
+    "JointTreeLM",
+    "LanguageModel",
     "Mean",
     "NodeInput",
     "NodeLabeler",
     "OneHot",
     "PairClassifier",
+    "Predictions",
     "Root",
+    "SequenceLM",
     "Thermometer",
     "TreeClassifier",
     "TreeEncoder",
+    "TreeLM",
     "WordEmbedding",
+    "read_word_vectors",
+    "softmax_nll",
+    "with_stops",
 ]

@@ -1,0 +1,156 @@
+"""Whether a node gets another edge: the part of a tree's probability that its words do not have."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.grouped import to_device
+from dgltrees.errors import ConfigError
+from dgltrees.models.mlp import MLP
+from dgltrees.models.tree_lm import TreeLM, source_of_node
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+
+__all__ = ["AddDecisions", "Decisions", "JointTreeLM", "deciding"]
+
+STATES = ("own", "source")
+
+
+def deciding(etype: NDArray[Any], is_root: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """``(4, N)`` which nodes decide on an outgoing edge of each type.
+
+    Every word decides on LEFT and RIGHT; a left dependent on NX-LEFT, a right one on NX-RIGHT.
+    ROOT decides nothing: it has a right dependent and no left ones.
+
+    Arguments:
+        etype: ``(N,)`` the type of the edge into each node.
+        is_root: ``(N,)`` whether there is none.
+    """
+    is_left = np.isin(etype, (EdgeType.LEFT, EdgeType.NX_LEFT))
+    every = np.ones_like(is_left)
+    by_type = {
+        EdgeType.LEFT: every,
+        EdgeType.RIGHT: every,
+        EdgeType.NX_LEFT: is_left,
+        EdgeType.NX_RIGHT: ~is_left,
+    }
+    return np.stack([by_type[kind] & ~is_root for kind in EdgeType])
+
+
+class Decisions(NamedTuple):
+    """All decisions on edges of one type in a batch.
+
+    Attributes:
+        logits: ``(M,)`` of an edge being added.
+        added: ``(M,)`` whether the tree has that edge, 0.0 or 1.0.
+        nodes: ``(M,)`` the nodes that decide.
+    """
+
+    logits: Tensor
+    added: Tensor
+    nodes: Tensor
+
+
+class AddDecisions(nn.Module):
+    r"""The classifiers ADD-LEFT, ADD-RIGHT, ADD-NX-LEFT and ADD-NX-RIGHT.
+
+    Zhang, Lu and Lapata (2016), section 3.4: rectifier networks that read the hidden state and the
+    output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`.
+
+    Arguments:
+        size: d, of a hidden state and of an output embedding.
+        hidden: sizes of the hidden layers.
+        dropout: probability of dropout before every layer.
+        state: ``"own"``, the state that the node's word was predicted from, or ``"source"``, that
+            of its source, as the paper prints it.
+
+    Raises:
+        ConfigError: there is no such state.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        hidden: tuple[int, ...] = (300, 300),
+        dropout: float = 0.5,
+        state: str = "own",
+    ) -> None:
+        super().__init__()
+        if state not in STATES:
+            raise ConfigError(f"expected state to be one of {', '.join(STATES)}, got {state!r}")
+        self.state = state
+        self.add = nn.ModuleList(
+            MLP(2 * size, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names
+        )
+
+    def forward(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[Decisions]:
+        """The decisions of all trees, by type.
+
+        Arguments:
+            batch: as :class:`~dgltrees.models.TreeLM` takes it.
+            H: ``(N, d)`` the states of all nodes.
+            output: ``(V, d)`` the output embeddings.
+        """
+        features = self.features(H, batch.ndata["word"], source_of_node(batch), output)
+        etype = batch.on_host(batch.ndata["etype"]).numpy()
+        src, dst = batch.src.numpy(), batch.dst.numpy()
+        is_root = np.ones(batch.num_nodes, np.bool_)
+        is_root[dst] = False
+        has = np.zeros((len(EDGE_TYPES), batch.num_nodes), np.float32)
+        has[etype[dst], src] = 1
+        found = []
+        for kind, nodes in enumerate(map(np.flatnonzero, deciding(etype, is_root))):
+            rows = to_device(nodes, H.device)
+            logits = self.add[kind](features.index_select(0, rows)).squeeze(1)
+            added = torch.from_numpy(has[kind][nodes]).to(logits)
+            found.append(Decisions(logits, added, rows))
+        return found
+
+    def features(self, H: Tensor, words: Tensor, source: Tensor, output: Tensor) -> Tensor:
+        """``(N, 2 d)`` what the classifiers read, of N nodes.
+
+        Arguments:
+            H: ``(N, d)`` the states of all nodes.
+            words: ``(N,)`` their words.
+            source: ``(N,)`` their sources.
+            output: ``(V, d)`` the output embeddings.
+        """
+        if self.state == "source":
+            H = H.index_select(0, source)
+        return torch.cat([H, F.embedding(words, output)], 1)
+
+    def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:
+        """``(T,)`` the log-probability of each tree's decisions; arguments as :meth:`forward`."""
+        total = H.new_zeros(batch.num_trees)
+        for logits, added, nodes in self(batch, H, output):
+            log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
+            total = total.index_add(0, batch.tree_of_node.index_select(0, nodes), log_p)
+        return total
+
+
+class JointTreeLM(nn.Module):
+    r"""The probability of a sentence and its tree: of the words and of the decisions to add them.
+
+    .. math:: \log P(S, T) = \log P(S|T) + \sum \log P(\text{decision})
+
+    Arguments:
+        words: the model of the words.
+        decisions: the classifiers, which read its states.
+    """
+
+    def __init__(self, words: TreeLM, decisions: AddDecisions) -> None:
+        super().__init__()
+        self.words, self.decisions = words, decisions
+
+    def log_prob(self, batch: TreeBatch) -> Tensor:
+        """``(T,)`` the log-probability of each sentence together with its tree."""
+        H = self.words.states(batch)
+        given = self.words.total(self.words.predictions(batch, H), batch)
+        return given + self.decisions.log_prob(batch, H, self.words.output)

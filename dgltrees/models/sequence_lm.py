@@ -1,0 +1,120 @@
+"""Language models that read a sentence from left to right, or from both sides: the baselines."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Optional
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_sequence, unpack_sequence
+
+from dgltrees.cells.top_down import uniform
+from dgltrees.models.language_model import LanguageModel, Predictions, half
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["BidirectionalLM", "SequenceLM"]
+
+
+class _SequenceModel(LanguageModel):
+    """Runs LSTMs over sentences: the nodes of each tree in their order, ROOT first."""
+
+    directions: ClassVar[int]
+
+    def __init__(
+        self,
+        words: int,
+        hidden_size: int,
+        *,
+        embedding: Optional[int] = None,
+        layers: int = 1,
+        tied: bool = False,
+        dropout: float = 0.0,
+        vectors: Optional[Tensor] = None,
+    ) -> None:
+        s, size = half(hidden_size, embedding), self.directions * hidden_size
+        super().__init__(words, size, s, tied=tied, dropout=dropout, vectors=vectors)
+        self.lstms = nn.ModuleList(nn.LSTM(s, hidden_size, layers) for _ in range(self.directions))
+        uniform(self.lstms)
+
+    def run(self, direction: int, x: Tensor, batch: TreeBatch) -> Tensor:
+        """``(N, d)`` the state after each row of ``x``; zero before the first of a sentence."""
+        sentences = list(x.split_with_sizes(batch.sizes.tolist()))
+        packed = pack_sequence(sentences, enforce_sorted=False)
+        states, _ = self.lstms[direction](packed)
+        return torch.cat(unpack_sequence(states))
+
+
+class SequenceLM(_SequenceModel):
+    r"""An LSTM language model, the baseline of Table 1 in Zhang, Lu and Lapata (2016).
+
+    .. math:: P(S) = \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1})
+
+    ROOT stands for the beginning of the sentence and, where it is asked for, for its end. Batches
+    are of trees whose nodes stand in word order after ROOT, with a node column ``word``; the edges
+    do not matter.
+
+    Arguments:
+        words: V, the size of the vocabulary, ROOT among it.
+        hidden_size: d.
+        embedding: s; d/2, if not given.
+        layers: of the LSTM.
+        tied: the output embeddings are the word vectors, which needs s = d.
+        dropout: probability of dropout between the top layer and the output layer.
+        vectors: ``(V, s)`` what the word vectors are at first.
+
+    Raises:
+        ConfigError: sizes do not fit.
+    """
+
+    directions = 1
+
+    def forward(self, batch: TreeBatch, *, end: bool = False) -> Predictions:
+        """All words but ROOT, and with ``end`` the end of every sentence, in the nodes' order."""
+        h = self.run(0, self.embed(batch), batch)
+        stops = batch.sizes.cumsum(0)
+        following = torch.arange(1, batch.num_nodes + 1)
+        following[stops - 1] = stops - batch.sizes  # ROOT, after the last word
+        rows = torch.arange(batch.num_nodes)
+        if not end:
+            last = torch.zeros(batch.num_nodes, dtype=torch.bool)
+            last[stops - 1] = True
+            rows = rows[~last]
+        following, rows = following[rows].to(h.device), rows.to(h.device)
+        words, tree = batch.ndata["word"], batch.tree_of_node
+        h = self.dropout(h.index_select(0, rows))
+        return Predictions(h, words.index_select(0, following), tree.index_select(0, rows))
+
+    def log_prob(self, batch: TreeBatch, *, end: bool = False) -> Tensor:
+        """``(T,)`` the log-probability of each sentence, with or without its end."""
+        return self.total(self(batch, end=end), batch)
+
+
+class BidirectionalLM(_SequenceModel):
+    r"""A word from all words before and all words after it.
+
+    .. math:: \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1};\, w_{t+1}, \dots, w_n, ROOT)
+
+    Two LSTMs that do not see the word itself; it is predicted from both of their states. The
+    product is a score, not a probability of the sentence. Arguments and batches are those of
+    :class:`SequenceLM`; tied embeddings need s = 2 d.
+    """
+
+    directions = 2
+
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """All words but ROOT, in the order of the nodes."""
+        x = self.embed(batch)
+        first = torch.repeat_interleave(batch.sizes.cumsum(0) - batch.sizes, batch.sizes)
+        place = torch.arange(batch.num_nodes) - first
+        words_of = torch.repeat_interleave(batch.sizes, batch.sizes) - 1
+        # Backwards: ROOT, then the last word down to the first.
+        backwards = first + torch.where(place > 0, words_of + 1 - place, 0)
+        rows = torch.nonzero(place > 0)[:, 0]
+        before, after = rows - 1, (first + words_of - place)[rows]
+        device = x.device
+        f = self.run(0, x, batch).index_select(0, before.to(device))
+        b = self.run(1, x.index_select(0, backwards.to(device)), batch)
+        h = self.dropout(torch.cat([f, b.index_select(0, after.to(device))], 1))
+        rows = rows.to(device)
+        words, tree = batch.ndata["word"], batch.tree_of_node
+        return Predictions(h, words.index_select(0, rows), tree.index_select(0, rows))
