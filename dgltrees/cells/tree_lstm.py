@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional
+from typing import Optional, Union
 
 import numpy as np
 import torch
@@ -14,6 +14,8 @@ from dgltrees.cells.aggregators.shared_sum import SharedSum
 from dgltrees.cells.aggregators.sum import Sum
 from dgltrees.cells.child_gate import ChildGate
 from dgltrees.cells.fused_lstm import drops, fused_lstm
+from dgltrees.cells.fused_maps import fused_map
+from dgltrees.cells.fused_tensor import fused_tensor
 from dgltrees.cells.grouped import to_device
 from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.cells.tree_cell import TreeCell
@@ -75,11 +77,25 @@ class TreeLSTM(TreeCell):
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
     def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes of trees, for a sum without dropout and layer normalisation."""
-        f, gate, size = self.f, self.child_gate, self.hidden_size
+        """The states of all nodes of trees, without dropout and layer normalisation.
+
+        There is such a way for a sum, and with operators for the aggregators of
+        :func:`~dgltrees.cells.fused_maps.fused_map`.
+        """
         plain = self.update is torch.tanh and not self.layer_norm and not drops(self.dropout)
-        if not isinstance(f, (Sum, SharedSum)) or not plain:
+        if plain and isinstance(self.f, (Sum, SharedSum)):
+            return self._fused_sum(self.f, batch, ndata)
+        make, gate = fused_map(self.f), self.child_gate
+        if not plain or make is None or self.leaf is None:
             return super().fused(batch, ndata)
+        x, types = self.check(ndata), self.edge_types(batch, ndata)
+        own = self.f.parameters_by_type()
+        return fused_tensor(batch, self.leaf, x, types, make, own, gate.U, gate.b)
+
+    def _fused_sum(
+        self, f: Union[Sum, SharedSum], batch: TreeBatch, ndata: Mapping[str, Tensor]
+    ) -> Optional[dict[str, Tensor]]:
+        gate, size = self.child_gate, self.hidden_size
         label, types, wx_f = self.prepare(ndata), self.edge_types(batch, ndata), None
         if self.leaf is None:
             wx, wx_f = label["label_0"] + f.b[0], label["label_child"]

@@ -9,7 +9,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-__all__ = ["homogeneous", "multilinear", "outer"]
+__all__ = ["homogeneous", "multilinear", "outer", "split_modes"]
 
 
 def homogeneous(v: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def outer(factors: Sequence[Tensor]) -> Tensor:
 
 
 @cache
-def _split(sizes: tuple[int, ...], out: int) -> int:
+def split_modes(sizes: tuple[int, ...], out: int) -> int:
     """How many modes to contract by the matrix product, so that least is kept for each row."""
 
     def kept(split: int) -> int:
@@ -58,7 +58,7 @@ def multilinear(T: Tensor, factors: Sequence[Tensor]) -> Tensor:
         ``(B, n, k)``.
     """
     batch, _, out = T.shape
-    split = _split(tuple(factor.shape[-1] for factor in factors), out)
+    split = split_modes(tuple(factor.shape[-1] for factor in factors), out)
     left = outer(factors[:split])  # (B, n, d_1 .. d_s)
     y = torch.bmm(left, T.reshape(batch, left.shape[-1], -1))  # (B, n, d_s+1 .. d_p k)
     if split == len(factors):
