@@ -1,21 +1,23 @@
 """The traversal itself, on plain tensors: one pass over the levels of a schedule.
 
-Nothing is written into a table of all nodes. Inputs are put in order once and split once; a level
-reads what earlier levels handed to it; results are put together once at the end. So the cost is
-linear in nodes and edges, forwards and backwards, whatever the depth.
+Nothing is written into a table of all nodes. Inputs are put in order once, transformed in that
+order and split once; a level reads what earlier levels handed to it; results are put together once
+at the end. So the cost is linear in nodes and edges, forwards and backwards, whatever the depth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Optional
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint as recomputed
 
 from dgltrees.traversal.builtin import BuiltinReduce, Message, Reduce
 from dgltrees.traversal.schedule import Level, Schedule
-from dgltrees.traversal.states import Data, Pieces, States
+from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Nodes
 
 __all__ = ["Apply", "run"]
@@ -30,7 +32,9 @@ def run(
     message: Message,
     reduce: Reduce,
     apply: Optional[Apply] = None,
+    prepare: Optional[Prepare] = None,
     outputs: Optional[Sequence[str]] = None,
+    checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     """Traverse a graph and return what the nodes became.
 
@@ -38,7 +42,11 @@ def run(
         schedule: the order, on the device of the tensors.
         ndata, edata: fields of nodes ``(N, ...)`` and edges ``(E, ...)``.
         message, reduce, apply: as in :func:`dgltrees.prop_nodes_topo`.
+        prepare: see :class:`dgltrees.traversal.topo.Cell`.
         outputs: the fields to return; all that the traversal made, if not given.
+        checkpoint: keep no more for the backward pass than what segments of levels hand to one
+            another; it computes the rest of a segment again (Chen et al., "Training Deep Nets with
+            Sublinear Memory Cost", 2016, with about √levels segments).
 
     Returns:
         fields of all nodes, each ``(N, ...)``, in the order of the nodes. A node that did not make
@@ -47,104 +55,198 @@ def run(
     Raises:
         ValueError: a level made other fields than the level before, or a field changed its shape.
     """
-    states = States(schedule, ndata)
-    work = _Work(schedule, ndata, edata, states)
-    states.leaves = work.leaves(message, reduce, apply)
-    for index in range(1, len(schedule.levels)):
-        states.add(work.level(index, message, reduce, apply))
+    work = _Work(schedule, ndata, edata, (message, reduce, apply), prepare)
+    states = (_run_segments if checkpoint and torch.is_grad_enabled() else _run_whole)(work)
     return {name: states.all(name) for name in (states.names if outputs is None else outputs)}
 
 
-class _Work:
-    """Calls the functions of a cell, level by level."""
+def _run_whole(work: _Work) -> States:
+    """Prepare all nodes at once and run the leaves, then level after level."""
+    schedule, stop = work.schedule, len(work.schedule.levels)
+    rows = len(schedule.leaves)
+    columns = Columns(work.ordered, work.ndata, work.prepare)
+    sources = gathered(columns.fields, work.places(schedule.src))
+    part = _Part(schedule, columns, sources, 1, stop, skip=rows)
+    states = States(schedule, lambda: part.levels.fields(0))
+    states.leaves = work.leaves(columns, part.levels.fields(0))
+    for index in range(1, stop):
+        states.add(work.level(index, states, part))
+    return states
 
-    def __init__(self, schedule: Schedule, ndata: Data, edata: Data, states: States) -> None:
-        self.schedule, self.ndata, self.states = schedule, ndata, states
-        self.dtypes = {name: tensor.dtype for name, tensor in ndata.items()}
+
+def _run_segments(work: _Work) -> States:
+    """The same for the leaves, then segment after segment of levels, each of them recomputed."""
+    schedule, ndata, prepare = work.schedule, work.ndata, work.prepare
+    cuts = segments([level.nodes for level in schedule.levels])
+    parts = [schedule.levels[start:stop] for start, stop in cuts]
+    nodes = [sum(level.nodes for level in part) for part in parts]
+    given = Pieces(work.ordered, [len(schedule.leaves), *nodes])
+    edges = [sum(level.edges for level in part) for part in parts]
+    below = Pieces(gathered(ndata, schedule.src), edges)
+
+    def columns(piece: int) -> Columns:
+        return Columns(given.fields(piece), ndata, prepare)
+
+    # The tensor that comes first tells torch on which device there are random numbers to keep.
+    def leaves(_: Tensor) -> dict[str, Tensor]:
+        made = columns(0)
+        return work.leaves(made, made.fields)
+
+    def segment(_: Tensor, at: int, before: States) -> list[dict[str, Tensor]]:
+        start, stop = cuts[at]
+        states, own = before.part(start, stop), columns(at + 1)
+
+        def source(name: str) -> Tensor:
+            rows = below.fields(at)
+            return (Columns(rows, ndata, prepare).fields if name in own.prepared else rows)[name]
+
+        part = _Part(schedule, own, Fields(own.fields.keys(), source), start, stop)
+        for index in range(start, stop):
+            states.add(work.level(index, states, part))
+        return states.levels[start:]
+
+    states = States(schedule, lambda: columns(0).fields)
+    states.leaves = recomputed(leaves, schedule.inner, use_reentrant=False)
+    for at, ends in enumerate(cuts):
+        before = states.part(*ends)
+        for made in recomputed(segment, schedule.inner, at, before, use_reentrant=False):
+            states.add(made)
+    return states
+
+
+def segments(nodes: list[int]) -> list[tuple[int, int]]:
+    """Cut levels 1, 2, ... into segments alike in nodes: at most 2 √levels, a wide level alone.
+
+    Arguments:
+        nodes: the receiving nodes of each level; those of level 0 do not count.
+    """
+    share = sum(nodes[1:]) / max(1.0, (len(nodes) - 1) ** 0.5)
+    cuts, held = [1], 0
+    for level, count in enumerate(nodes[1:], 1):
+        if held and held + count > share:
+            cuts.append(level)
+            held = 0
+        held += count
+    return list(zip(cuts, [*cuts[1:], len(nodes)])) if len(nodes) > 1 else []
+
+
+class _Part:
+    """What the nodes and edges of levels ``start`` to ``stop`` were, level by level.
+
+    Arguments:
+        columns: of the receiving nodes, behind ``skip`` rows of others.
+        sources: fields of the nodes that the edges leave.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        columns: Columns,
+        sources: Fields,
+        start: int,
+        stop: int,
+        skip: int = 0,
+    ) -> None:
+        self.columns, self.start, levels = columns, start, schedule.levels[start:stop]
+        self.levels = self.calls = Pieces(columns.fields, [skip, *(lv.nodes for lv in levels)])
+        if any(len(level.buckets) > 1 for level in levels):
+            calls = [count for level in levels for count, _ in level.buckets]
+            self.calls = Pieces(columns.fields, [skip, *calls])
+        edges = [level.edges for level in levels]
+        done = schedule.levels[:start]
+        first, row = sum(level.edges for level in done), sum(level.nodes for level in done)
+        rows = schedule.back.index_select(0, schedule.dst[first : first + sum(edges)])
+        rows = rows - (len(schedule.leaves) + row - skip)
+        self.dst = Pieces(gathered(columns.fields, rows), edges)
+        self.src = Pieces(sources, edges)
+
+
+class _Work:
+    """Calls the functions of a cell, level by level; the same call gives the same every time."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        ndata: Data,
+        edata: Data,
+        functions: tuple[Message, Reduce, Optional[Apply]],
+        prepare: Optional[Prepare],
+    ) -> None:
+        self.schedule, self.ndata, self.functions = schedule, ndata, functions
+        self.prepare = prepare
+        self.order = torch.cat([schedule.leaves, schedule.inner])
+        self.ordered = gathered(ndata, self.order)
         levels = schedule.levels
         edges = [level.edges for level in levels]
-        calls = [call for level in levels for call in level.buckets]
-        self.src = Pieces(ndata, schedule.src, edges)
-        self.dst = Pieces(ndata, schedule.dst, edges)
-        self.edata = Pieces(edata, schedule.edges, edges)
-        self.ends = tuple(
-            zip(
-                *(
-                    ids.split_with_sizes(edges)
-                    for ids in (schedule.src, schedule.dst, schedule.edges)
-                )
-            )
-        )
-        nodes = [count for count, _ in calls]
-        self.inner = Pieces(ndata, schedule.inner, nodes)
-        self.inner_ids = schedule.inner.split_with_sizes(nodes)
-        self.whole, self.whole_ids = self.inner, self.inner_ids
-        if any(len(level.buckets) > 1 for level in levels):
-            nodes = [level.nodes for level in levels[1:]]
-            self.whole = Pieces(ndata, schedule.inner, nodes)
-            self.whole_ids = schedule.inner.split_with_sizes(nodes)
-        self.next_call = 0
+        self.edata = Pieces(gathered(edata, schedule.edges), edges)
+        ids = schedule.src, schedule.dst, schedule.edges
+        self.ends = tuple(zip(*(each.split_with_sizes(edges) for each in ids)))
+        self.calls = [0, *accumulate(len(level.buckets) for level in levels)]
+        nodes = [count for level in levels for count, _ in level.buckets]
+        self.call_ids = schedule.inner.split_with_sizes(nodes)
+        self.level_ids = schedule.inner.split_with_sizes([level.nodes for level in levels])
         self.slots, self.present = None, None
         if schedule.slots is not None and schedule.present is not None:
             width = schedule.present.shape[1]
             self.slots = schedule.slots.split_with_sizes([level.nodes * width for level in levels])
             self.present = schedule.present.split_with_sizes([level.nodes for level in levels])
 
-    def leaves(self, message: Message, reduce: Reduce, apply: Optional[Apply]) -> dict[str, Tensor]:
-        """Apply all nodes without edges in at once."""
-        schedule = self.schedule
-        count = len(schedule.leaves)
+    def places(self, nodes: Tensor) -> Tensor:
+        """Where ``nodes`` stand in :attr:`ordered`."""
+        place = torch.empty_like(self.order)
+        place[self.order] = torch.arange(len(place), device=place.device)
+        return place.index_select(0, nodes)
+
+    def leaves(self, columns: Columns, fields: Fields) -> dict[str, Tensor]:
+        """Apply all nodes without edges in at once: ``fields``, which are rows of ``columns``."""
+        (message, reduce, apply), schedule = self.functions, self.schedule
         made: dict[str, Tensor] = {}
         if isinstance(reduce, BuiltinReduce):
             none = schedule.src[:0]
-            nodes = Fields(self.ndata.keys(), lambda name: self.ndata[name][:0])
+            nodes = Fields(fields.keys(), lambda name: fields[name][:0])
             data = Fields(self.edata.data.keys(), lambda name: self.edata.data[name][:0])
-            made = reduce.of_nothing(message(Edges(nodes, nodes, data, (none, none, none))), count)
+            messages = message(Edges(nodes, nodes, data, (none, none, none)))
+            made = reduce.of_nothing(messages, len(schedule.leaves))
         if apply is not None:
-            fields = Fields(
-                self.ndata.keys(),
-                lambda name: self.ndata[name].index_select(0, schedule.leaves),
-                made,
-            )
-            made = dict(apply(Nodes(schedule.leaves, fields, {}, schedule.leaf_groups)))
-        return self._kept(made)
+            seen = Fields(fields.keys(), fields.__getitem__, made)
+            made = dict(apply(Nodes(schedule.leaves, seen, {}, schedule.leaf_groups)))
+        return columns.kept(made)
 
-    def level(
-        self, index: int, message: Message, reduce: Reduce, apply: Optional[Apply]
-    ) -> dict[str, Tensor]:
+    def level(self, index: int, states: States, part: _Part) -> dict[str, Tensor]:
         """Send the messages of a level, reduce each bucket, apply the whole.
 
         Where nodes are grouped, each bucket is applied by itself: its groups are adjacent.
         """
-        level = self.schedule.levels[index]
-        messages = dict(message(self._edges(index)))
+        (message, reduce, apply), level = self.functions, self.schedule.levels[index]
+        messages = dict(message(self._edges(index, states, part)))
         present = None if self.present is None else self.present[index]
-        parts: list[Mapping[str, Tensor]] = []
-        for mailbox, groups in zip(self._mailboxes(index, level, messages), level.groups):
-            call = self.next_call
-            self.next_call += 1
-            ids = self.inner_ids[call]
-            made = reduce(Nodes(ids, self.inner.fields(call), mailbox, groups, present))
+        before = self.calls[part.start]
+        made: list[Mapping[str, Tensor]] = []
+        for at, mailbox in enumerate(self._mailboxes(index, level, messages)):
+            call, groups = self.calls[index] + at, level.groups[at]
+            ids, piece = self.call_ids[call], call - before + 1
+            new = reduce(Nodes(ids, part.calls.fields(piece), mailbox, groups, present))
             if apply is not None and groups is not None:
-                made = apply(Nodes(ids, self.inner.fields(call, dict(made)), {}, groups))
-            parts.append(made)
-        whole = _joined(parts)
+                new = apply(Nodes(ids, part.calls.fields(piece, dict(new)), {}, groups))
+            made.append(new)
+        whole, piece = _joined(made), index - part.start + 1
         if apply is not None and level.groups[0] is None:
-            fields = self.whole.fields(index - 1, whole)
-            whole = dict(apply(Nodes(self.whole_ids[index - 1], fields, {})))
-        return self._kept(whole)
+            fields = part.levels.fields(piece, whole)
+            whole = dict(apply(Nodes(self.level_ids[index], fields, {})))
+        left = [name for name in states.leaves if name not in whole and name in part.levels.data]
+        whole.update({name: part.levels.get(name, piece) for name in left})
+        return part.columns.kept(whole)
 
-    def _edges(self, index: int) -> Edges:
-        made: set[str] = set() if self.schedule.initial else set(self.states.names)
+    def _edges(self, index: int, states: States, part: _Part) -> Edges:
+        made: set[str] = set() if self.schedule.initial else set(states.names)
+        at = index - part.start
 
         def source(name: str) -> Tensor:
-            if name in made:
-                return self.states.sources(index, name)
-            return self.src.get(name, index)
+            return states.sources(index, name) if name in made else part.src.get(name, at)
 
         return Edges(
-            Fields({*self.ndata, *made}, source),
-            self.dst.fields(index),
+            Fields({*part.src.data, *made}, source),
+            part.dst.fields(at),
             self.edata.fields(index),
             self.ends[index],
         )
@@ -168,13 +270,6 @@ class _Work:
             }
             for i, (nodes, edges) in enumerate(level.buckets)
         ]
-
-    def _kept(self, made: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Results keep the dtype of the column that they replace."""
-        return {
-            name: tensor.to(self.dtypes[name]) if name in self.dtypes else tensor
-            for name, tensor in made.items()
-        }
 
 
 def _in_slots(message: Tensor, level: Level, slots: Tensor) -> Tensor:

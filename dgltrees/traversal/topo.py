@@ -20,6 +20,7 @@ from dgltrees.traversal.levels import Apply, run
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.schedule import Schedule
+from dgltrees.traversal.states import Prepare
 from dgltrees.traversal.views import Edges, Nodes
 from dgltrees.trees.batch import TreeBatch
 
@@ -40,8 +41,9 @@ class Cell(Protocol):
       ``reduce`` and ``apply`` functions, and ``nodes.groups`` says how many there are of each.
     - ``slots = 5``: every mailbox is five wide. A message stands at its edge's ``pos``, a missing
       one is 0, and ``nodes.present`` tells which are there. Reduce is called once a level.
-    - ``prepare(ndata)``: called once with the fields of all nodes before the traversal; the fields
-      it returns are laid over them.
+    - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order
+      (with ``checkpoint`` of some nodes at a time, so each row it makes comes of that row alone);
+      the fields it returns are laid over them.
     - ``fused(batch, ndata)``: returns the states of all nodes at once, or None where it cannot. It
       computes what the three functions compute, under backend ``levels`` only.
     """
@@ -69,6 +71,7 @@ def prop_nodes_topo(
     backend: str = "levels",
     group_by: Optional[str] = None,
     slots: Optional[int] = None,
+    checkpoint: bool = False,
 ) -> None:
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
 
@@ -89,10 +92,11 @@ def prop_nodes_topo(
         backend: ``"levels"``, which costs nodes plus edges, or ``"dgl"``, DGL's own, the
             reference, which costs nodes times depth.
         group_by, slots: see :class:`Cell`.
+        checkpoint: see :func:`traverse`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a message has no place.
-        ConfigError: there is no such backend.
+        ConfigError: there is no such backend, or it has no checkpoints.
     """
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
     made = _run(
@@ -104,6 +108,7 @@ def prop_nodes_topo(
         group_by=group_by,
         slots=slots,
         reverse=reverse,
+        checkpoint=checkpoint,
     )
     for name, column in made.items():
         graph.ndata[name] = column
@@ -120,6 +125,7 @@ def traverse(
     backend: str = "levels",
     outputs: Optional[Sequence[str]] = None,
     fused: bool = True,
+    checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     """Run a cell over a batch, with what the cell declares; the batch stays as it is.
 
@@ -132,30 +138,34 @@ def traverse(
         outputs: the fields to return; all that the cell makes, if not given.
         fused: let the cell take a way of its own through all levels, if it has one for this batch.
             Such a way has no second derivative, and refuses to be asked for one.
+        checkpoint: keep less memory for the backward pass, which runs the three functions a second
+            time, segment of levels by segment: for trees that would not fit otherwise. Values,
+            gradients and dropout are the same; the cell's own way is not taken. Of backend
+            ``levels`` alone.
 
     Returns:
         fields of all nodes, each ``(N, ...)``, in the order of the batch's nodes.
 
     Raises:
         TreeError: the graph has a cycle, or a child has no place in the cell.
-        ConfigError: there is no such backend.
+        ConfigError: there is no such backend, or it has no checkpoints.
     """
-    own_way = getattr(cell, "fused", None) if fused and edata is None else None
+    own_way = getattr(cell, "fused", None) if fused and edata is None and not checkpoint else None
     if own_way is not None and backend == "levels":
         made: Optional[dict[str, Tensor]] = own_way(batch, ndata)
         if made is not None:
             return made if outputs is None else {name: made[name] for name in outputs}
-    prepare = getattr(cell, "prepare", None)
-    fields = dict(ndata) if prepare is None else {**ndata, **prepare(ndata)}
     return _run(
         batch,
-        fields,
+        ndata,
         batch.edata if edata is None else edata,
         (cell.message, cell.reduce, cell.apply),
         backend,
         group_by=getattr(cell, "group_by", None),
         slots=getattr(cell, "slots", None),
+        prepare=getattr(cell, "prepare", None),
         outputs=outputs,
+        checkpoint=checkpoint,
     )
 
 
@@ -212,20 +222,25 @@ def _run(
     group_by: Optional[str] = None,
     slots: Optional[int] = None,
     reverse: bool = False,
+    prepare: Optional[Prepare] = None,
     outputs: Optional[Sequence[str]] = None,
+    checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     message, reduce, apply = functions
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
     if backend not in BACKENDS:
         raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend == "dgl" and checkpoint:
+        raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
+        ndata = ndata if prepare is None else {**ndata, **prepare(ndata)}
         made = run_dgl(
             batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
         )
         return made if outputs is None else {name: made[name] for name in outputs}
-    group = None if group_by is None else ndata[group_by]
+    known = ndata if prepare is None or group_by in {None, *ndata} else {**ndata, **prepare(ndata)}
+    group = None if group_by is None else known[group_by]
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
-    return run(
-        schedule, ndata, edata, message_function(message), reduce_function(reduce), apply, outputs
-    )
+    three = message_function(message), reduce_function(reduce), apply
+    return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)
