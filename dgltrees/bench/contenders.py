@@ -15,7 +15,15 @@ from dgltrees.traversal import prop_nodes_topo, traverse
 from dgltrees.traversal.views import Edges, Nodes
 from dgltrees.trees import Forest, TreeBatch
 
-__all__ = ["CONTENDERS", "Contender", "Model", "dgl_way", "fused_way", "levels_way"]
+__all__ = [
+    "CONTENDERS",
+    "Contender",
+    "Model",
+    "checkpoint_way",
+    "dgl_way",
+    "fused_way",
+    "levels_way",
+]
 
 VOCABULARY, CLASSES = 500, 5
 
@@ -75,6 +83,12 @@ def levels_way(model: Model, batch: TreeBatch) -> Tensor:
     """The three functions through backend levels."""
     x = model.embed(batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"], fused=False)["h"]
+
+
+def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
+    """The three functions through backend levels, which computes them again in backward."""
+    x = model.embed(batch.ndata["token"])
+    return traverse(model.cell, batch, {"x": x}, outputs=["h"], checkpoint=True)["h"]
 
 
 class TutorialCell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Union
 
 import torch
@@ -25,12 +26,14 @@ class TreeEncoder(nn.Module):
         backend: ``"levels"`` or ``"dgl"``.
         fused: let the cell take a way of its own through all levels, if it has one; False where a
             second derivative is wanted (gradient penalties), which such a way does not have.
+        checkpoint: compute levels again in the backward pass, for batches whose memory would not
+            suffice (see :func:`dgltrees.traverse`).
 
     Attributes:
         size: c, the size of a node's encoding.
 
     Raises:
-        ConfigError: the cell takes inputs of another size.
+        ConfigError: the cell takes inputs of another size, or the backend has no checkpoints.
     """
 
     def __init__(
@@ -40,25 +43,37 @@ class TreeEncoder(nn.Module):
         *,
         backend: str = "levels",
         fused: bool = True,
+        checkpoint: bool = False,
     ) -> None:
         super().__init__()
+        if checkpoint and backend != "levels":
+            raise ConfigError(f"expected backend levels with checkpoint, got {backend}")
         if inputs.size != cell.input_size:
             raise ConfigError(
                 f"expected a cell with input_size={inputs.size}, the size of the input, got "
                 f"{cell.input_size}"
             )
-        self.input, self.cell, self.backend, self.fused = inputs, cell, backend, fused
-        self.size = cell.hidden_size
+        self.input, self.cell, self.size = inputs, cell, cell.hidden_size
+        self.backend, self.fused, self.checkpoint = backend, fused, checkpoint
 
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(N, c)`` encodings of all nodes, in the order of the batch's nodes."""
         ndata = {"x": self.input(batch)}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
-        made = traverse(
-            self.cell, batch, ndata, backend=self.backend, outputs=["h"], fused=self.fused
-        )
-        return made["h"]
+        return self.states(self.cell, batch, ndata)
+
+    def states(self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Tensor:
+        """``(N, c)`` states ``h`` of a traversal with this encoder's options."""
+        return traverse(
+            cell,
+            batch,
+            ndata,
+            backend=self.backend,
+            outputs=["h"],
+            fused=self.fused,
+            checkpoint=self.checkpoint,
+        )["h"]
 
 
 class BidirectionalEncoder(nn.Module):
@@ -69,7 +84,8 @@ class BidirectionalEncoder(nn.Module):
     among its siblings, so that a cell with positions knows which child it goes down to.
 
     Arguments:
-        up: the encoder of the first pass; its ``backend`` and ``fused`` hold for both.
+        up: the encoder of the first pass; its ``backend``, ``fused`` and ``checkpoint`` hold
+            for both.
         down: the cell of the second, without operators, ``input_size`` the size of ``up``.
 
     Attributes:
@@ -95,13 +111,5 @@ class BidirectionalEncoder(nn.Module):
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(N, c_up + c_down)`` encodings of all nodes, in the order of the batch's nodes."""
         up = self.up(batch)
-        turned = batch.reversed()
-        made = traverse(
-            self.down,
-            turned,
-            {"x": up},
-            backend=self.up.backend,
-            outputs=["h"],
-            fused=self.up.fused,
-        )
-        return torch.cat([up, made["h"]], 1)
+        down = self.up.states(self.down, batch.reversed(), {"x": up})
+        return torch.cat([up, down], 1)

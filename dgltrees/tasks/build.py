@@ -45,7 +45,7 @@ def make_encoder(settings: ModelSettings, inputs: NodeInput, operators: int = 0)
         ConfigError: gate, aggregator, rank and operators do not go together.
     """
     cell = _cell(settings, inputs.size, operators)
-    up = TreeEncoder(inputs, cell, backend=settings.backend)
+    up = TreeEncoder(inputs, cell, backend=settings.backend, checkpoint=settings.checkpoint)
     if not settings.bidirectional:
         return up
     return BidirectionalEncoder(up, _cell(settings, up.size, 0))

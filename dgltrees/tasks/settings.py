@@ -100,6 +100,7 @@ class ModelSettings:
         max_children: children of a node at most; without it the most there are in the data, or what
             the task allows.
         backend: "levels" or "dgl".
+        checkpoint: compute levels again in the backward pass, which takes longer and less memory.
     """
 
     gate: str = "lstm"
@@ -118,6 +119,7 @@ class ModelSettings:
     init: str = "kaiming"
     max_children: Optional[int] = None
     backend: str = "levels"
+    checkpoint: bool = False
 
     def __post_init__(self) -> None:
         check("model", self, _MODEL)

@@ -6,6 +6,7 @@ import torch
 
 from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_steps
 from dgltrees.bench.cases import balanced, chain, random_binary
+from dgltrees.bench.memory import peak
 from dgltrees.cli import main
 
 SMALL = Case("small", 3, lambda rng: random_binary(rng, 2, 5))
@@ -56,3 +57,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     printed = capsys.readouterr().out
     assert "hidden size 4" in printed
     assert "| small |" in printed
+
+
+def test_memory_is_that_of_one_step_in_a_process_of_its_own() -> None:
+    bytes_of_nodes = peak("levels, checkpoint", "balanced 32 x 63", 64, hidden=64)
+    assert 64 * 63 * 64 * 4 * 4 < bytes_of_nodes < 64 * 63 * 64 * 4 * 60  # tables of float32

@@ -132,3 +132,20 @@ def test_sizes_and_operators_are_checked() -> None:
     labeled = make_cell("lstm", input_size=3, hidden_size=2, max_children=3, operators=2)
     with pytest.raises(ConfigError, match="a cell without operators for the way down"):
         BidirectionalEncoder(up(), labeled)
+
+
+@pytest.mark.parametrize("encoder", ["up", "both"])
+def test_checkpoints_change_nothing(encoder: str) -> None:
+    batch, found = world().batch(), []
+    for checkpoint in (False, True):
+        model = up() if encoder == "up" else both("lstm")
+        (model if encoder == "up" else model.up).checkpoint = checkpoint
+        h = model(batch)
+        h.square().sum().backward()
+        found.append((h, {name: p.grad for name, p in model.named_parameters()}))
+    assert_close(found[1], found[0])
+
+
+def test_dgl_has_no_checkpoints() -> None:
+    with pytest.raises(ConfigError, match="expected backend levels with checkpoint, got dgl"):
+        TreeEncoder(INPUT, up().cell, backend="dgl", checkpoint=True)
