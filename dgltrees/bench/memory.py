@@ -16,7 +16,7 @@ import torch
 from dgltrees.bench.cases import CASES
 from dgltrees.bench.contenders import CONTENDERS, VOCABULARY, Contender, Model, checkpoint_way
 
-__all__ = ["MEASURED", "bytes_a_node", "peak"]
+__all__ = ["MEASURED", "bytes_a_node", "high_water", "peak"]
 
 MEASURED: Mapping[str, Contender] = {
     **{name: CONTENDERS[name] for name in ("dgl", "levels, fused=False", "levels")},
@@ -25,7 +25,7 @@ MEASURED: Mapping[str, Contender] = {
 """Those whose memory is compared."""
 
 
-def _high_water() -> int:
+def high_water() -> int:
     """The most bytes that this process has held (Linux counts them in KiB)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
@@ -36,9 +36,9 @@ def _step(contender: str, case: str, trees: int, hidden: int) -> int:
     forest = replace(CASES[case], trees=trees).forest(VOCABULARY)
     model, small = Model(hidden), replace(CASES[case], trees=1).forest(VOCABULARY)
     MEASURED[contender].step(model, small)  # libraries are loaded, workspaces made
-    before = _high_water()
+    before = high_water()
     MEASURED[contender].step(model, forest)
-    return _high_water() - before
+    return high_water() - before
 
 
 def peak(contender: str, case: str, trees: int, *, hidden: int = 128) -> int:

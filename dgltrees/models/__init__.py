@@ -11,6 +11,7 @@ from dgltrees.models.readout import Attention, EveryNode, Mean, Root
 from dgltrees.models.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.stop_symbols import with_stops
+from dgltrees.models.streaming import encode_roots
 from dgltrees.models.tree_lm import TreeLM
 from dgltrees.models.word_vectors import read_word_vectors
 
@@ -39,6 +40,7 @@ __all__ = [
     "TreeEncoder",
     "TreeLM",
     "WordEmbedding",
+    "encode_roots",
     "read_word_vectors",
     "softmax_nll",
     "with_stops",
