@@ -54,7 +54,7 @@ class NCE(nn.Module):
         self.noise = noise
         self.log_z = nn.Parameter(torch.tensor(log_z))
         p = weight / weight.sum()
-        self.register_buffer("log_noise", torch.log(noise * p).float(), persistent=False)
+        self.register_buffer("log_noise", torch.log(noise * p), persistent=False)
         self.register_buffer("cumulative", p.cumsum(0), persistent=False)  # in float64
 
     def draw(self, count: int) -> Tensor:
@@ -77,7 +77,8 @@ class NCE(nn.Module):
         noise = self.draw(len(words) * self.noise).view(len(words), self.noise)
         words = torch.cat([words.unsqueeze(1), noise], 1)  # (P, 1 + k)
         score = (F.embedding(words, output) @ h.unsqueeze(2)).squeeze(2)  # (P, 1 + k)
-        ratio = score - self.log_z - F.embedding(words, self.log_noise.unsqueeze(1)).squeeze(2)
+        noise_score = self.log_noise.to(score.dtype)[words]  # ln(k P_n)
+        ratio = score - self.log_z - noise_score
         sign = torch.ones_like(ratio)
         sign[:, 1:] = -1
         return -F.logsigmoid(sign * ratio).sum(1)
