@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Optional, Union
 
 import numpy as np
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._files import PathLike
 from dgltrees.draw.marks import Marks, make_marks, visible
+from dgltrees.draw.save import check_size, save_picture
 from dgltrees.draw.skeleton import Skeleton
 from dgltrees.draw.source import Drawable, as_forest
 from dgltrees.draw.svg import svg_text
@@ -43,12 +43,7 @@ class Drawing:
         Raises:
             TreeError: there are more nodes than ``svg_limit``.
         """
-        if len(self.skeleton) > self.svg_limit:
-            raise TreeError(
-                f"expected at most {self.svg_limit} nodes to draw as SVG, got "
-                f"{len(self.skeleton)}; draw fewer trees (tree=0), draw them as text, or allow "
-                f"more with svg_limit={len(self.skeleton)}"
-            )
+        check_size(len(self.skeleton), self.svg_limit)
         return svg_text(self.skeleton, self.marks, self.numbered, self.titles, self._about)
 
     @cached_property
@@ -68,15 +63,7 @@ class Drawing:
         Raises:
             TreeError: another ending, or an SVG of too many nodes.
         """
-        ending = Path(path).suffix
-        if ending not in (".svg", ".txt"):
-            raise TreeError(f"expected a path that ends in .svg or .txt, got {str(path)!r}")
-        svg = self.svg if ending == ".svg" else None
-        with replacing(path) as file:
-            if svg is not None:
-                file.write(svg)
-            else:
-                file.writelines(line + "\n" for line in self.lines(ascii_only=ascii_only))
+        save_picture(self, path, ascii_only=ascii_only)
 
     @property
     def _about(self) -> str:

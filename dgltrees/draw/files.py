@@ -10,8 +10,10 @@ from typing import Optional
 import numpy as np
 
 from dgltrees._files import PathLike
+from dgltrees.draw.arcs import draw_arcs
 from dgltrees.draw.drawing import Drawing, draw
 from dgltrees.draw.formats import FORMATS, Format, guess_format
+from dgltrees.draw.save import Picture
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
@@ -35,14 +37,15 @@ def draw_file(
 
     Arguments:
         path: the file.
-        format: json, xml, python, listops, logic, inex, boolsent, sst or mrg; found by the file's
-            ending or first line if not given.
+        format: json, xml, python, conllu, dp, listops, logic, inex, boolsent, sst or mrg; found by
+            the file's ending or first line if not given. Dependencies (conllu, dp) are drawn as
+            arcs.
         trees: which examples of the file, counted from 0: numbers and ranges without their end,
             such as 0:5 or 7 or 1,4,10: or : alone. The file is read no further than needed.
         out: the file to write, .svg or .txt; none by default.
         style: text, ascii or svg; by default what the ending of the file to write says, else text.
         positions: whether edges show a child's position: all, none, or auto, where a child is
-            missing before another.
+            missing before another; arcs show none.
         svg_limit: the most nodes an SVG may have.
 
     Returns:
@@ -67,13 +70,18 @@ def draw_file(
         raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {format!r}")
     ranges = _ranges(trees)
     numbers, examples = _wanted(path, FORMATS[format], ranges)
-    drawing = draw_examples(
-        examples,
-        numbers,
-        positions=positions,
-        vocabs=FORMATS[format].names,
-        svg_limit=svg_limit,
-    )
+    drawing: Picture
+    if FORMATS[format].arcs:
+        titles = [f"tree {number}" for number in numbers]
+        drawing = draw_arcs(examples.forest, titles=titles, svg_limit=svg_limit)
+    else:
+        drawing = draw_examples(
+            examples,
+            numbers,
+            positions=positions,
+            vocabs=FORMATS[format].names,
+            svg_limit=svg_limit,
+        )
     if out is not None:
         drawing.save(out, ascii_only=style == "ascii")
     return drawing.svg if style == "svg" else "\n".join(drawing.lines(ascii_only=style == "ascii"))

@@ -32,16 +32,26 @@ class Format:
         line: a pattern of what the first line of such a file looks like.
         ending: the ending of the names of such files.
         names: the names behind ids, by column, that the reader gives no vocabulary.
+        arcs: whether the trees are dependency trees, drawn as arcs.
     """
 
     stream: Callable[[PathLike, int], Iterator[Examples]]
     line: str = r"(?!)"
     ending: str = ""
     names: Mapping[str, Vocabulary] = field(default_factory=dict)
+    arcs: bool = False
 
 
 def _listops(path: PathLike, trees: int) -> Iterator[Examples]:
     return readers.stream_listops(path, trees, max_children=None)
+
+
+def _conllu(path: PathLike, trees: int) -> Iterator[Examples]:
+    return readers.stream_conllu(path, trees, single_root=False)
+
+
+def _dp(path: PathLike, trees: int) -> Iterator[Examples]:
+    return readers.stream_dp(path, trees, single_root=False)
 
 
 def _json(path: PathLike, trees: int) -> Iterator[Examples]:
@@ -69,6 +79,8 @@ FORMATS = {
     "json": Format(_json, ending=".json"),
     "xml": Format(_xml, ending=".xml"),
     "python": Format(_python, ending=".py"),
+    "conllu": Format(_conllu, r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}", ".conllu", arcs=True),
+    "dp": Format(_dp, ending=".dp", arcs=True),
     "listops": Format(_listops, r"\d\t[^\t]*$|Source\tTarget"),
     "logic": Format(readers.stream_logic, r"[#<>v|=^]\t.*\t", names={"value": _VARIABLES}),
     "inex": Format(readers.stream_inex, r"\d+:\d+\("),

@@ -14,6 +14,7 @@ from dgltrees.draw.skeleton import Skeleton
 __all__ = [
     "BADGE",
     "DETAIL",
+    "LABEL",
     "LINE",
     "PADDING",
     "TITLE",

@@ -12,7 +12,7 @@ from dgltrees.draw.measure import FONT, text_width
 from dgltrees.draw.page import BADGE, DETAIL, LINE, PADDING, TITLE, Box, Page, badge_width, lines_in
 from dgltrees.draw.skeleton import Skeleton
 
-__all__ = ["svg_text"]
+__all__ = ["svg_text", "words_at"]
 
 _LEGEND = 160.0, 10.0  # width and height of the bar
 _CORNER = 12.5
@@ -54,7 +54,7 @@ def svg_text(
         ),
         *(_badge(page.boxes[v], skeleton.pos[v]) for v in skeleton.preorder if numbered[v]),
         *(
-            _words(title, x, y, TITLE, GREY, ' text-anchor="start"')
+            words_at(title, x, y, TITLE, GREY, ' text-anchor="start"')
             for title, (x, y) in zip(titles, page.titles)
             if title
         ),
@@ -98,7 +98,7 @@ def _node(box: Box, marks: Marks, node: int, paint: Paint) -> Iterator[str]:
     y = box.y + PADDING
     for i, (text, size) in enumerate(lines_in(label, detail)):
         bold = "" if i or not label else ' font-weight="600"'
-        yield _words(text, box.middle, y + 0.75 * LINE[size], size, paint.text, bold)
+        yield words_at(text, box.middle, y + 0.75 * LINE[size], size, paint.text, bold)
         y += LINE[size]
     yield "</g>"
 
@@ -109,7 +109,7 @@ def _badge(box: Box, position: int) -> str:
     return (
         f'<g class="position"><rect x="{box.middle - width / 2:.1f}" y="{middle - 6.5:.1f}" '
         f'width="{width:.1f}" height="13" rx="6.5" fill="{GREY}"/>'
-        + _words(str(position), box.middle, middle + 3.3, BADGE, "#ffffff")
+        + words_at(str(position), box.middle, middle + 3.3, BADGE, "#ffffff")
         + "</g>"
     )
 
@@ -120,7 +120,7 @@ def _legend(scale: Scale, top: float) -> Iterator[str]:
     low, high = format_number(scale.low), format_number(scale.high)
     left = round(16 + text_width(low, DETAIL))
     yield '<g class="legend">'
-    yield _words(low, 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
+    yield words_at(low, 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
     steps = 40
     for i in range(steps):
         yield (
@@ -128,11 +128,12 @@ def _legend(scale: Scale, top: float) -> Iterator[str]:
             f'width="{width / steps:.1f}" height="{height:.1f}" shape-rendering="crispEdges" '
             f'fill="{scale.color(i / (steps - 1))}"/>'
         )
-    yield _words(high, left + width + 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
+    yield words_at(high, left + width + 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
     yield "</g>"
 
 
-def _words(text: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
+def words_at(text: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
+    """A line of text, escaped; ``more`` are further attributes."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{more}>'
         f"{escape(text)}</text>"

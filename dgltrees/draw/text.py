@@ -22,12 +22,12 @@ from typing import Optional
 from dgltrees.draw.marks import Marks
 from dgltrees.draw.skeleton import Skeleton
 
-__all__ = ["DEEPEST", "text_lines"]
+__all__ = ["DEEPEST", "escaped", "text_lines"]
 
 DEEPEST = 16
 
 _GUIDES = {False: ("├", "└", "─", "│", "⋯"), True: ("|", "`", "-", "|", "...")}
-_ASCII = str.maketrans({"→": "->", "✓": "ok", "✗": "wrong", "·": ".", "…": "..."})
+_ASCII = str.maketrans({"→": "->", "←": "<-", "✓": "ok", "✗": "wrong", "·": ".", "…": "..."})
 
 
 def text_lines(
@@ -59,7 +59,7 @@ def text_lines(
                 yield ""
             title = titles[tree]
             if title:
-                yield _escaped(title) if ascii_only else title
+                yield escaped(title) if ascii_only else title
             guide = ""
         elif depth <= DEEPEST:
             guide = f"{indent[parent]}{corner if node in last else tee}{bar}{position} "
@@ -68,8 +68,9 @@ def text_lines(
             indent[node] = indent[parent]
             guide = f"{indent[node]}{dots}{depth}{bar * bool(position)}{position} "
         words = "  ".join(filter(None, (" ".join(marks.labels[node]), marks.details[node])))
-        yield guide + (_escaped(words) if ascii_only else words)
+        yield guide + (escaped(words) if ascii_only else words)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """The text in ASCII characters."""
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")

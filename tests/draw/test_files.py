@@ -18,12 +18,17 @@ LINES = {
     "inex": ("2:17(5($) 6(7($)))", "tree 0\n17  = 2\n├─ 5\n└─ 6\n   └─ 7"),
     "boolsent": ("(1_OR 0 (1_AND 1 ) )", "tree 0\nOR  = 1\n├─ 0  = 0\n└─ AND  = 1\n   └─ 1  = 1"),
     "sst": ("(3 (2 so) (4 good))", "tree 0\n= 3\n├─ so  = 2\n└─ good  = 4"),
+    "conllu": (
+        "# sent_id = 1\n1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_",
+        "tree 0\n┌─ 0 <root>\n└► 1 Go      root ← 0",
+    ),
     "mrg": ("( (S (NN rain)\n  (VBZ falls)) )", "tree 0\nS\n├─ NN rain\n└─ VBZ falls"),
 }
 
 
 DOCUMENTS = {
     "a.json": ('{"a": [1, null]}', "tree 0\nobject\n└─ a array\n   ├─ 1 number\n   └─ null"),
+    "a.dp": ("Go\tVB\t0\n", "tree 0\n┌─ 0 <root>\n└► 1 Go      ← 0"),
     "a.xml": ("<a><b>text</b><c/></a>", "tree 0\na\n├─ b text\n└─ c"),
     "a.py": (
         "x = 1\n",
@@ -54,6 +59,14 @@ def test_documents_are_one_tree(tmp_path: Path, name: str) -> None:
     document, text = DOCUMENTS[name]
     (tmp_path / name).write_text(document)
     assert draw_file(tmp_path / name) == text
+
+
+def test_conll_x_without_comments_and_with_several_roots(tmp_path: Path) -> None:
+    path = tmp_path / "trees.conll"
+    path.write_text("".join(f"{i}\ta\t_\tX\tX\t_\t0\t_\t_\t_\n" for i in (1, 2)))
+    assert guess_format(path) == "conllu"
+    assert draw_file(path).endswith("└─► 2 a       ← 0")
+    assert draw_file(path, style="svg").startswith("<svg")
 
 
 def test_python_in_the_encoding_it_declares(tmp_path: Path) -> None:
@@ -105,7 +118,10 @@ def test_out_and_style(digits: Path, tmp_path: Path) -> None:
         ({"style": "png"}, "expected style to be one of text, ascii, svg, got 'png'"),
         ({"out": "x.png"}, "expected a path that ends in .txt for text, got 'x.png'"),
         ({"out": "x.txt", "style": "svg"}, "expected a path that ends in .svg for svg"),
-        ({"format": "csv"}, "expected format to be one of json, xml, python, listops, logic, in"),
+        (
+            {"format": "csv"},
+            "expected format to be one of json, xml, python, conllu, dp, listops, lo",
+        ),
         ({"trees": "a:b"}, "numbers and ranges such as 0:5 or 1,4,10:, got 'a:b'"),
         ({"trees": "-1"}, "numbers and ranges"),
     ],
