@@ -20,6 +20,7 @@ READERS = {
     "inex": readers.read_inex,
     "boolsent": readers.read_boolsent,
     "penn": readers.read_mrg,
+    "ud": readers.read_conllu,
 }
 
 
@@ -30,7 +31,7 @@ def files(folder):
 def test_the_samples_are_what_the_generators_give(tmp_path):
     make_samples(tmp_path)
     made = files(tmp_path)
-    assert files(SAMPLES) == sorted([*made, Path("penn/sample.mrg")])
+    assert files(SAMPLES) == sorted([*made, Path("penn/sample.mrg"), Path("ud/sample.conllu")])
     for name in made:
         assert (SAMPLES / name).read_bytes() == (tmp_path / name).read_bytes(), name
 
@@ -44,7 +45,9 @@ def test_every_sample_can_be_read(name):
     path = SAMPLES / name
     examples = READERS[name.parts[0]](path)
     text = path.read_text(encoding="utf-8")
-    expected = text.count("\n( (") if name.suffix == ".mrg" else len(text.splitlines())
+    starts = {".mrg": "\n( (", ".conllu": "# sent_id"}
+    one = starts.get(name.suffix)
+    expected = len(text.splitlines()) if one is None else text.count(one)
     assert len(examples) == expected > 0
 
 
@@ -77,6 +80,7 @@ def test_the_pages_hold_well_formed_examples(tmp_path):
         "inex": readers.read_inex,
         "boolsent": readers.read_boolsent,
         "penn": readers.read_mrg,
+        "ud": readers.read_conllu,
     }
     for page, read in pages.items():
         text = (DATASETS / f"{page}.md").read_text(encoding="utf-8")
