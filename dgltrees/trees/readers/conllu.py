@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Optional, Union
 
-from conllu import parse_token_and_metadata
+from conllu import Token, parse_token_and_metadata
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
@@ -110,42 +110,39 @@ def conllu_sentences(path: PathLike) -> Iterator[Sentence]:
         TreeError: as :func:`stream_conllu`, but for what takes a whole sentence to see.
     """
     for block in blocks(path):
-        numbers = [number for number, text in block if not text.startswith("#")]
-        for number, text in block:
+        lines = [line for line, text in block if not text.startswith("#")]
+        for line, text in block:
             if not text.startswith("#"):
-                _check_columns(text, path, number)
-        parsed = parse_token_and_metadata(
-            "\n".join(text for _, text in block), fields=_FIELDS, field_parsers=_AS_IT_IS
-        )
-        rows = [
-            (line, token)
-            for line, token in zip(numbers, parsed)
-            if not _NO_WORD.fullmatch(token["id"])
-        ]
-        if not rows:
-            raise TreeError(
-                "expected a word in every sentence, got an empty sentence",
-                file=path,
-                line=block[0][0],
-            )
-        for i, (line, token) in enumerate(rows, start=1):
-            if token["id"] != str(i):
-                raise TreeError(
-                    f"expected the integer id {i}, or one such as 3-4 or 8.1, got {token['id']!r}",
-                    file=path,
-                    line=line,
-                )
+                _check_columns(text, path, line)
+        text = "\n".join(text for _, text in block)
+        parsed = parse_token_and_metadata(text, fields=_FIELDS, field_parsers=_AS_IT_IS)
+        rows = [row for row in zip(lines, parsed) if not _NO_WORD.fullmatch(row[1]["id"])]
+        _check_ids(rows, path, block[0][0])
         yield Sentence(
-            [token["form"] for _, token in rows],
-            [head_of(token["head"], path, line) for line, token in rows],
-            {
+            words=[token["form"] for _, token in rows],
+            heads=[head_of(token["head"], path, line) for line, token in rows],
+            columns={
                 name: [None if token[name] == "_" else token[name] for _, token in rows]
                 for name in CONLLU_COLUMNS[1:]
             },
-            [line for line, _ in rows],
-            block[0][0],
-            parsed.metadata,
+            lines=[line for line, _ in rows],
+            line=block[0][0],
+            comments=parsed.metadata,
         )
+
+
+def _check_ids(rows: Sequence[tuple[int, Token]], path: PathLike, first: int) -> None:
+    if not rows:
+        raise TreeError(
+            "expected a word in every sentence, got an empty sentence", file=path, line=first
+        )
+    for i, (line, token) in enumerate(rows, start=1):
+        if token["id"] != str(i):
+            raise TreeError(
+                f"expected the integer id {i}, or one such as 3-4 or 8.1, got {token['id']!r}",
+                file=path,
+                line=line,
+            )
 
 
 def _check_columns(text: str, path: PathLike, line: int) -> None:
