@@ -35,26 +35,26 @@ class Contraction:
         self.right = size ** (modes - self.split)
         self.T = T.reshape(batch, size**self.split, self.right * self.out)
 
-    def forward(self, of: slice, v: Tensor) -> tuple[Tensor, Optional[Tensor]]:
-        """Contract with the tensors ``of``.
+    def forward(self, v: Tensor) -> tuple[Tensor, Optional[Tensor]]:
+        """Contract all rows.
 
         Arguments:
-            of: which of T, b of them.
-            v: ``(b, p, d, n)``.
+            v: ``(B, p, d, n)``.
 
         Returns:
-            y ``(b, k, n)``; and what is left when the first modes are contracted, where that is
-            not y, for the gradient.
+            y, ``(B, n, k)`` here; and for the gradient what the first modes leave, where it is not
+            y.
         """
         factors = v.unbind(1)
-        rest = torch.bmm(self.T[of].transpose(1, 2), _outer(factors[: self.split])[-1])
+        rest = torch.bmm(_outer(factors[: self.split])[-1].transpose(1, 2), self.T)
         if self.right == 1:
             return rest, None
-        rest = rest.view(len(v), self.right, self.out, -1)
-        return (rest * _outer(factors[self.split :])[-1].unsqueeze(2)).sum(1), rest
+        rest = rest.transpose(1, 2).contiguous().view(len(v), self.right, self.out, -1)
+        y = (rest * _outer(factors[self.split :])[-1].unsqueeze(2)).sum(1)
+        return y.transpose(1, 2), rest
 
-    def backward(self, of: slice, v: Tensor, rest: Optional[Tensor], dy: Tensor) -> Tensor:
-        """The gradient of v."""
+    def backward(self, v: Tensor, rest: Optional[Tensor], dy: Tensor) -> Tensor:
+        """The gradient of v, from that of y, ``(B, k, n)``."""
         dv = torch.empty_like(v)
         factors, grads = v.unbind(1), dv.unbind(1)
         first, last = factors[: self.split], factors[self.split :]
@@ -62,19 +62,18 @@ class Contraction:
             right = _outer(last)
             _outer_gradient(last, right, (rest * dy.unsqueeze(1)).sum(2), grads[self.split :])
             dy = (right[-1].unsqueeze(2) * dy.unsqueeze(1)).flatten(1, 2)
-        _outer_gradient(first, _outer(first[:-1]), torch.bmm(self.T[of], dy), grads)
+        _outer_gradient(first, _outer(first[:-1]), torch.bmm(self.T, dy), grads)
         return dv
 
-    def gradient(self, out: Tensor, v: Tensor, dy: Tensor) -> None:
-        """Write the gradient of some of T, ``(b, d^p, k)``, to ``out``: one product for all rows.
+    def gradient(self, v: Tensor, dy: Tensor, out: Tensor) -> None:
+        """Write the gradient of T: one product for all rows.
 
         Where outer products are large, the rows come in parts, each added to what there is.
         """
-        dT = out.view(len(out), -1, self.right * self.out)
-        rows = max(1, CHUNK // (dT.shape[0] * max(dT.shape[1:])))
-        for number, (some, d) in enumerate(
-            zip(torch.split(v, rows, -1), torch.split(dy, rows, -1))
-        ):
+        dT = out.view(self.T.shape)
+        rows = max(1, CHUNK // (len(dT) * max(dT.shape[1:])))
+        parts = zip(torch.split(v, rows, -1), torch.split(dy, rows, -1))
+        for number, (some, d) in enumerate(parts):
             factors = some.unbind(1)
             if self.right > 1:
                 right = _outer(factors[self.split :])[-1]
@@ -95,9 +94,13 @@ def _outer_gradient(
     factors: Sequence[Tensor], products: Sequence[Tensor], grad: Tensor, grads: Sequence[Tensor]
 ) -> None:
     """Write the gradients of the factors, given that of their outer product."""
+    if len(factors) == 1:
+        grads[0].copy_(grad)
     for i in range(len(factors) - 1, 0, -1):
-        before, factor = products[i - 1], factors[i]
-        grad = grad.view(*before.shape[:2], *factor.shape[1:])  # (b, d^i, d, n)
-        torch.sum(grad * before.unsqueeze(2), 1, out=grads[i])
-        grad = (grad * factor.unsqueeze(1)).sum(2)
-    grads[0].copy_(grad)
+        before, factor = products[i - 1].unsqueeze(2), factors[i].unsqueeze(1)
+        grad = grad.view(len(grad), before.shape[1], factor.shape[2], -1)  # (b, d^i, d, n)
+        torch.sum(grad * before, 1, out=grads[i])
+        if i == 1:
+            torch.sum(grad * factor, 2, out=grads[0])
+        else:
+            grad = (grad * factor).sum(2)

@@ -1,15 +1,15 @@
 """Aggregators with their derivatives by hand, as the fused tensor Tree-LSTM takes them.
 
 The equations are those of the aggregators, and a test holds them together. States are homogeneous,
-h̄ = [h; 1], so that no bias stands alone, and inside rows come last. Sizes: K types, K' of them in a
-block, n' rows of each, L children, G gates, c the size of a state, r the rank.
+h̄ = [h; 1], so that no bias stands alone. Sizes: K types, n rows of each, L children, G gates, c the
+size of a state, r the rank.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
@@ -19,158 +19,160 @@ from dgltrees.cells.aggregators.full import Full
 from dgltrees.cells.aggregators.hosvd import HOSVD
 from dgltrees.cells.contraction import Contraction
 
-__all__ = ["FusedFull", "FusedHOSVD", "FusedMap", "Rows", "fused_map"]
+__all__ = ["FusedFull", "FusedHOSVD", "FusedMap", "Kept", "fused_map"]
 
 Kept = tuple[Any, ...]  # tensors, and None where there is none
 
 
-class Rows(NamedTuple):
-    """All rows of some types, when the pass backwards is over.
-
-    Attributes:
-        of: the types.
-        h: ``(K', L, n', c + 1)``.
-        da: ``(K', G, n', c)``.
-        kept: what :meth:`FusedMap.backward` returned.
-    """
-
-    of: slice
-    h: Tensor
-    da: Tensor
-    kept: tuple[Tensor, ...]
-
-
 class FusedMap(ABC):
-    """A map of states to pre-activations, for blocks of types.
+    """A map of states to pre-activations, for some types and for their rows of any level.
 
     Arguments:
-        L: the largest number of children.
+        children: L.
         gates: G.
-        parameters: those that the aggregator stacks.
+        filled: the positions at which there ever is a child.
+        parameters: those that the aggregator stacks, of the K types.
     """
 
     @abstractmethod
-    def __init__(self, L: int, gates: int, *parameters: Tensor) -> None: ...
+    def __init__(
+        self, children: int, gates: int, filled: Sequence[int], *parameters: Tensor
+    ) -> None: ...
 
     @abstractmethod
-    def forward(self, of: slice, h: Tensor) -> tuple[Tensor, Kept]:
-        """The map, of types ``of``.
-
-        Arguments:
-            of: the types, K' of them.
-            h: ``(K', L, n', c + 1)`` homogeneous states.
-
-        Returns:
-            ``(K', G, n', c)`` and what the way back needs besides h.
-        """
+    def forward(self, h: Tensor) -> tuple[Tensor, Kept]:
+        """The map, ``(K, L, n, c + 1)`` to ``(K, G, n, c)``; and what it keeps besides h."""
 
     @abstractmethod
-    def backward(
-        self, of: slice, h: Tensor, kept: Kept, da: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def backward(self, h: Tensor, kept: Kept, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """From the gradient of the pre-activations to that of the states.
 
         Returns:
-            ``(K' L, n', c)``, and what :meth:`gradients` needs, rows last.
+            ``(K L, n, c)``; and what :meth:`gradients` needs, rows last.
         """
 
     @abstractmethod
-    def gradients(self, rows: Sequence[Rows]) -> tuple[Tensor, ...]:
-        """The gradients of the parameters, by one product over the rows of all levels."""
+    def gradients(
+        self, h: Tensor, da: Tensor, made: tuple[Tensor, ...], out: Sequence[Tensor]
+    ) -> None:
+        """Write the gradients of the parameters, by one product over the rows of all levels.
+
+        Arguments:
+            h: ``(K, L, n, c + 1)``.
+            da: ``(K, G, n, c)``.
+            made: what :meth:`backward` returned.
+            out: a place for each parameter.
+        """
 
 
 class FusedHOSVD(FusedMap):
     """Equation (10): reduce every child, contract with the core, expand."""
 
     def __init__(
-        self, L: int, gates: int, U: Tensor, b_U: Tensor, core: Tensor, Q: Tensor, b: Tensor
+        self,
+        children: int,
+        gates: int,
+        filled: Sequence[int],
+        U: Tensor,
+        b_U: Tensor,
+        core: Tensor,
+        Q: Tensor,
+        b: Tensor,
     ) -> None:
-        K, _, c, d = U.shape
-        self.L, self.G, self.r = L, gates, d // gates
+        K, L, c, _ = U.shape
+        self.sizes = K, L, gates
         # [u_j; 1] = U_j h̄_j: a last row of each gate leads from 1 to 1.
-        self.U = U.new_zeros(K, L, gates, self.r + 1, c + 1)
+        self.U = U.new_zeros(K, L, gates, Q.shape[2] + 1, c + 1)
         self.U[..., :-1, :c] = U.transpose(2, 3).reshape(K, L, gates, -1, c)
         self.U[..., :-1, c] = b_U.view(K, L, gates, -1)
         self.U[..., -1, c] = 1
+        self.U = self.U.view(K * L, -1, c + 1)
         self.Q = torch.cat([Q, b], 2).flatten(0, 1)  # (K G, r + 1, c)
-        self.core = Contraction(core.flatten(0, 1), self.r + 1, L)
+        self.core = Contraction(core.flatten(0, 1), Q.shape[2] + 1, L)
 
-    def forward(self, of: slice, h: Tensor) -> tuple[Tensor, Kept]:
-        """a = Q̄ [core(u_1, .., u_L); 1]."""
-        K, n = h.shape[0], h.shape[2]
-        own = self._gates(of)
-        u = torch.bmm(self.U[of].view(K * self.L, -1, h.shape[3]), h.flatten(0, 1).transpose(1, 2))
-        u = u.view(K, self.L, self.G, -1, n).transpose(1, 2).flatten(0, 1)  # (K' G, L, r + 1, n')
-        y, rest = self.core.forward(own, u)
-        g = torch.cat([y, y.new_ones(len(y), 1, n)], 1)
-        a = torch.bmm(g.transpose(1, 2), self.Q[own])
-        return a.view(K, self.G, n, -1), (u, g, rest)
+    def forward(self, h: Tensor) -> tuple[Tensor, Kept]:
+        """a = Q [core(u_1, .., u_L); 1]."""
+        K, L, G = self.sizes
+        n = h.shape[2]
+        u = torch.bmm(self.U, h.flatten(0, 1).transpose(1, 2))
+        u = u.view(K, L, G, -1, n).transpose(1, 2).flatten(0, 1)  # (K G, L, r + 1, n)
+        y, rest = self.core.forward(u)
+        g = torch.cat([y, y.new_ones(K * G, n, 1)], 2)
+        return torch.bmm(g, self.Q).view(K, G, n, -1), (u, g, rest)
 
-    def backward(
-        self, of: slice, h: Tensor, kept: Kept, da: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def backward(self, h: Tensor, kept: Kept, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The same way back."""
+        K, L, G = self.sizes
         u, g, rest = kept
-        K, n, own = h.shape[0], h.shape[2], self._gates(of)
-        dg = torch.bmm(self.Q[own, : self.r], da.flatten(0, 1).transpose(1, 2))
-        du = self.core.backward(own, u, rest, dg)
-        du = du.view(K, self.G, self.L, -1, n).transpose(1, 2).reshape(K * self.L, -1, n)
-        U = self.U[of].view(K * self.L, -1, h.shape[3])
-        return torch.bmm(du.transpose(1, 2), U[..., :-1]), (u, g, dg, du)
+        dg = torch.bmm(self.Q[:, :-1], da.flatten(0, 1).transpose(1, 2))
+        du = self.core.backward(u, rest, dg)
+        du = du.view(K, G, L, *du.shape[2:]).transpose(1, 2).reshape(K * L, -1, du.shape[3])
+        return torch.bmm(du.transpose(1, 2), self.U[..., :-1]), (u, g.transpose(1, 2), dg, du)
 
-    def gradients(self, rows: Sequence[Rows]) -> tuple[Tensor, ...]:
+    def gradients(
+        self, h: Tensor, da: Tensor, made: tuple[Tensor, ...], out: Sequence[Tensor]
+    ) -> None:
         """Of U, b_U, the core, Q and b."""
-        dU, dQ = torch.zeros_like(self.U), torch.zeros_like(self.Q)
-        K, c = len(dU), dQ.shape[2]
-        dcore = self.core.T.new_zeros(K * self.G, (self.r + 1) ** self.L, self.r)
-        for of, h, da, (u, g, dg, du) in rows:
-            own = self._gates(of)
-            dU[of] = torch.bmm(du, h.flatten(0, 1)).view_as(dU[of])
-            dQ[own] = torch.bmm(g, da.flatten(0, 1))
-            self.core.gradient(dcore[own], u, dg)
-        dU, dQ = dU[..., :-1, :].flatten(2, 3), dQ.view(K, self.G, -1, c)
-        return (
-            dU[..., :c].transpose(2, 3),
-            dU[..., c].unsqueeze(2),
-            dcore.view(K, self.G, *dcore.shape[1:]),
-            dQ[:, :, :-1],
-            dQ[:, :, -1:],
-        )
-
-    def _gates(self, of: slice) -> slice:
-        """Where the types ``of`` are when all gates stand one after another."""
-        return slice(of.start * self.G, of.stop * self.G)
+        K, L, G = self.sizes
+        (u, g, dg, du), c = made, da.shape[3]
+        dU = torch.bmm(du, h.flatten(0, 1)).view(K, L, G, -1, c + 1)[..., :-1, :].flatten(2, 3)
+        dQ = torch.bmm(g, da.flatten(0, 1)).view(K, G, -1, c)
+        out[0].copy_(dU[..., :c].transpose(2, 3))
+        out[1].copy_(dU[..., c].unsqueeze(2))
+        self.core.gradient(u, dg, out[2].flatten(0, 1))
+        out[3].copy_(dQ[:, :, :-1])
+        out[4].copy_(dQ[:, :, -1:])
 
 
 class FusedFull(FusedMap):
-    """Equation (4): the tensor meets the outer product of all states."""
+    """Equation (4): the tensor meets the outer product of all states.
 
-    def __init__(self, L: int, gates: int, T: Tensor) -> None:
-        self.G, self.K = gates, len(T)
-        self.T, self.size = T, T.shape[2] // gates + 1
-        self.tensor = Contraction(T, self.size, L)
+    An absent child is [0; 1]: of a position that never has a child, the last slice is all there is.
+    """
 
-    def forward(self, of: slice, h: Tensor) -> tuple[Tensor, Kept]:
+    def __init__(self, children: int, gates: int, filled: Sequence[int], T: Tensor) -> None:
+        self.size = T.shape[2] // gates + 1
+        self.filled = filled
+        self.sizes = len(T), children, gates
+        self.T = Contraction(self._slice(T).flatten(1, -2), self.size, len(filled))
+
+    def _slice(self, T: Tensor) -> Tensor:
+        """``(K, c + 1, .., c + 1, G c)``, a mode for each position that is filled."""
+        K, L, _ = self.sizes
+        modes = [slice(None) if j in self.filled else -1 for j in range(L)]
+        return T.view(K, *(self.size,) * L, -1)[(slice(None), *modes)]
+
+    def forward(self, h: Tensor) -> tuple[Tensor, Kept]:
         """a = T(h̄_1, .., h̄_L)."""
-        y, rest = self.tensor.forward(of, _rows_last(h))
-        return _rows_last(y.view(len(y), self.G, -1, y.shape[2])), (rest,)
+        K, _, G = self.sizes
+        y, rest = self.T.forward(self._factors(h))
+        return y.reshape(K, h.shape[2], G, -1).transpose(1, 2), (rest,)
 
-    def backward(
-        self, of: slice, h: Tensor, kept: Kept, da: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def backward(self, h: Tensor, kept: Kept, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The same way back."""
-        dy = _rows_last(da).flatten(1, 2)
-        dh = self.tensor.backward(of, _rows_last(h), kept[0], dy)
-        return dh.flatten(0, 1)[:, :-1].transpose(1, 2).contiguous(), (dy,)
+        dv = self.T.backward(self._factors(h), kept[0], _unfold(da))
+        dh = h.new_zeros(*h.shape[:3], h.shape[3] - 1)
+        dh[:, self.filled] = dv[:, :, :-1].transpose(2, 3)
+        return dh.flatten(0, 1), ()
 
-    def gradients(self, rows: Sequence[Rows]) -> tuple[Tensor, ...]:
-        """Of T: the outer products of all levels are made once more, some rows at a time."""
-        dT = torch.empty_like(self.T)
-        for of in _others([each.of for each in rows], self.K):
-            dT[of] = 0
-        for of, h, _, (dy,) in rows:
-            self.tensor.gradient(dT[of], _rows_last(h), dy)
-        return (dT,)
+    def gradients(
+        self, h: Tensor, da: Tensor, made: tuple[Tensor, ...], out: Sequence[Tensor]
+    ) -> None:
+        """Of T: the outer products of all levels are made once more."""
+        (dT,) = out
+        if len(self.filled) == self.sizes[1]:
+            self.T.gradient(self._factors(h), _unfold(da), dT)
+            return
+        some = torch.empty_like(self.T.T)
+        self.T.gradient(self._factors(h), _unfold(da), some)
+        place = self._slice(dT.zero_())
+        place.copy_(some.view(place.shape))
+
+    def _factors(self, h: Tensor) -> Tensor:
+        """``(K, p, c + 1, n)``."""
+        if len(self.filled) < h.shape[1]:
+            h = h[:, self.filled]
+        return h.transpose(2, 3).contiguous()
 
 
 def fused_map(f: Aggregator) -> Optional[type[FusedMap]]:
@@ -181,13 +183,6 @@ def fused_map(f: Aggregator) -> Optional[type[FusedMap]]:
     return maps.get(type(f))
 
 
-def _rows_last(t: Tensor) -> Tensor:
-    """``(..., n', c)`` to ``(..., c, n')`` and back."""
-    return t.transpose(-1, -2).contiguous()
-
-
-def _others(of: Sequence[slice], K: int) -> list[slice]:
-    """What of 0 .. K - 1 is in none of the slices, which go up."""
-    stops = [0, *(each.stop for each in of)]
-    starts = [*(each.start for each in of), K]
-    return [slice(a, b) for a, b in zip(stops, starts) if a < b]
+def _unfold(da: Tensor) -> Tensor:
+    """``(K, G, n, c)`` to ``(K, G c, n)``."""
+    return da.transpose(1, 2).flatten(2).transpose(1, 2)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.cells.fused_lstm import autocasts
-from dgltrees.cells.fused_maps import FusedMap, Kept, Rows
-from dgltrees.traversal.blocks import Block, BlockPlan, blocks_of
+from dgltrees.cells.fused_maps import FusedMap, Kept
+from dgltrees.traversal.blocks import Block, BlockPlan, Panel, blocks_of
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["fused_tensor"]
@@ -93,6 +93,15 @@ class _Saved(NamedTuple):
     map: Kept
 
 
+class _Made(NamedTuple):
+    """What a block leaves to the gradients of the weights: S, and what was made on the way back."""
+
+    S: Tensor
+    forget: Tensor
+    gates: Tensor
+    map: tuple[Tensor, ...]
+
+
 class _FusedTensor(torch.autograd.Function):
     """The table M (R + 1, 2 c + 1) holds h, 1 and c of every row, so that one gather gives all."""
 
@@ -107,28 +116,23 @@ class _FusedTensor(torch.autograd.Function):
         b_f: Tensor,
         *parameters: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        L, c = U_f.shape[1:3]
-        f, gate = make(L, GATES, *parameters), _gate(U_f, b_f)
-        M = a.new_empty(plan.rows + 1, 2 * c + 1)
+        leaves, c = len(a), U_f.shape[3]
+        M = a.new_zeros(plan.rows + 1, 2 * c + 1)
         M[:, c] = 1
-        M[-1, :c] = 0  # no child
-        M[-1, c + 1 :] = 0
-        leaves = len(a)
         A = a.clone().view(leaves, GATES, c).transpose(0, 1)
         T = _state(A, None, M[:leaves])
+        panels = [_Panel(make, panel, U_f, b_f, parameters) for panel in plan.panels]
         saved = []
         for block, children in zip(plan.blocks, plan.children):
-            of = slice(block.first, block.first + block.types)
-            S = M.index_select(0, children).view(-1, block.length, M.shape[1])
-            made = _block(f, gate[of].flatten(0, 1), of, S, _rows(M, block))
+            S = M.index_select(0, children).view(-1, block.length, 2 * c + 1)
+            made = panels[block.panel].forward(S, _rows(M, block))
             if keep:
                 saved.append(made)
         if keep:
             _save(ctx, (A, T, U_f, b_f, *parameters), saved)
-            ctx.plan, ctx.make, ctx.parameters = plan, make, len(parameters)
+            ctx.plan, ctx.make = plan, make
             ctx.set_materialize_grads(False)
-        H, C = M[:, :c], M[:, c + 1 :]
-        return H.index_select(0, plan.back), C.index_select(0, plan.back)
+        return M[:, :c].index_select(0, plan.back), M[:, c + 1 :].index_select(0, plan.back)
 
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
@@ -139,37 +143,100 @@ class _FusedTensor(torch.autograd.Function):
             )
         (A, T, U_f, b_f, *parameters), saved = _saved(ctx)
         plan: BlockPlan = ctx.plan
-        f, gate = ctx.make(U_f.shape[1], GATES, *parameters), _gate(U_f, b_f)
-        G = [_to_rows(grad, plan) for grad in grads]  # from outside
-        D = [T.new_zeros(plan.rows + 1, T.shape[1]) for _ in grads]  # and from the parent
-        made = []
+        panels = [_Panel(ctx.make, each, U_f, b_f, parameters) for each in plan.panels]
+        outside = [_to_rows(grad, plan) for grad in grads]
+        inside = [T.new_zeros(plan.rows + 1, T.shape[1]) for _ in grads]  # from the parents
+        made: list[list[_Made]] = [[] for _ in panels]
         for block, children, kept in reversed([*zip(plan.blocks, plan.children, saved)]):
-            of = slice(block.first, block.first + block.types)
-            dh, dc = (_total(d, g, block) for d, g in zip(D, G))
-            dA, dk = _state_gradient(kept.A, kept.T, dh, dc)
-            dF, ds, dcs, mapped = _block_gradient(f, gate[of].flatten(0, 1), of, kept, dA, dk)
-            D[0].index_copy_(0, children, ds)
-            D[1].index_copy_(0, children, dcs)
-            made.append((block, kept.S, dA, dF, mapped))
-        leaf = Block(0, 1, 0, T.shape[0])
-        dh, dc = (_total(d, g, leaf)[0] for d, g in zip(D, G))
-        da = torch.empty_like(A)
-        _state_gradient(A, T, dh, dc, da)
-        dU_f, db_f, rows = _over_levels(made, U_f, b_f)
+            dh, dc = (_total(*each, block) for each in zip(inside, outside))
+            below, left = panels[block.panel].backward(kept, dh, dc)
+            for table, slots in zip(inside, below):
+                table.index_copy_(0, children, slots)
+            made[block.panel].append(left)
+        dh, dc = (_total(*each, Block(0, 1, 0, len(T)))[0] for each in zip(inside, outside))
+        dA, _ = _state_gradient(A, T, dh, dc)
         return (
-            da.transpose(0, 1).reshape(len(T), -1),
+            dA.transpose(0, 1).flatten(1),
             None,
             None,
             None,
-            dU_f,
-            db_f,
-            *f.gradients(rows),
+            *_over_levels(panels, made, (U_f, b_f, *parameters)),
         )
 
 
-def _gate(U_f: Tensor, b_f: Tensor) -> Tensor:
-    """``(K, L, c + 1, c)``, for homogeneous states."""
-    return torch.cat([U_f, b_f], 2)
+class _Panel:
+    """The parameters of some types, and what they do to a block.
+
+    Arguments:
+        make: the map.
+        panel: the types.
+        U_f, b_f, parameters: of all types.
+    """
+
+    def __init__(
+        self,
+        make: type[FusedMap],
+        panel: Panel,
+        U_f: Tensor,
+        b_f: Tensor,
+        parameters: Sequence[Tensor],
+    ) -> None:
+        own = [p[panel.types] for p in parameters]
+        self.of, self.f = panel.types, make(U_f.shape[1], GATES, panel.filled, *own)
+        self.gate = torch.cat([U_f[self.of], b_f[self.of]], 2).flatten(0, 1)  # (K' L, c + 1, c)
+
+    def forward(self, S: Tensor, M: Tensor) -> _Saved:
+        """Write the states of a block to ``M``, ``(K', n', 2 c + 1)``."""
+        c = self.gate.shape[2]
+        h = S[..., : c + 1]
+        F = torch.bmm(h, self.gate).sigmoid_()
+        A, kept = self.f.forward(self._by_type(h))
+        k = self._by_type(F * S[..., c + 1 :]).sum(1)
+        return _Saved(S, F, A, _state(A, k, M), kept)
+
+    def backward(self, kept: _Saved, dh: Tensor, dc: Tensor) -> tuple[tuple[Tensor, Tensor], _Made]:
+        """The gradients of h and c of the children, each ``(K' L n', c)``."""
+        S, F, A, T, of_map = kept
+        c = F.shape[2]
+        dA, dk = _state_gradient(A, T, dh, dc)
+        dk = dk.unsqueeze(1)
+        dF = (dk * self._by_type(S[..., c + 1 :])).view_as(F)
+        aten.sigmoid_backward.grad_input(dF, F, grad_input=dF)
+        ds, made = self.f.backward(self._by_type(S[..., : c + 1]), of_map, dA)
+        ds.baddbmm_(dF, self.gate[:, :-1].transpose(1, 2))
+        return (ds.view(-1, c), (dk * self._by_type(F)).view(-1, c)), _Made(S, dF, dA, made)
+
+    def gradients(self, blocks: Sequence[_Made], out: Sequence[Tensor]) -> None:
+        """Write the gradients of U_f, b_f and the parameters of all types."""
+        S, dF, dA, made = zip(*blocks)
+        h = torch.cat(S, 1)[..., : self.gate.shape[1]]
+        dU_f, db_f, *others = (each[self.of] for each in out)
+        d = self._by_type(torch.bmm(h.transpose(1, 2), torch.cat(dF, 1)))
+        dU_f.copy_(d[:, :, :-1])
+        db_f.copy_(d[:, :, -1:])
+        joined = tuple(torch.cat(each, -1) for each in zip(*made))
+        self.f.gradients(self._by_type(h), torch.cat(dA, 2), joined, others)
+
+    def _by_type(self, t: Tensor) -> Tensor:
+        """``(K' L, ...)`` to ``(K', L, ...)``."""
+        return t.view(self.of.stop - self.of.start, -1, *t.shape[1:])
+
+
+def _over_levels(
+    panels: Sequence[_Panel], made: Sequence[list[_Made]], parameters: Sequence[Tensor]
+) -> list[Tensor]:
+    """The gradients of all parameters; zero for types without a node."""
+    grads = [torch.empty_like(p) for p in parameters]
+    seen = 0
+    for panel, blocks in zip(panels, made):
+        if blocks:
+            for grad in grads:
+                grad[seen : panel.of.start] = 0
+            panel.gradients(blocks, grads)
+            seen = panel.of.stop
+    for grad in grads:
+        grad[seen:] = 0
+    return grads
 
 
 def _rows(table: Tensor, block: Block) -> Tensor:
@@ -178,36 +245,24 @@ def _rows(table: Tensor, block: Block) -> Tensor:
     return table[block.start : stop].view(block.types, block.length, -1)
 
 
-def _block(f: FusedMap, gate: Tensor, of: slice, S: Tensor, M: Tensor) -> _Saved:
-    """Write the states of a block to ``M``, ``(K', n', 2 c + 1)``."""
-    types, c = len(M), gate.shape[2]
-    hs, cs = S[..., : c + 1], S[..., c + 1 :]
-    F = torch.bmm(hs, gate).sigmoid_()
-    A, kept = f.forward(of, hs.view(types, -1, *hs.shape[1:]))
-    k = (F * cs).view(types, -1, *F.shape[1:]).sum(1)
-    return _Saved(S, F, A, _state(A, k, M), kept)
-
-
 def _state(A: Tensor, k: Optional[Tensor], M: Tensor) -> Tensor:
     """Activate the gates ``(..., 3, n, c)`` in place, write ``(..., n, 2 c + 1)``; tanh(c)."""
     i, o, u = A.unbind(-3)
+    h, _, c = M.split_with_sizes([u.shape[-1], 1, u.shape[-1]], -1)
     A.narrow(-3, 0, 2).sigmoid_()
     u.tanh_()
-    c = u.shape[-1]
     if k is None:
-        torch.mul(i, u, out=M[..., c + 1 :])
+        torch.mul(i, u, out=c)
     else:
-        torch.addcmul(k, i, u, out=M[..., c + 1 :])
-    T = torch.tanh(M[..., c + 1 :])
-    torch.mul(o, T, out=M[..., :c])
+        torch.addcmul(k, i, u, out=c)
+    T = torch.tanh(c)
+    torch.mul(o, T, out=h)
     return T
 
 
-def _state_gradient(
-    A: Tensor, T: Tensor, dh: Tensor, dc: Tensor, out: Optional[Tensor] = None
-) -> tuple[Tensor, Tensor]:
+def _state_gradient(A: Tensor, T: Tensor, dh: Tensor, dc: Tensor) -> tuple[Tensor, Tensor]:
     """The gradients of the pre-activations, and of what is kept of the children."""
-    dA = torch.empty_like(A) if out is None else out
+    dA = torch.empty_like(A)
     (i, o, u), (di, do, du) = A.unbind(-3), dA.unbind(-3)
     dc = dc + aten.tanh_backward(dh * o, T)
     torch.mul(dc, u, out=di)
@@ -217,23 +272,6 @@ def _state_gradient(
     aten.sigmoid_backward.grad_input(dio, io, grad_input=dio)
     aten.tanh_backward.grad_input(du, u, grad_input=du)
     return dA, dc
-
-
-def _block_gradient(
-    f: FusedMap, gate: Tensor, of: slice, kept: _Saved, dA: Tensor, dk: Tensor
-) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
-    """Gradients of forget gates, of h and c of the children, and what the map needs later."""
-    S, F = kept.S, kept.F
-    c, types = F.shape[2], len(dk)
-    dk = dk.unsqueeze(1)
-    shape = types, -1, *F.shape[1:]
-    dcs = (dk * F.view(shape)).view(-1, c)
-    dF = (dk * S[..., c + 1 :].view(shape)).view(F.shape)
-    aten.sigmoid_backward.grad_input(dF, F, grad_input=dF)
-    hs = S[..., : c + 1].view(types, -1, S.shape[1], c + 1)
-    dh, mapped = f.backward(of, hs, kept.map, dA)
-    dh.baddbmm_(dF, gate[:, :-1].transpose(1, 2))
-    return dF, dh.view(-1, c), dcs, mapped
 
 
 def _to_rows(grad: Optional[Tensor], plan: BlockPlan) -> Optional[Tensor]:
@@ -247,25 +285,6 @@ def _total(inside: Tensor, outside: Optional[Tensor], block: Block) -> Tensor:
     """The gradient of a block's states, ``(K', n', c)``."""
     rows = _rows(inside, block)
     return rows if outside is None else rows.add_(_rows(outside, block))
-
-
-def _over_levels(
-    made: list[tuple[Block, Tensor, Tensor, Tensor, tuple[Tensor, ...]]],
-    U_f: Tensor,
-    b_f: Tensor,
-) -> tuple[Tensor, Tensor, list[Rows]]:
-    """Put the blocks of the same types together; the gradients of U_f and b_f."""
-    dU_f, db_f = torch.zeros_like(U_f), torch.zeros_like(b_f)
-    L, c, rows = U_f.shape[1], U_f.shape[2], []
-    for first, types in sorted({block[:2] for block, *_ in made}):
-        of = slice(first, first + types)
-        _, S, dA, dF, mapped = zip(*(each for each in made if each[0][:2] == (first, types)))
-        s = torch.cat(S, 1)[..., : c + 1]
-        d = torch.bmm(s.transpose(1, 2), torch.cat(dF, 1)).view(types, L, c + 1, c)
-        dU_f[of], db_f[of] = d[:, :, :-1], d[:, :, -1:]
-        kept = tuple(torch.cat(each, -1) for each in zip(*mapped))
-        rows.append(Rows(of, s.view(types, L, -1, c + 1), torch.cat(dA, 2), kept))
-    return dU_f, db_f, rows
 
 
 def _save(ctx: Any, tensors: Sequence[Tensor], blocks: Sequence[_Saved]) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Block", "BlockPlan", "blocks_of", "plan_blocks"]
+__all__ = ["Block", "BlockPlan", "Panel", "blocks_of", "plan_blocks"]
 
 Ints = NDArray[np.int64]
 
@@ -29,16 +29,29 @@ Ints = NDArray[np.int64]
 BLOCK = 500_000
 
 
-class Block(NamedTuple):
-    """Rows of one level, ``length`` for each type.
+class Panel(NamedTuple):
+    """Types whose rows stand together in blocks.
 
     Attributes:
-        first, types: the first type and how many there are, K'.
+        types: adjacent types, K' of them.
+        filled: the positions at which any of their nodes has a child.
+    """
+
+    types: slice
+    filled: list[int]
+
+
+class Block(NamedTuple):
+    """Rows of one level.
+
+    Attributes:
+        panel: whose types they have.
+        types: K'.
         start: the first row.
         length: n', the rows of each type.
     """
 
-    first: int
+    panel: int
     types: int
     start: int
     length: int
@@ -52,6 +65,7 @@ class BlockPlan:
     lowest level up. A last row, number ``rows``, stands for every child that is not there.
 
     Attributes:
+        panels: types that occur.
         blocks: the rows above the leaves.
         rows: their number with the leaves, R.
         slots: ``(L * (R - leaves),)`` the rows of the children: for each block ``(K', L, n')``.
@@ -59,6 +73,7 @@ class BlockPlan:
         back: ``(N,)`` the row of each node.
     """
 
+    panels: list[Panel]
     blocks: list[Block]
     rows: int
     slots: Tensor
@@ -106,7 +121,7 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
     level, kind = levels_of(batch)[inner] - 1, kind[inner]
     first = int(kind.min(initial=0))
     kind -= first
-    counts = _table(level, kind)  # (levels, K')
+    counts = _table(level, kind, int(kind.max(initial=0)) + 1)  # (levels, K')
     lengths, width = _lengths(counts, cost)  # (levels, K' / width)
     starts = np.cumsum(lengths * width).reshape(lengths.shape) - lengths * width
     order = np.lexsort((kind, level))
@@ -122,11 +137,20 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
     rows = len(leaves) + int(lengths.sum()) * width
     children = np.full(slots * (rows - len(leaves)), rows)
     children[start[dst] + types % slots * length[dst]] = back[src]
+    used = np.flatnonzero(lengths.any(0)).tolist()
+    filled = _table(types // slots - first, types % slots, slots)  # (K', L)
     return BlockPlan(
         [
-            Block(first + which * width, width, len(leaves) + begin, n)
-            for of_level in zip(starts.tolist(), lengths.tolist())
-            for which, (begin, n) in enumerate(zip(*of_level))
+            Panel(
+                slice(first + k * width, first + (k + 1) * width),
+                np.flatnonzero(filled[k * width : (k + 1) * width].any(0)).tolist(),
+            )
+            for k in used
+        ],
+        [
+            Block(panel, width, len(leaves) + begin, n)
+            for begins, sizes in zip(starts[:, used].tolist(), lengths[:, used].tolist())
+            for panel, (begin, n) in enumerate(zip(begins, sizes))
             if n
         ],
         rows,
@@ -158,11 +182,10 @@ def blocks_of(
     return by_device[device]
 
 
-def _table(level: Ints, kind: Ints) -> Ints:
-    """How many nodes each level has of each type."""
-    levels, kinds = int(level.max(initial=-1)) + 1, int(kind.max(initial=0)) + 1
-    flat = np.bincount(level * kinds + kind, minlength=levels * kinds)
-    return flat.reshape(levels, kinds)
+def _table(row: Ints, column: Ints, columns: int) -> Ints:
+    """How often each pair occurs."""
+    rows = int(row.max(initial=-1)) + 1
+    return np.bincount(row * columns + column, minlength=rows * columns).reshape(rows, columns)
 
 
 def _lengths(counts: Ints, cost: int) -> tuple[Ints, int]:

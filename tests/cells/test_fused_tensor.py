@@ -177,17 +177,17 @@ def test_contraction(modes: int, out: int, chunk: int) -> None:
     torch.manual_seed(0)
     T = torch.randn(2, 3**modes, out, dtype=torch.float64, requires_grad=True)
     v = torch.randn(2, modes, 3, 4, dtype=torch.float64, requires_grad=True)
-    dy = torch.randn(2, out, 4, dtype=torch.float64)
-    expected = multilinear(T, v.transpose(2, 3).unbind(1)).transpose(1, 2)
+    dy = torch.randn(2, 4, out, dtype=torch.float64)
+    expected = multilinear(T, v.transpose(2, 3).unbind(1))
     dT, dv = torch.autograd.grad(expected, (T, v), dy)
     with torch.no_grad(), mock.patch.object(contraction, "CHUNK", chunk):
-        made, every = Contraction(T, 3, modes), slice(0, 2)
-        y, rest = made.forward(every, v)
+        made = Contraction(T, 3, modes)
+        y, rest = made.forward(v)
         torch.testing.assert_close(y, expected)
-        torch.testing.assert_close(made.backward(every, v, rest, dy), dv)
-        out_T = torch.full_like(T, torch.nan)
-        made.gradient(out_T, v, dy)
-        torch.testing.assert_close(out_T, dT)
+        torch.testing.assert_close(made.backward(v, rest, dy.transpose(1, 2)), dv)
+        found = torch.full_like(T, torch.nan)
+        made.gradient(v, dy.transpose(1, 2), found)
+        torch.testing.assert_close(found, dT)
 
 
 @pytest.mark.parametrize("block", [ONE_BY_ONE, TOGETHER])
@@ -204,15 +204,18 @@ def test_blocks(block: int, forest: Forest) -> None:
     assert plan.leaves.tolist() == sorted(set(range(batch.num_nodes)) - {v for v, _ in child})
     assert [node[row] for row in range(len(plan.leaves))] == plan.leaves.tolist()
     stop = len(plan.leaves)
-    for (first, kinds, start, length), slots in zip(plan.blocks, plan.children):
+    for (panel, kinds, start, length), slots in zip(plan.blocks, plan.children):
+        of, filled = plan.panels[panel]
         assert start == stop
+        assert of.stop - of.start == kinds
         stop += kinds * length
         rows = slots.view(kinds, L, length).transpose(1, 2).flatten(0, 1)
         for row, below in enumerate(rows.tolist(), start):
             v = node.get(row)
-            assert v is None or op[v] == first + (row - start) // length
+            assert v is None or op[v] == of.start + (row - start) // length
             assert [node.get(r) for r in below] == [child.get((v, j)) for j in range(L)]
             assert all(r < start or r == plan.rows for r in below)
+            assert all(r == plan.rows for j, r in enumerate(below) if j not in filled)
     assert stop == plan.rows
     assert max(node) < stop
     if block == ONE_BY_ONE:
