@@ -45,16 +45,21 @@ class NCE(nn.Module):
         super().__init__()
         if noise < 1:
             raise ConfigError(f"expected at least 1 noise word a position, got {noise}")
-        weight = counts.double() ** power * (counts > 0)
+        self.noise = noise
+        self.log_z = nn.Parameter(torch.tensor(log_z))
+        self.power = power
+        self.count(counts)
+
+    def count(self, counts: Tensor) -> None:
+        """Draw noise by other counts from now on, ``(V,)``."""
+        weight = counts.double() ** self.power * (counts > 0)
         if counts.dim() != 1 or not 0 < float(weight.sum()) < math.inf:
             raise ConfigError(
                 f"expected a count for each word, not all of them 0, got {tuple(counts.shape)} "
                 f"adding up to {float(counts.sum())}"
             )
-        self.noise = noise
-        self.log_z = nn.Parameter(torch.tensor(log_z))
         p = weight / weight.sum()
-        self.register_buffer("log_noise", torch.log(noise * p), persistent=False)
+        self.register_buffer("log_noise", torch.log(self.noise * p), persistent=False)
         self.register_buffer("cumulative", p.cumsum(0), persistent=False)  # in float64
 
     def draw(self, count: int) -> Tensor:

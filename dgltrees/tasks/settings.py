@@ -20,6 +20,7 @@ _DATA = {
     "max_operators": NONNEGATIVE,
     "supervise": one_of(["nodes", "root"]),
     "min_count": COUNT,
+    "max_words": COUNT,
 }
 _MODEL = {
     "gate": one_of(CELLS),
@@ -31,7 +32,11 @@ _MODEL = {
     "head": COUNT,
     "head_dropout": FRACTION,
     "dropout": FRACTION,
+    "language_model": one_of(["tree", "sequence", "bidirectional"]),
+    "objective": one_of(["nll", "nce"]),
+    "output_dropout": FRACTION,
     **dict.fromkeys(("hidden_size", "rank", "embedding", "comparison", "max_children"), COUNT),
+    **dict.fromkeys(("layers", "noise"), COUNT),
 }
 
 
@@ -56,6 +61,9 @@ class DataSettings:
         label: column of node labels that is the input (classify and label).
         target: column that holds the classes (classify and label).
         min_count: words seen less often in training count as unknown.
+        lower: turn words to lower case (tree-lm).
+        max_words: leave out longer sentences (tree-lm).
+        vectors: a text file of word vectors for the words to begin with (tree-lm).
     """
 
     root: Optional[str] = None
@@ -71,6 +79,9 @@ class DataSettings:
     label: str = "label"
     target: str = "target"
     min_count: int = 1
+    lower: bool = False
+    max_words: Optional[int] = None
+    vectors: Files = None
 
     def __post_init__(self) -> None:
         check("data", self, _DATA)
@@ -101,6 +112,16 @@ class ModelSettings:
             the task allows.
         backend: "levels" or "dgl".
         checkpoint: compute levels again in the backward pass, which takes longer and less memory.
+        language_model: along a "tree" top-down, or the words' "sequence", or "bidirectional", which
+            sees the words on both sides of each (tree-lm; so are all settings from here on).
+        layers: of the LSTMs.
+        left_dependents: LdTreeLSTM.
+        shared: one LSTM for all types of edges.
+        tied: the output embeddings are the word vectors.
+        output_dropout: dropout between the top layer and the output layer.
+        objective: "nll", the full softmax, or "nce", noise-contrastive estimation; validation is
+            always by the full softmax.
+        noise: noise words for each position.
     """
 
     gate: str = "lstm"
@@ -120,6 +141,14 @@ class ModelSettings:
     max_children: Optional[int] = None
     backend: str = "levels"
     checkpoint: bool = False
+    language_model: str = "tree"
+    layers: int = 1
+    left_dependents: bool = False
+    shared: bool = False
+    tied: bool = False
+    output_dropout: float = 0.0
+    objective: str = "nll"
+    noise: int = 20
 
     def __post_init__(self) -> None:
         check("model", self, _MODEL)

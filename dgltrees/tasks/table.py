@@ -10,10 +10,12 @@ from dgltrees.tasks.listops import LISTOPS
 from dgltrees.tasks.logic import LOGIC
 from dgltrees.tasks.sst import SST
 from dgltrees.tasks.task import Task
+from dgltrees.tasks.tree_lm import TREE_LM
 
 __all__ = ["TASKS", "Task", "get_task"]
 
-TASKS = {task.name: task for task in (LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL)}
+_ALL: tuple[Task, ...] = (LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM)
+TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional
 
 import numpy as np
+import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
+from dgltrees.tasks.build import encoder_parameters
 from dgltrees.tasks.measures import Outputs, accuracy
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -73,6 +75,46 @@ class Task:
         """The trees of the examples ``ids`` and the classes of their rows, int64."""
         batch, columns = data.batch(ids)
         return batch, batch.ndata["target"] if self.nodes else columns["target"]
+
+    def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Give a new model what it begins with of the training examples ``data``."""
+
+    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(R,)`` what is learned to be small, 0 where a row has no class."""
+        return nll(model(batch), targets)
+
+    def share(self, examples: int, rows: int) -> int:
+        """What the sum of a batch's losses is divided by: the rows with a class."""
+        return rows
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(3, R)`` float64: loss, likeliest class and its probability of every row."""
+        logits = model(batch)  # (R, C)
+        probability, prediction = torch.softmax(logits.float(), -1).max(-1)
+        parts = nll(logits, targets), prediction, probability
+        return torch.stack([part.double() for part in parts])
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """How many parameters the model has; see :func:`encoder_parameters`."""
+        return encoder_parameters(model)
+
+    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+        """What is said of each example, one at a time.
+
+        ``example``, ``prediction`` (a class's name) and ``probability``; where rows are nodes,
+        ``nodes`` are the names of all nodes' classes, and the others are the root's.
+        """
+        names = data.targets.decode(outputs.prediction)
+        for example, row in enumerate(self._roots(data)):
+            found: dict[str, Any] = {
+                "example": example,
+                "prediction": names[row],
+                "probability": round(float(outputs.probability[row]), 6),
+            }
+            if self.nodes:
+                start, stop = data.forest.offsets[example : example + 2]
+                found["nodes"] = names[start:stop]
+            yield found
 
     def majority(self, data: Examples) -> dict[str, int]:
         """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""

@@ -31,6 +31,7 @@ class Progress:
         loss, rows: sum of the losses of the running epoch's rows so far, and their number.
         best, best_epoch: the best validation value and the epoch, from 1, that gave it.
         history: the lines of ``metrics.jsonl``.
+        schedule: the fields of the learning rate's schedule.
     """
 
     epoch: int = 0
@@ -40,6 +41,7 @@ class Progress:
     best: Optional[float] = None
     best_epoch: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
+    schedule: dict[str, Any] = field(default_factory=dict)
 
 
 def save_checkpoint(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from dgltrees.tasks.measures import Outputs
-from dgltrees.tasks.task import Task, nll
+from dgltrees.tasks.task import Task
 from dgltrees.training.processes import total
 from dgltrees.trees import BatchSampler, Examples
 
@@ -49,10 +49,6 @@ def _run_batch(
     """``(3, R)``: loss, likeliest class and its probability of the rows of examples ``ids``."""
     batch, targets = task.batch(data, ids)
     with fabric.autocast():
-        logits = model(batch.to(fabric.device))  # (R, C)
-    loss = nll(logits, targets.to(fabric.device))  # (R,)
-    probability, prediction = torch.softmax(logits.float(), -1).max(-1)  # (R,), (R,)
-    stacked: NDArray[np.float64] = (
-        torch.stack([loss.double(), prediction.double(), probability.double()]).cpu().numpy()
-    )
-    return stacked
+        found = task.outputs(model, batch.to(fabric.device), targets.to(fabric.device))
+    outputs: NDArray[np.float64] = found.cpu().numpy()
+    return outputs

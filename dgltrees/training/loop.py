@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from typing import Any, Optional
@@ -14,9 +15,10 @@ from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.splits import Splits
-from dgltrees.tasks.task import Task, nll
+from dgltrees.tasks.task import Task
 from dgltrees.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from dgltrees.training.evaluation import run_model
+from dgltrees.training.halving import Halving
 from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import total
 from dgltrees.training.repeatable import repeatable
@@ -64,12 +66,14 @@ class Trainer:
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
         self.sampler = BatchSampler(
             splits.train.sizes,
-            depths=splits.train.depths,
+            depths=splits.train.depths if settings.alike == "depth" else None,
             batch_size=settings.batch_size,
             max_nodes=settings.max_nodes,
             pool=settings.pool,
             seed=settings.seed,
         )
+        if settings.schedule == "halve" and splits.valid is None:
+            raise ConfigError("training.schedule halve wants validation examples, got none")
         self.labeled = task.targets(splits.train) >= 0  # (R,)
         self.progress = Progress()
         torch.manual_seed(settings.seed + fabric.global_rank)  # dropout differs between processes
@@ -91,7 +95,8 @@ class Trainer:
         state, patience = self.progress, self.settings.patience
         waited = state.epoch - state.best_epoch
         early = patience is not None and state.best is not None and waited >= patience
-        return state.epoch >= self.settings.epochs or early
+        ended = Halving(**state.schedule).over
+        return state.epoch >= self.settings.epochs or early or ended
 
     def _epoch(self) -> None:
         """The rest of the running epoch, its evaluation and its checkpoint."""
@@ -127,10 +132,10 @@ class Trainer:
         mine = ids[fabric.global_rank :: fabric.world_size]
         # A process without a part runs an example for its gradients' sake and counts it nothing.
         batch, targets = task.batch(data, mine if len(mine) else ids[:1])
-        logits = self.model(batch.to(fabric.device))
-        losses = nll(logits, targets.to(fabric.device)).sum() * float(len(mine) > 0)
+        rows = task.losses(self.model, batch.to(fabric.device), targets.to(fabric.device))
+        losses = rows.sum() * float(len(mine) > 0)
         # Data parallel training takes the mean of the processes' gradients: undo its division.
-        share = losses * (fabric.world_size / count) + _touch(self.plain)
+        share = losses * (fabric.world_size / task.share(len(ids), count)) + _touch(self.plain)
         self.optimizer.zero_grad()
         fabric.backward(share)
         if self.settings.clip is not None:
@@ -161,10 +166,23 @@ class Trainer:
             state.best, state.best_epoch = value, state.epoch
             if self.fabric.is_global_zero:
                 self.run.save_weights(self.plain.state_dict())
+        if self.settings.schedule == "halve":
+            self._halve(line["valid_loss"])
         if self.fabric.is_global_zero:
             self.run.write_metrics(state.history)
             _say(line, seconds, best=state.best_epoch == state.epoch)
         self._save()
+
+    def _halve(self, loss: float) -> None:
+        """Let the schedule undo the epoch and set the learning rate of the next."""
+        schedule = Halving(**self.progress.schedule)
+        if schedule.after(loss):
+            self.fabric.barrier()  # the first process has written the best weights by now
+            self.plain.load_state_dict(self.run.weights())
+        if schedule.halving:
+            for group in self.plain_optimizer.param_groups:
+                group["lr"] /= 2
+        self.progress.schedule = dataclasses.asdict(schedule)
 
     def _evaluate(self, data: Examples) -> dict[str, Any]:
         outputs = run_model(self.plain, self.task, data, self.fabric)
@@ -193,8 +211,11 @@ def _say(line: dict[str, Any], seconds: float, best: bool) -> None:
     shown = [f"epoch {line['epoch']:3d}", f"train loss {line['train_loss']:.4f}"]
     if "valid_loss" in line:
         shown.append(f"valid loss {line['valid_loss']:.4f}")
+    if "valid_accuracy" in line:
         shown.append(
             f"accuracy {line['valid_accuracy']:.4f} (majority {line['valid_majority']:.4f})"
         )
+    if "valid_perplexity" in line:
+        shown.append(f"perplexity {line['valid_perplexity']:.2f}")
     shown.append(f"{seconds:.1f} s")
     tqdm.write("  ".join(shown) + ("  *" if best else ""))

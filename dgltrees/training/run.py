@@ -15,7 +15,6 @@ from torch import nn
 import dgltrees
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.build import encoder_parameters
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.settings import Files
@@ -79,6 +78,7 @@ def prepare(settings: Settings) -> Prepared:
         test = load_examples(task, settings.data, files, names, settings.model.max_children)
     torch.manual_seed(settings.training.seed)
     model = task.build(settings.model, names)
+    task.start(model, settings.data, splits.train)
     make_optimizer(settings.training, model.parameters())  # refuses what it cannot use
     return Prepared(settings, task, splits, test, model)
 
@@ -104,7 +104,7 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
     run.check(settings, files)
     ready = prepare(settings)
     task, splits, model = ready.task, ready.splits, ready.model
-    majority, parameters = task.majority(splits.train), encoder_parameters(model)
+    majority, parameters = task.majority(splits.train), task.parameters(model)
     trainer = Trainer(task, splits, model, settings.training, fabric, run, majority, bar)
     fabric.barrier()  # nobody writes before all have checked
     if fabric.is_global_zero and not run.begun:
@@ -230,22 +230,11 @@ def run_on_files(path: PathLike, files: Sequence[PathLike]) -> tuple[Task, Examp
 def predict(path: PathLike, files: Sequence[PathLike]) -> Iterator[dict[str, Any]]:
     """Predictions of the run at ``path`` for all examples of ``files``, one at a time.
 
-    Each has ``example``, ``prediction`` (a class's name) and ``probability``; where the model
-    labels nodes, ``nodes`` are the names of all nodes' classes, and the first two are the root's.
+    What each holds, the task says; see :meth:`~dgltrees.tasks.task.Task.predictions`.
 
     Raises:
         ConfigError: there is no usable run.
         TreeError: a file is not what the task reads.
     """
     task, data, outputs = run_on_files(path, files)
-    names = data.targets.decode(outputs.prediction)
-    for example, row in enumerate(data.forest.roots if task.nodes else range(len(data))):
-        found: dict[str, Any] = {
-            "example": example,
-            "prediction": names[row],
-            "probability": round(float(outputs.probability[row]), 6),
-        }
-        if task.nodes:
-            start, stop = data.forest.offsets[example : example + 2]
-            found["nodes"] = names[start:stop]
-        yield found
+    yield from task.predictions(data, outputs)

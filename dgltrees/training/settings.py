@@ -25,6 +25,8 @@ _TRAINING = {
     "l2": NONNEGATIVE,
     "clip": POSITIVE,
     "monitor": one_of(["accuracy", "loss"]),
+    "schedule": one_of(["constant", "halve"]),
+    "alike": one_of(["depth", "size"]),
     "seed": SEED,
     **dict.fromkeys(_COUNTS.split(), COUNT),
 }
@@ -44,9 +46,13 @@ class TrainingSettings:
         epochs: passes over the training examples at most.
         patience: stop after so many epochs without a better validation value.
         monitor: the validation value that decides, "accuracy" or "loss".
+        schedule: "constant", or "halve": the learning rate is halved at every epoch from the first
+            on whose validation loss does not improve; the next such epoch ends the training, and a
+            worse one is undone. It wants ``monitor: loss``.
         batch_size: examples in a batch, over all processes.
         max_nodes: nodes in a batch at most, over all processes.
-        pool: batches in a pool within which examples of like depth and size meet; 1 for none.
+        pool: batches in a pool within which examples that are alike meet; 1 for none.
+        alike: what that means: like "depth" first, then size; or "size" alone.
         seed: decides the initial parameters, the order of the examples and dropout.
         checkpoint_steps: write the resume state after so many steps, besides at every epoch.
         accelerator: "cpu", "cuda", "auto" and what else lightning-fabric knows.
@@ -69,7 +75,9 @@ class TrainingSettings:
     monitor: str = "accuracy"
     batch_size: int = 25
     max_nodes: Optional[int] = None
+    schedule: str = "constant"
     pool: int = 50
+    alike: str = "depth"
     seed: int = 0
     checkpoint_steps: Optional[int] = None
     accelerator: str = "auto"
@@ -82,6 +90,11 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         check("training", self, _TRAINING)
+        if self.schedule == "halve" and self.monitor != "loss":
+            raise ConfigError(
+                f"expected training.monitor to be loss with training.schedule halve, got "
+                f"{self.monitor!r}"
+            )
 
 
 @dataclass

@@ -9,11 +9,21 @@ from dgltrees.training.catalog import preset_names
 from dgltrees.training.run import train
 from tests.training.samples import quick
 
+NAMES = preset_names()
+LANGUAGE_MODELS = [name for name in NAMES if name.startswith("tree-lm")]
+SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "vectors": None}
 
-@pytest.mark.parametrize("name", preset_names())
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in LANGUAGE_MODELS])
 def test_every_preset_trains_on_a_sample(tmp_path, name):
     result = train(quick(name, batch_size=20), tmp_path / "run")
     line = json.loads((tmp_path / "run" / "metrics.jsonl").read_text())
     assert math.isfinite(line["train_loss"])
     assert 0 <= result["valid"]["accuracy"] <= 1
     assert 0 <= result["valid"]["majority"] <= 1
+
+
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
+def test_every_language_model_trains_on_a_sample(tmp_path, name):
+    result = train(quick(name, SENTENCES), tmp_path / "run")
+    assert 1 < result["valid"]["perplexity"] < 1000

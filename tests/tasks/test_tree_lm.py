@@ -1,0 +1,131 @@
+"""The language-model task, from files to perplexities."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from dgltrees import ConfigError
+from dgltrees.models import BidirectionalLM, SequenceLM
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.splits import vocabularies
+from dgltrees.tasks.tree_lm import TREE_LM, Objective
+from dgltrees.training.run import evaluate, predict, prepare, train
+from dgltrees.training.settings import Settings, settings_from
+
+SAMPLE = Path(__file__).parents[2] / "datasets" / "samples" / "ud" / "sample.conllu"
+
+
+def settings(model: dict[str, Any] | None = None, **parts: Any) -> Settings:
+    data = {"train": str(SAMPLE), "valid": str(SAMPLE), "lower": True, **parts.get("data", {})}
+    loop = {"optimizer": "sgd", "lr": 1.0, "clip": 5.0, "epochs": 3, "batch_size": 4}
+    loop = {**loop, "monitor": "loss", "patience": None, "schedule": "halve", "alike": "size"}
+    loop = {**loop, "accelerator": "cpu", **parts.get("training", {})}
+    values = {"task": "tree-lm", "data": data, "training": loop}
+    return settings_from({**values, "model": {"hidden_size": 8, "embedding": 4, **(model or {})}})
+
+
+def test_words_are_read_as_the_settings_say() -> None:
+    plain = TREE_LM.read(SAMPLE, DataSettings(), None)
+    lower = TREE_LM.read(SAMPLE, DataSettings(lower=True), None)
+    assert plain.forest.num_nodes == lower.forest.num_nodes
+    names = lower.forest.vocabs["word"].names
+    assert names == [name.lower() for name in names]
+    assert len(names) < len(plain.forest.vocabs["word"])
+    assert (plain.forest.columns["etype"] == plain.forest.pos).all()
+    with pytest.warns(UserWarning, match="left out 3 of 5 sentences"):
+        assert len(TREE_LM.read(SAMPLE, DataSettings(max_words=8), None)) < len(plain)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {},
+        {"left_dependents": True, "layers": 2, "output_dropout": 0.2},
+        {"objective": "nce", "noise": 3},
+        {"language_model": "sequence", "tied": True, "embedding": 8},
+        {"language_model": "bidirectional"},
+    ],
+)
+def test_train_evaluate_predict(tmp_path: Path, model: dict[str, Any]) -> None:
+    result = train(settings(model), tmp_path / "run", bar=False)
+    valid = result["valid"]
+    assert_close(valid["perplexity"], math.exp(valid["loss"]))
+    again = evaluate(tmp_path / "run", test=[str(SAMPLE)])
+    assert_close(again["loss"], valid["loss"])
+    found = list(predict(tmp_path / "run", [SAMPLE]))
+    assert len(found) == valid["examples"]
+    assert sum(each["words"] for each in found) == valid["words"]
+    assert_close(-sum(each["log_prob"] for each in found) / valid["words"], valid["loss"])
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    losses = [json.loads(line)["valid_loss"] for line in lines]
+    assert min(losses) == valid["loss"] < losses[0]
+
+
+def test_perplexity_is_of_the_words_alone() -> None:
+    """Not of ROOT, and by the full softmax."""
+    ready = prepare(settings({"objective": "nce"}))
+    model, data = ready.model.eval(), ready.splits.train
+    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    loss = TREE_LM.outputs(model, batch, targets)[0]
+    assert (loss[torch.from_numpy(data.forest.roots)] == 0).all()
+    with torch.no_grad():
+        assert_close(loss.sum(), -model.model.log_prob(batch).double().sum())
+
+
+def test_a_step_is_divided_by_its_sentences() -> None:
+    assert TREE_LM.share(64, 1500) == 64
+
+
+def test_noise_is_by_the_words_of_the_training_examples() -> None:
+    ready = prepare(settings({"objective": "nce"}))
+    words = ready.splits.train.forest.columns["word"]
+    names = vocabularies(ready.splits.train)["word"]
+    p = np.bincount(words, minlength=len(names)) ** 0.75
+    assert_close(ready.model.nce.log_noise.exp() / 20, torch.from_numpy(p / p.sum()))
+
+
+def test_word_vectors_are_where_the_words_begin(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("the 1 2 3 4\nnever-seen 5 6 7 8\n", encoding="utf-8")
+    ready = prepare(settings(data={"vectors": str(path)}))
+    row = int(vocabularies(ready.splits.train)["word"].encode(["the"])[0])
+    assert ready.model.model.embed.weight[row].tolist() == [1, 2, 3, 4]
+
+
+def test_parameters_are_counted_as_in_table_1() -> None:
+    model = Objective(SequenceLM(50, 8, embedding=8, tied=True))
+    assert TREE_LM.parameters(model) == {"table": None, "cell": 576, "model": 576 + 400}
+    model = Objective(BidirectionalLM(50, 8))
+    cell = 2 * 4 * 8 * (4 + 8 + 2)
+    assert TREE_LM.parameters(model) == {"table": None, "cell": cell, "model": cell + 50 * 20}
+
+
+def test_halving_goes_on_after_a_resume(tmp_path: Path) -> None:
+    """Eight epochs with so large a rate that some are undone; the same in two goes."""
+    whole = train(settings(training={"epochs": 8, "lr": 30.0}), tmp_path / "one", bar=False)
+    for epochs in (3, 8):
+        made = settings(training={"epochs": epochs, "lr": 30.0})
+        parts = train(made, tmp_path / "two", bar=False)
+    assert parts == whole
+    one, two = (tmp_path / name / "resume.json" for name in ("one", "two"))
+    states = [json.loads(path.read_text()) for path in (one, two)]
+    assert states[0]["progress"]["schedule"] == states[1]["progress"]["schedule"]
+    assert states[0]["progress"]["schedule"]["halving"]
+    assert states[0]["optimizer"]["groups"][0]["lr"] < 30.0
+
+
+def test_errors(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"training\.monitor to be loss with .* halve, got 'acc"):
+        settings(training={"monitor": "accuracy"})
+    with pytest.raises(ConfigError, match="halve wants validation examples, got none"):
+        train(settings(data={"valid": None, "keep_back": 0.0}), tmp_path / "run", bar=False)
+    with pytest.raises(ConfigError, match=r"model\.objective to be nll or nce, got 'mle'"):
+        ModelSettings(objective="mle")
