@@ -30,7 +30,8 @@ check: install
 clean:
 	rm -rf $(VENV) demo build *.egg-info
 
-# Speed, as ratios within one run; torch_geometric and dyNET38 take part where they are installed.
+# Speed, as ratios within one run, and memory; tables stand at the end. torch_geometric and dyNET38
+# take part where they are installed. OMP_NUM_THREADS says how many cores.
 bench: install
 	$(BIN)/python -m pytest tests/benchmarks --override-ini addopts= --benchmark-only \
 		--benchmark-columns=median,min,rounds --benchmark-sort=mean -W default -q

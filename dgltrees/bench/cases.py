@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dgltrees.trees import Forest
 
-__all__ = ["CASES", "Case", "balanced", "chain", "random_binary"]
+__all__ = ["CASES", "SENTENCES", "Case", "balanced", "caterpillars", "chain", "random_binary"]
 
 Parents = list[int]
 
@@ -71,6 +71,21 @@ def chain(leaves: int) -> Parents:
     return _split(leaves, lambda n: n - 1)
 
 
+def sentence(rng: np.random.Generator) -> Parents:
+    """A binarised parse such as the Stanford Sentiment Treebank's: 2 to 56 words, 19 on average.
+
+    English branches to the right: every other split leaves one word on the left.
+    """
+    words = int(np.clip(np.rint(rng.gamma(4.2, 4.6)), 2, 56))
+    return _split(words, lambda n: 1 if rng.random() < 0.5 else int(rng.integers(1, n)))
+
+
+def caterpillars(levels: int, nodes: int) -> Case:
+    """As many chains of that many ``levels`` as have about so many ``nodes`` together."""
+    trees = max(1, nodes // (2 * levels - 1))
+    return Case(f"{trees} x {levels} levels", trees, lambda rng: chain(levels))
+
+
 CASES = {
     case.name: case
     for case in (
@@ -80,3 +95,5 @@ CASES = {
         Case("chain 16 x 799", 16, lambda rng: chain(400)),
     )
 }
+
+SENTENCES = Case("sentences 64 x ~37", 64, sentence)

@@ -129,6 +129,29 @@ class DyNet(Contender):
         return float(value)
 
 
+class Products(Contender):
+    """The matrix products of a step alone: one of each shape, forwards and twice backwards."""
+
+    def __init__(self) -> None:
+        super().__init__("its products", lambda model, batch: torch.empty(0))
+
+    def step(self, model: Model, forest: Forest) -> float:
+        """As many multiplications as a step has, on one table each."""
+        cell = model.cell
+        inner = int(np.count_nonzero(forest.degree))
+        rows = (forest.num_nodes, cell.W), (inner, cell.U), (int(forest.degree.sum()), cell.U_f)
+        with torch.no_grad():
+            for count, weight in rows:
+                x = torch.ones(count, len(weight))
+                y = x @ weight
+                y @ weight.t()
+                x.t() @ y
+        return 0.0
+
+
+PRODUCTS = Products()
+
+
 def installed() -> dict[str, Contender]:
     """The peers that can be imported here."""
     found = {}

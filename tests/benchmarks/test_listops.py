@@ -1,0 +1,102 @@
+"""The preset listops-hosvd-c20-r3 on generated ListOps, and what making batches costs."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from dgltrees.bench import CASES, CONTENDERS
+from dgltrees.bench.contenders import VOCABULARY, Model
+from dgltrees.tasks.listops import LISTOPS
+from dgltrees.tasks.task import nll
+from dgltrees.training.catalog import preset_values
+from dgltrees.training.settings import settings_from
+from dgltrees.trees import Examples
+from dgltrees.trees.generate import make_listops
+from tests.benchmarks.test_speed import measure
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Examples:
+    folder = tmp_path_factory.mktemp("listops")
+    files = make_listops(folder / "data", train=256, test=0, seed=0)
+    return LISTOPS.read(files["train"], settings_from({"task": "listops"}).data, None)
+
+
+class Step:
+    """A training step of the preset's model through a backend."""
+
+    def __init__(self, data: Examples, contender: str) -> None:
+        values = preset_values("listops-hosvd-c20-r3")
+        values["model"] = {**values["model"], "max_children": 5}
+        values["model"]["backend"] = "dgl" if contender == "dgl" else "levels"
+        torch.manual_seed(0)
+        vocabs = {**data.forest.vocabs, "target": data.targets}
+        self.data, self.model = data, LISTOPS.build(settings_from(values).model, vocabs)
+        self.model.encoder.fused = contender != "levels, fused=False"
+
+    def batch(self, size: int):
+        return LISTOPS.batch(self.data, np.arange(size))
+
+    def run(self, batch, targets) -> None:
+        nll(self.model(batch), targets).mean().backward()
+        for parameter in self.model.parameters():
+            parameter.grad = None
+
+    def __call__(self, size: int) -> None:
+        self.run(*self.batch(size))
+
+
+@pytest.mark.parametrize("size", [25, 256])
+@pytest.mark.parametrize("contender", ["dgl", "levels, fused=False", "levels"])
+def test_hosvd(benchmark, data, size: int, contender: str) -> None:
+    nodes = int(data.sizes[:size].sum())
+    group = f"ListOps HOSVD c=20 r=3, batch {size}"
+    measure(benchmark, group, contender, nodes, Step(data, contender), size)
+
+
+def share(benchmark, group: str, fresh, kept, step) -> None:
+    """Time steps on a batch made anew and on one whose plans are there: the making is the rest.
+
+    What the making takes is CPU time, of which other work on the machine takes none away.
+    """
+    step(kept)
+    made = []
+    for _ in range(25):
+        start = time.process_time()
+        step(fresh())
+        middle = time.process_time()
+        step(kept)
+        made.append(2 * middle - start - time.process_time())
+    benchmark.group = group
+    benchmark.extra_info.update(kind="share", made=float(np.median(made)))
+    benchmark.pedantic(lambda: step(fresh()), rounds=15)
+
+
+@pytest.mark.parametrize("size", [25, 256])
+def test_batches_of_listops(benchmark, data, size: int) -> None:
+    step = Step(data, "levels")
+    kept = step.batch(size)
+    share(
+        benchmark,
+        f"ListOps HOSVD, batch {size}",
+        lambda: step.batch(size),
+        kept,
+        lambda b: step.run(*b),
+    )
+
+
+def test_batches_of_child_sum(benchmark) -> None:
+    case = CASES["random 32 x ~37"]
+    forest, model = case.forest(VOCABULARY), Model(128)
+    states = CONTENDERS["levels"].states
+    share(
+        benchmark,
+        f"child-sum, {case.name}",
+        forest.batch,
+        forest.batch(),
+        lambda batch: states(model, batch)[batch.roots].sum().backward(),
+    )
