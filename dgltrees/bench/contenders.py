@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.traversal import prop_nodes_topo, traverse
-from dgltrees.traversal.views import Edges, Nodes
+from dgltrees.traversal.views import Edges, Nodes, Shared
 from dgltrees.trees import Forest, TreeBatch
 
 __all__ = [
@@ -75,7 +75,7 @@ class Contender:
 
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
     """The cell's own way through all levels."""
-    x = model.embed(batch.ndata["token"])
+    x = Shared(model.embed.weight, batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 

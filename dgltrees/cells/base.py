@@ -32,6 +32,8 @@ class BaseCell(nn.Module, ABC):
     """The node fields that pass from a child to its parent; ``h`` is the encoding."""
     group_by: Optional[str] = None
     slots: Optional[int] = None
+    shares_inputs: ClassVar[bool] = False
+    """Whether :meth:`fused` takes an ``x`` of which many nodes have the same row."""
     ordered: bool = True
     """Whether swapping two children changes the result."""
 
@@ -105,8 +107,11 @@ class BaseCell(nn.Module, ABC):
         """
         return super().apply(nodes) if callable(nodes) else self.state(nodes)
 
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes by a faster way than level by level, or None if there is none."""
+    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
+        """The states of all nodes by a faster way than level by level, or None if there is none.
+
+        Fields are tensors or, where the cell shares inputs, :class:`dgltrees.traversal.Shared`.
+        """
         return None
 
     def extra_repr(self) -> str:

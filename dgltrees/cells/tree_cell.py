@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -153,7 +153,7 @@ class TreeCell(BaseCell):
                 )
         return x
 
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
+    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
         """None, unless a cell has such a way.
 
         Raises:

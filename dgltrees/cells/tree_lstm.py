@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
@@ -76,7 +76,7 @@ class TreeLSTM(TreeCell):
         a, f = self.aggregate_and_gate(self.f, self.child_gate, h, nodes)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
+    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
         """The states of all nodes of trees, without dropout and layer normalisation.
 
         There is such a way for a sum, and with operators for the aggregators of

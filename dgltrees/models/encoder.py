@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Concat, NodeInput
-from dgltrees.traversal import traverse
+from dgltrees.traversal import Shared, traverse
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BidirectionalEncoder", "TreeEncoder"]
@@ -58,12 +58,20 @@ class TreeEncoder(nn.Module):
 
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(N, c)`` encodings of all nodes, in the order of the batch's nodes."""
-        ndata = {"x": self.input(batch)}
+        ndata: dict[str, Union[Tensor, Shared]] = {"x": self._inputs(batch)}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
         return self.states(self.cell, batch, ndata)
 
-    def states(self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Tensor:
+    def _inputs(self, batch: TreeBatch) -> Union[Tensor, Shared]:
+        if self.cell.shares_inputs and isinstance(self.input, NodeInput):
+            return self.input.shared(batch)
+        made: Tensor = self.input(batch)
+        return made
+
+    def states(
+        self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, Shared]]
+    ) -> Tensor:
         """``(N, c)`` states ``h`` of a traversal with this encoder's options."""
         return traverse(
             cell,

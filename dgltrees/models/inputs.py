@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.order import at_node
+from dgltrees.traversal.views import Shared
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["Concat", "NodeInput", "OneHot", "Thermometer", "WordEmbedding"]
@@ -47,13 +48,30 @@ class NodeInput(nn.Module, ABC):
         Raises:
             TreeError: the batch has no such column, or an id is out of range.
         """
+        return self.look_up(self._ids(batch).long())
+
+    def shared(self, batch: TreeBatch) -> Shared:
+        """The vectors of the ids that there are, and which of them each node has.
+
+        Raises:
+            TreeError: the batch has no such column, or an id is out of range.
+        """
+        ids = self._ids(batch)
+        if self.rows < len(ids):  # all that there can be
+            every = torch.arange(-1, self.rows, device=ids.device)
+            return Shared(self.look_up(every), ids.long() + 1)
+        some, index = torch.unique(batch.on_host(ids).long(), return_inverse=True)
+        moved = (t.to(ids.device, non_blocking=True) for t in (some, index))
+        return Shared(self.look_up(next(moved)), next(moved))
+
+    def _ids(self, batch: TreeBatch) -> Tensor:
         if self.column not in batch.ndata:
             raise TreeError(
                 f"expected a node column {self.column!r}, got only {sorted(batch.ndata)}"
             )
         ids = batch.ndata[self.column]
         self._check(batch, ids)
-        return self.look_up(ids.long())
+        return ids
 
     def _check(self, batch: TreeBatch, ids: Tensor) -> None:
         """Raise TreeError at a node whose id is out of range; one that was moved is not fetched."""

@@ -4,7 +4,7 @@ from dgltrees.traversal.levels import run
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.topo import Cell, prop_nodes_topo, schedule_of, traverse
-from dgltrees.traversal.views import Edges, Nodes
+from dgltrees.traversal.views import Edges, Nodes, Shared
 
 __all__ = [
     "Cell",
@@ -12,6 +12,7 @@ __all__ = [
     "Level",
     "Nodes",
     "Schedule",
+    "Shared",
     "make_schedule",
     "prop_nodes_topo",
     "run",

@@ -119,7 +119,7 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
 
     # Receiving nodes never are on level 0, and the levels above all have some.
     level, kind = levels_of(batch)[inner] - 1, kind[inner]
-    first = int(kind.min(initial=0))
+    first = int(kind.min()) if len(kind) else 0
     kind -= first
     counts = _table(level, kind, int(kind.max(initial=0)) + 1)  # (levels, K')
     lengths, width = _lengths(counts, cost)  # (levels, K' / width)

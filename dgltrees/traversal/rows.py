@@ -4,11 +4,15 @@ Where a node only ever sees sums over its children, nothing needs to be put into
 become rows of one table: all leaves first, then level after level, so that a level is a slice. What
 a row adds to its parent is computed where the row stands, with one product for all rows of a level
 whose edges have the same type; all leaves are one such level.
+
+Trees do not know of each other, so the table can be cut into shards of whole trees, each with
+leaves and levels of its own: threads then never wait for one another, and a shard stays in a cache.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Optional, Union
 
 import numpy as np
@@ -20,7 +24,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.plan import changes
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Part", "RowPlan", "Span", "plan_rows", "rows_of"]
+__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "rows_of"]
 
 Ints = NDArray[np.int64]
 
@@ -31,13 +35,13 @@ class Part(NamedTuple):
     Attributes:
         type: of their edges.
         start, stop: the rows.
-        parent: the first parent row where parent rows follow one another as the rows do, or None.
+        parent: the first parent row where parent rows follow one another as the rows do, or -1.
     """
 
     type: int
     start: int
     stop: int
-    parent: Optional[int]
+    parent: int
 
 
 class Span(NamedTuple):
@@ -53,7 +57,11 @@ class RowPlan:
     """Where nodes stand in the table, and whom each row is handed to.
 
     Attributes:
-        spans: the leaves, then level after level; a parent's level comes after its child's.
+        levels: ``(levels, 4)`` of each level its first row, the row behind its last, and likewise
+            its parts; shard after shard, the leaves of each first, then level after level: a
+            parent's level comes after its child's.
+        parts: ``(parts, 4)`` the numbers of each :class:`Part`.
+        shards: ``(S + 1,)`` where each shard's levels begin; its last entry is their number.
         order: ``(N,)`` the node of each row.
         back: ``(N,)`` the row of each node.
         parent: ``(N,)`` the row of each row's parent, the row itself at a root.
@@ -62,13 +70,43 @@ class RowPlan:
         by_type: for each type the rows whose edges have it, as a slice where they are adjacent.
     """
 
-    spans: list[Span]
+    levels: Ints
+    parts: Ints
+    shards: Ints
     order: Tensor
     back: Tensor
     parent: Tensor
     parent_node: Tensor
     types: Tensor
     by_type: list[tuple[int, Union[slice, Tensor]]]
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The levels with their parts."""
+        parts = [Part(*numbers) for numbers in self.parts.tolist()]
+        return [Span(start, stop, parts[a:b]) for start, stop, a, b in self.levels.tolist()]
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """``(S, 3)`` of each shard its first row, its first that receives, and the one behind."""
+        first, last = self.shards[:-1], self.shards[1:] - 1
+        rows = np.zeros((len(first), 3), np.int64)
+        some = last >= first
+        first, last = first[some], last[some]
+        levels = self.levels
+        rows[some] = np.stack([levels[first, 0], levels[first, 1], levels[last, 1]], 1)
+        return rows
+
+    @cached_property
+    def inner(self) -> Ints:
+        """``(S + 1,)`` how many rows that receive there are before each shard, and in all."""
+        counts = np.cumsum(self.bounds[:, 2] - self.bounds[:, 1])
+        return np.append(0, counts)
+
+    @property
+    def largest(self) -> int:
+        """The rows of the largest shard."""
+        return int((self.bounds[:, 2] - self.bounds[:, 0]).max(initial=0))
 
     def to(self, device: Union[str, torch.device]) -> RowPlan:
         """The same plan with its tensors on ``device``."""
@@ -81,12 +119,19 @@ class RowPlan:
         return replace(self, by_type=by_type, **moved)
 
 
-def plan_rows(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[RowPlan]:
+def num_levels(batch: TreeBatch) -> int:
+    """The number of levels, which for trees is one more than the depth of the deepest node."""
+    depth = levels_of(batch) if batch.depth is None else batch.depth
+    return int(depth.max(initial=0)) + 1
+
+
+def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -> Optional[RowPlan]:
     """Plan the rows of ``batch``, with vectorised code and no loop over nodes.
 
     Arguments:
         batch: the graph.
         types: ``(E,)`` the type of each edge; all 0, if not given.
+        shards: into how many the trees are cut, of about as many nodes each.
 
     Returns:
         the plan, or None where a node has two parents.
@@ -105,54 +150,79 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[RowPla
         kind[src] = types
     is_leaf, is_root = np.ones(count, np.bool_), up == np.arange(count)
     is_leaf[dst] = False
-    level = np.where(is_leaf, 0, level)
+    shard = _shards(batch, shards)
 
-    # Leaves are one level, the first; roots stand behind the rest of theirs. Receiving nodes never
-    # are on level 0, so the levels that are left follow one another.
-    order = np.lexsort((kind, is_root, level))
+    # Leaves are one level, the first of their shard; roots stand behind the rest of their level.
+    # Receiving nodes never are on level 0. A run is of one level and type, and all roots or none.
+    level = np.where(is_leaf, 0, level)
+    deepest, kinds = int(level.max(initial=0)) + 1, int(kind.max(initial=0)) + 1
+    run = ((shard * deepest + level) * 2 + is_root) * kinds + kind
+    small = int(run.max(initial=0)) < 2**16  # then a radix sort
+    order = np.argsort(run.astype(np.uint16) if small else run, kind="stable")
     back = np.empty(count, np.int64)
     back[order] = np.arange(count)
     parent = back[up[order]]
-    level, kind, is_root = level[order], kind[order], is_root[order]
+    kind, is_root, run = kind[order], is_root[order], run[order]
 
-    size = int(level.max(initial=0)) + 1
-    stops = np.cumsum(np.bincount(level, minlength=size))
-    begins = changes(level, kind, is_root)
-    ends = np.append(begins[1:], count)
-    steps = np.add.reduceat(np.append(np.diff(parent) != 1, False), begins) if count else begins
-    # A run has one step to the next run, which is no matter unless it is the last.
-    inside = steps - (np.append(np.diff(parent), 1)[ends - 1] != 1)
-    spans = [
-        Span(start, stop, []) for start, stop in zip([0, *stops[:-1].tolist()], stops.tolist())
-    ]
-    for start, stop, broken in zip(begins.tolist(), ends.tolist(), inside.tolist()):
-        if not is_root[start]:
-            first = None if broken else int(parent[start])
-            spans[int(level[start])].parts.append(Part(int(kind[start]), start, stop, first))
+    levels, parts = _cut(run, parent, kind, is_root, kinds)
+    bounds = np.append(0, np.cumsum(np.bincount(run[levels[:, 0]] // (deepest * 2 * kinds))))
     return RowPlan(
-        spans,
+        levels,
+        parts,
+        bounds,
         torch.from_numpy(order),
         torch.from_numpy(back),
         torch.from_numpy(parent),
         torch.from_numpy(order[parent]),
         torch.from_numpy(kind),
-        [
-            (value, _as_slice(np.flatnonzero((kind == value) & ~is_root)))
-            for value in np.unique(kind[~is_root]).tolist()
-        ],
+        [(k, _as_slice(np.flatnonzero((kind == k) & ~is_root))) for k in range(kinds)],
     )
 
 
+def _shards(batch: TreeBatch, shards: int) -> Ints:
+    """``(N,)`` the shard of each node: that in which the middle of its tree lies."""
+    if shards == 1:
+        return np.zeros(batch.num_nodes, np.int64)
+    sizes = batch.sizes.numpy()
+    middle = np.cumsum(sizes) - sizes // 2
+    return np.repeat(np.minimum(middle * shards // max(batch.num_nodes, 1), shards - 1), sizes)
+
+
+def _cut(
+    run: Ints, parent: Ints, kind: Ints, is_root: NDArray[np.bool_], kinds: int
+) -> tuple[Ints, Ints]:
+    """Levels and parts of rows that are sorted by their runs."""
+    begins = changes(run)
+    stops = np.append(begins[1:], len(run))[: len(begins)]
+    # How often parents do not follow one another within a run: the step to the next is no matter.
+    broken = np.append(np.cumsum(np.diff(parent) != 1), 0)
+    inside = broken[stops - 2] - np.where(begins > 0, broken[begins - 1], 0)
+    in_order = (inside == 0) | (stops - begins == 1)
+    parts = np.stack([kind[begins], begins, stops, np.where(in_order, parent[begins], -1)], 1)
+    has_parent = ~is_root[begins]
+
+    first = changes(run[begins] // (2 * kinds))
+    behind = np.append(0, np.cumsum(has_parent))
+    rows = np.append(begins[first], len(run))
+    runs = np.append(first, len(begins))
+    levels = np.stack([rows[:-1], rows[1:], behind[runs[:-1]], behind[runs[1:]]], 1)
+    return levels, parts[has_parent]
+
+
 def rows_of(
-    batch: TreeBatch, types: Optional[Ints] = None, *, device: Union[str, torch.device] = "cpu"
+    batch: TreeBatch,
+    types: Optional[Ints] = None,
+    shards: int = 1,
+    *,
+    device: Union[str, torch.device] = "cpu",
 ) -> Optional[RowPlan]:
     """:func:`plan_rows` on a device, made at the first call and kept with the batch."""
     kinds = np.zeros(len(batch.src), np.int64) if types is None else types
     known: list[tuple[Ints, dict[torch.device, Optional[RowPlan]]]]
-    known = batch.memo.setdefault("rows", [])
+    known = batch.memo.setdefault(("rows", shards), [])
     by_device = next((plans for made_for, plans in known if np.array_equal(kinds, made_for)), None)
     if by_device is None:
-        by_device = {torch.device("cpu"): plan_rows(batch, types)}
+        by_device = {torch.device("cpu"): plan_rows(batch, types, shards)}
         known.append((kinds.copy(), by_device))
     device = torch.device(device)
     if device not in by_device:

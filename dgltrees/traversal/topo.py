@@ -21,7 +21,7 @@ from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Prepare
-from dgltrees.traversal.views import Edges, Nodes
+from dgltrees.traversal.views import Edges, Nodes, Shared
 from dgltrees.trees.batch import TreeBatch
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Cell(Protocol):
       (with ``checkpoint`` of some nodes at a time, so each row it makes comes of that row alone);
       the fields it returns are laid over them.
     - ``fused(batch, ndata)``: returns the states of all nodes at once, or None where it cannot. It
-      computes what the three functions compute, under backend ``levels`` only.
+      computes what the three functions compute, under backend ``levels`` only. With
+      ``shares_inputs = True`` it is handed shared fields as they are (:class:`Shared`).
     """
 
     def message(self, edges: Edges) -> Mapping[str, Tensor]:
@@ -119,7 +120,7 @@ def prop_nodes_topo(
 def traverse(
     cell: Cell,
     batch: TreeBatch,
-    ndata: Mapping[str, Tensor],
+    ndata: Mapping[str, Union[Tensor, Shared]],
     edata: Optional[Mapping[str, Tensor]] = None,
     *,
     backend: str = "levels",
@@ -132,7 +133,8 @@ def traverse(
     Arguments:
         cell: see :class:`Cell`.
         batch: the graph.
-        ndata: fields of the nodes, each ``(N, ...)``.
+        ndata: fields of the nodes, each ``(N, ...)``, or their distinct rows and which of them each
+            node has (:class:`Shared`).
         edata: fields of the edges, each ``(E, ...)``; those of the batch, if not given.
         backend: ``"levels"`` or ``"dgl"``.
         outputs: the fields to return; all that the cell makes, if not given.
@@ -151,13 +153,15 @@ def traverse(
         ConfigError: there is no such backend, or it has no checkpoints.
     """
     own_way = getattr(cell, "fused", None) if fused and edata is None and not checkpoint else None
+    fields = {k: v.spelled_out() if isinstance(v, Shared) else v for k, v in ndata.items()}
     if own_way is not None and backend == "levels":
-        made: Optional[dict[str, Tensor]] = own_way(batch, ndata)
+        shares = getattr(cell, "shares_inputs", False)
+        made: Optional[dict[str, Tensor]] = own_way(batch, ndata if shares else fields)
         if made is not None:
             return made if outputs is None else {name: made[name] for name in outputs}
     return _run(
         batch,
-        ndata,
+        fields,
         batch.edata if edata is None else edata,
         (cell.message, cell.reduce, cell.apply),
         backend,

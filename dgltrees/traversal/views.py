@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Optional
 
 from torch import Tensor
 
-__all__ = ["Edges", "Fields", "Groups", "Nodes"]
+__all__ = ["Edges", "Fields", "Groups", "Nodes", "Shared"]
 
 Groups = list[tuple[int, int]]
 """Runs of equal values that partition the rows of a batch of nodes: ``(value, count)``."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A node field of which many nodes have the same row: words, digits, no word at all.
+
+    A cell that says ``shares_inputs`` transforms each row once, however many nodes have it; to
+    other cells a traversal hands the field spelled out.
+
+    Attributes:
+        rows: ``(V, ...)`` the rows that there are.
+        index: ``(N,)`` int64, which of them each node has.
+    """
+
+    rows: Tensor
+    index: Tensor
+
+    def spelled_out(self) -> Tensor:
+        """``(N, ...)`` the field of each node."""
+        return self.rows.index_select(0, self.index)
 
 
 class Fields(MutableMapping[str, Tensor]):

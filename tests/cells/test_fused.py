@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,8 @@ from torch import Tensor
 
 from dgltrees import Forest, TreeBatch, TreeError, traverse
 from dgltrees.cells import BaseCell, ChildSumTreeLSTM, TreeLSTM
+from dgltrees.cells.kernels import available, compiled
+from dgltrees.traversal import Shared
 from dgltrees.traversal.rows import plan_rows
 from tests.worlds import chain, forests, random_forest, star
 
@@ -40,15 +44,29 @@ def fields(batch: TreeBatch) -> dict[str, Tensor]:
     return {"x": x, "op": op}
 
 
+WAYS = [
+    pytest.param(False, id="torch"),
+    pytest.param(True, id="compiled", marks=pytest.mark.skipif(not available(), reason="no numba")),
+]
+
+
+@pytest.mark.parametrize("on", WAYS)
 @pytest.mark.parametrize("name", NAMES)
-@given(forest=forests(max_children=L), outputs=st.sampled_from([["h"], ["c"], ["h", "c"]]))
-def test_equals_the_three_functions(name: str, forest: Forest, outputs: list[str]) -> None:
+@given(
+    forest=forests(max_children=L),
+    outputs=st.sampled_from([["h"], ["c"], ["h", "c"]]),
+    shards=st.integers(1, 3),
+)
+def test_equals_the_three_functions(
+    name: str, on: bool, forest: Forest, outputs: list[str], shards: int
+) -> None:
     cell, batch = make(name), forest.batch()
     ndata = fields(batch)
     inputs = [ndata["x"], *cell.parameters()]
     found, grads = [], []
     for fused in (True, False):
-        made = traverse(cell, batch, ndata, fused=fused)
+        with compiled(on), patch("dgltrees.cells.fused_lstm.shards_for", lambda *_: shards):
+            made = traverse(cell, batch, ndata, fused=fused)
         found.append(made)
         total = sum((made[name].sin() * (i + 1)).sum() for i, name in enumerate(outputs))
         grads.append(torch.autograd.grad(total, inputs, allow_unused=True))
@@ -173,11 +191,11 @@ def test_children_and_operators_out_of_range_are_refused() -> None:
         traverse(make("sum operators"), batch, {**ndata, "op": torch.full((3,), 5)})
 
 
-@given(forests())
-def test_rows(forest: Forest) -> None:
+@given(forests(), st.integers(1, 3))
+def test_rows(forest: Forest, shards: int) -> None:
     batch = forest.batch()
     types = np.random.default_rng(0).integers(0, 3, len(batch.src))
-    plan = plan_rows(batch, types)
+    plan = plan_rows(batch, types, shards)
     count, up = batch.num_nodes, forest.global_parent
     assert sorted(plan.order.tolist()) == list(range(count))
     assert plan.order[plan.back].tolist() == list(range(count))
@@ -185,6 +203,7 @@ def test_rows(forest: Forest) -> None:
     assert [span.start for span in plan.spans] == bounds[:-1]
     assert bounds[-1] == count
     span_of = np.repeat(np.arange(len(plan.spans)), np.diff(bounds))
+    shard_of = np.repeat(np.arange(len(plan.shards) - 1), np.diff(plan.shards))[span_of]
     edge_of = {int(s): e for e, s in enumerate(batch.src)}
     handed = []
     for kind, start, stop, first in (part for span in plan.spans for part in span.parts):
@@ -193,7 +212,8 @@ def test_rows(forest: Forest) -> None:
             assert types[edge_of[node]] == kind == plan.types[row]
             assert plan.order[plan.parent[row]] == up[node] == plan.parent_node[row]
             assert span_of[plan.parent[row]] > span_of[row]
-            if first is not None:
+            assert shard_of[plan.parent[row]] == shard_of[row]
+            if first >= 0:
                 assert plan.parent[row] == first + row - start
             handed.append(row)
     roots = [row for row in range(count) if up[plan.order[row]] < 0]
@@ -201,3 +221,86 @@ def test_rows(forest: Forest) -> None:
     for kind, rows in plan.by_type:
         chosen = torch.arange(count)[rows].tolist()
         assert chosen == [row for row in sorted(handed) if plan.types[row] == kind]
+    leaves = forest.degree[plan.order.numpy()] == 0
+    for shard, (start, receiving, stop) in enumerate(plan.bounds.tolist()):
+        assert (shard_of[start:stop] == shard).all()
+        assert leaves[start:receiving].all()
+        assert not leaves[receiving:stop].any()
+    assert plan.inner.tolist() == [0, *np.cumsum(plan.bounds[:, 2] - plan.bounds[:, 1])]
+    assert plan.largest == max(plan.bounds[:, 2] - plan.bounds[:, 0])
+
+
+@pytest.mark.parametrize("on", WAYS)
+@given(forest=forests())
+def test_shared_inputs(on: bool, forest: Forest) -> None:
+    batch, cell = forest.batch(), make("child_sum")
+    index = torch.arange(batch.num_nodes) % 3
+    found, grads = [], []
+    for shared in (True, False):
+        rows = torch.linspace(-1, 1, 3 * M, dtype=torch.float64).view(3, M).requires_grad_()
+        x = Shared(rows, index)
+        with compiled(on):
+            made = traverse(cell, batch, {"x": x if shared else x.spelled_out()})
+        found.append(made)
+        total = made["h"].sin().sum() + made["c"].sum()
+        grads.append(torch.autograd.grad(total, [rows, *cell.parameters()], allow_unused=True))
+    torch.testing.assert_close(*found)
+    torch.testing.assert_close(*grads)
+
+
+def test_shared_inputs_reach_every_backend() -> None:
+    batch, cell = chain(3).batch(), make("sum")
+    x = Shared(torch.randn(2, M, dtype=torch.float64), torch.tensor([0, 1, 0]))
+    expected = traverse(cell, batch, {"x": x.spelled_out()})
+    for backend, fused in (("levels", True), ("levels", False), ("dgl", False)):
+        made = traverse(cell, batch, {"x": x}, backend=backend, fused=fused)
+        torch.testing.assert_close(made, expected)
+
+
+@pytest.mark.skipif(not available(), reason="no numba")
+@pytest.mark.parametrize("name", NAMES)
+def test_single_precision_is_as_exact_as_torch(name: str) -> None:
+    batch = random_forest(np.random.default_rng(0), 30, 20, L).batch()
+    exact, ndata = make(name), fields(batch)
+    expected = traverse(exact, batch, ndata, fused=False)
+    cell = make(name).float()
+    single = {"x": ndata["x"].float(), "op": ndata["op"]}
+    with compiled(True):
+        made = traverse(cell, batch, single)
+    for field, tensor in made.items():
+        torch.testing.assert_close(tensor.double(), expected[field], rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("on", WAYS)
+def test_what_is_not_a_number_stays_so(on: bool) -> None:
+    batch, cell = star(3).batch(), make("child_sum").float()
+    x = torch.zeros(batch.num_nodes, M)
+    x[-1] = torch.nan
+    with compiled(on):
+        h = traverse(cell, batch, {"x": x})["h"]
+    assert h[[0, -1]].isnan().all()
+    assert h[1:-1].isfinite().all()
+
+
+@pytest.mark.parametrize("on", WAYS)
+def test_large_activations(on: bool) -> None:
+    batch, cell = star(3).batch(), make("child_sum").float()
+    for size in (50.0, 1e4, 1e30):
+        x = torch.full((batch.num_nodes, M), size)
+        with compiled(on):
+            made = traverse(cell, batch, {"x": x})
+        torch.testing.assert_close(made, traverse(cell, batch, {"x": x}, fused=False))
+
+
+@pytest.mark.parametrize("on", WAYS)
+def test_a_graph_that_is_kept_can_be_used_again(on: bool) -> None:
+    batch, cell = random_forest(np.random.default_rng(0), 3, 9, L).batch(), make("child_sum")
+    ndata = fields(batch)
+    with compiled(on):
+        total = traverse(cell, batch, ndata)["h"].sum()
+        for _ in range(3):  # other steps in between must not touch its tables
+            traverse(cell, batch, fields(batch))["h"].sum().backward()
+        first = torch.autograd.grad(total, ndata["x"], retain_graph=True)
+        torch.testing.assert_close(torch.autograd.grad(total, ndata["x"]), first)
+        expected = traverse(cell, batch, ndata, fused=False)["h"].sum()
+    torch.testing.assert_close(first, torch.autograd.grad(expected, ndata["x"]))

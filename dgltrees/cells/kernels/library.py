@@ -1,0 +1,30 @@
+"""The matrix product of the BLAS that torch brings along, for compiled code."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Optional
+
+import torch
+
+__all__ = ["address_of", "has_products"]
+
+NAMES = ("sgemm_", "dgemm_")
+
+
+@cache
+def address_of(name: str) -> Optional[int]:
+    """Where a Fortran BLAS routine of torch's library is, or None if it does not show it."""
+    folder = Path(torch.__file__).parent / "lib"
+    for path in (folder / "libtorch_cpu.so", folder / "libtorch_cpu.dylib"):
+        if path.exists():
+            routine = getattr(ctypes.CDLL(str(path)), name, None)
+            return ctypes.cast(routine, ctypes.c_void_p).value if routine else None
+    return None
+
+
+def has_products() -> bool:
+    """Whether torch's library shows both routines."""
+    return all(address_of(name) is not None for name in NAMES)
