@@ -12,6 +12,8 @@ from dgltrees.errors import ConfigError
 
 __all__ = ["NCE"]
 
+_TICKETS = 1 << 52  # shared out among the words, so that a draw is a search among integers
+
 
 class NCE(nn.Module):
     r"""The objective of Zhang, Lu and Lapata (2016, section 2.5) for large vocabularies.
@@ -60,13 +62,15 @@ class NCE(nn.Module):
             )
         p = weight / weight.sum()
         self.register_buffer("log_noise", torch.log(self.noise * p), persistent=False)
-        self.register_buffer("cumulative", p.cumsum(0), persistent=False)  # in float64
+        # Integers, which stay exact when the model moves to another precision.
+        tickets = (p * _TICKETS).round().long().clamp(min=1) * (p > 0)
+        self.register_buffer("cumulative", tickets.cumsum(0), persistent=False)
+        self.tickets = int(tickets.sum())
 
     def draw(self, count: int) -> Tensor:
         """``(count,)`` words from the noise distribution."""
-        at = torch.rand(count, dtype=torch.float64, device=self.cumulative.device)
-        # Scaled, since sums of rounded numbers need not end at 1.
-        return torch.searchsorted(self.cumulative, at * self.cumulative[-1], right=True)
+        ticket = torch.randint(self.tickets, (count,), device=self.cumulative.device)
+        return torch.searchsorted(self.cumulative, ticket, right=True)
 
     def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
         """The loss of each position.
