@@ -88,6 +88,7 @@ class FusedHOSVD(FusedMap):
         self.U[..., -1, c] = 1
         self.U = self.U.view(K * L, -1, c + 1)
         self.Q = torch.cat([Q, b], 2).flatten(0, 1)  # (K G, r + 1, c)
+        self.U_back, self.Q_back = self.U[..., :-1], self.Q[:, :-1]
         self.core = Contraction(core.flatten(0, 1), Q.shape[2] + 1, L)
 
     def forward(self, h: Tensor) -> tuple[Tensor, Kept]:
@@ -104,10 +105,10 @@ class FusedHOSVD(FusedMap):
         """The same way back."""
         K, L, G = self.sizes
         u, g, rest = kept
-        dg = torch.bmm(self.Q[:, :-1], da.flatten(0, 1).transpose(1, 2))
+        dg = torch.bmm(self.Q_back, da.flatten(0, 1).transpose(1, 2))
         du = self.core.backward(u, rest, dg)
         du = du.view(K, G, L, *du.shape[2:]).transpose(1, 2).reshape(K * L, -1, du.shape[3])
-        return torch.bmm(du.transpose(1, 2), self.U[..., :-1]), (u, g.transpose(1, 2), dg, du)
+        return torch.bmm(du.transpose(1, 2), self.U_back), (u, g.transpose(1, 2), dg, du)
 
     def gradients(
         self, h: Tensor, da: Tensor, made: tuple[Tensor, ...], out: Sequence[Tensor]

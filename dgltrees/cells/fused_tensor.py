@@ -119,7 +119,7 @@ class _FusedTensor(torch.autograd.Function):
         leaves, c = len(a), U_f.shape[3]
         M = a.new_zeros(plan.rows + 1, 2 * c + 1)
         M[:, c] = 1
-        A = a.clone().view(leaves, GATES, c).transpose(0, 1)
+        A = a.view(leaves, GATES, c).transpose(0, 1).clone(memory_format=torch.contiguous_format)
         T = _state(A, None, M[:leaves])
         panels = [_Panel(make, panel, U_f, b_f, parameters) for panel in plan.panels]
         saved = []
@@ -184,6 +184,7 @@ class _Panel:
         own = [p[panel.types] for p in parameters]
         self.of, self.f = panel.types, make(U_f.shape[1], GATES, panel.filled, *own)
         self.gate = torch.cat([U_f[self.of], b_f[self.of]], 2).flatten(0, 1)  # (K' L, c + 1, c)
+        self.gate_back = self.gate[:, :-1].transpose(1, 2)
 
     def forward(self, S: Tensor, M: Tensor) -> _Saved:
         """Write the states of a block to ``M``, ``(K', n', 2 c + 1)``."""
@@ -203,7 +204,7 @@ class _Panel:
         dF = (dk * self._by_type(S[..., c + 1 :])).view_as(F)
         aten.sigmoid_backward.grad_input(dF, F, grad_input=dF)
         ds, made = self.f.backward(self._by_type(S[..., : c + 1]), of_map, dA)
-        ds.baddbmm_(dF, self.gate[:, :-1].transpose(1, 2))
+        ds.baddbmm_(dF, self.gate_back)
         return (ds.view(-1, c), (dk * self._by_type(F)).view(-1, c)), _Made(S, dF, dA, made)
 
     def gradients(self, blocks: Sequence[_Made], out: Sequence[Tensor]) -> None:

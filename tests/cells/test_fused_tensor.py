@@ -218,5 +218,8 @@ def test_blocks(block: int, forest: Forest) -> None:
             assert all(r == plan.rows for j, r in enumerate(below) if j not in filled)
     assert stop == plan.rows
     assert max(node) < stop
+    kinds = sorted(int(op[v]) for v, _ in child)
+    assert [p.types.start for p in plan.panels][:1] == kinds[:1]
+    assert [p.types.stop - 1 for p in plan.panels][-1:] == kinds[-1:]
     if block == ONE_BY_ONE:
         assert plan.rows == batch.num_nodes or all(b.types > 1 for b in plan.blocks)
