@@ -7,6 +7,9 @@ and in the backward pass as far as the gradients of the weights, before it takes
 
 from __future__ import annotations
 
+from typing import Any
+
+import numba
 import numpy as np
 from numba import njit, prange
 
@@ -16,8 +19,27 @@ from dgltrees.cells.kernels.vector import MATH, sigmoids, tanhs
 __all__ = ["backward", "forward"]
 
 
+def forward(threads: int, *arrays: Any) -> None:
+    """Run :func:`_forward` with so many threads."""
+    _run(_forward, threads, arrays)
+
+
+def backward(threads: int, *arrays: Any) -> None:
+    """Run :func:`_backward` with so many threads."""
+    _run(_backward, threads, arrays)
+
+
+def _run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # others would only spin
+    try:
+        kernel(threads, *arrays)
+    finally:
+        numba.set_num_threads(before)
+
+
 @njit(parallel=True, cache=True, **MATH)
-def forward(threads, plan, inputs, weights, tables, out):
+def _forward(threads, plan, inputs, weights, tables, out):
     """Fill ``tables`` = (A, F, C, H, S) in the order of the rows and ``out`` = (h, c) of the nodes.
 
     ``plan`` is (levels, parts, shards, inner, order, parent, own, above, types); ``inputs`` are
@@ -25,12 +47,12 @@ def forward(threads, plan, inputs, weights, tables, out):
     """
     shards = len(plan[2]) - 1
     for thread in prange(threads):
-        for shard in range(thread, shards, threads):
+        for shard in range(np.int64(thread), shards, threads):
             _up(shard, plan, inputs, weights, tables, out)
 
 
 @njit(parallel=True, cache=True, **MATH)
-def backward(threads, plan, grads, weights, tables, spaces, totals):
+def _backward(threads, plan, grads, weights, tables, spaces, totals):
     """Add to each thread's ``totals`` = (dwx, dwx_f, db_f, dU, dU_f).
 
     ``grads`` are those of the states and memories of the nodes, empty if there are none;
@@ -39,8 +61,9 @@ def backward(threads, plan, grads, weights, tables, spaces, totals):
     """
     shards = len(plan[2]) - 1
     for thread in prange(threads):
-        for shard in range(thread, shards, threads):
-            _down(shard, thread, plan, grads, weights, tables, spaces[thread], totals)
+        t = np.int64(thread)
+        for shard in range(t, shards, threads):
+            _down(shard, t, plan, grads, weights, tables, spaces[t], totals)
 
 
 @njit(**MATH)
@@ -56,16 +79,18 @@ def _up(shard, plan, inputs, weights, tables, out):
     given = np.empty((0 if summed else _widest(shard, plan), 3 * size), H.dtype)
     for v in range(first[0], last[1]):
         _begin(A[v], F[v], wx[own[v]], wx_f, above[v], b_f, types[v])
-        C[v] = 0
-    S[first[1] - shift : last[1] - shift] = 0
+        _clear(C[v])
+    if summed:
+        for v in range(first[1], last[1]):
+            _clear(S[v - shift])
     for level in range(shards[shard], shards[shard + 1]):
         start, stop, begin, end = levels[level]
         if summed and start >= first[1]:
             multiply(S[start - shift : stop - shift], U[0], A[start:stop], 1.0, space)
         for v in range(start, stop):
             _state(A[v], C[v], H[v], bits)
-            out[0][order[v]] = H[v]
-            out[1][order[v]] = C[v]
+            _copy(out[0][order[v]], H[v])
+            _copy(out[1][order[v]], C[v])
         for p in range(begin, end):
             kind, low, high, _ = parts[p]
             multiply(H[low:high], U_f[kind], F[low:high], 1.0, space)
@@ -83,11 +108,11 @@ def _up(shard, plan, inputs, weights, tables, out):
 @njit(**MATH)
 def _begin(a, f, wx, wx_f, above, b_f, kind):
     """What the gates of a node get, apart from states."""
-    a[:] = wx
+    _copy(a, wx)
     if len(wx_f):
-        f[:] = wx_f[above]
+        _copy(f, wx_f[above])
     else:
-        f[:] = 0
+        _clear(f)
     if len(b_f):
         _add(f, b_f[kind])
 
@@ -95,8 +120,22 @@ def _begin(a, f, wx, wx_f, above, b_f, kind):
 @njit(**MATH)
 def _widest(shard, plan):
     """The rows of the widest level."""
-    levels = plan[0][plan[2][shard] : plan[2][shard + 1]]
-    return np.max(levels[:, 1] - levels[:, 0])
+    levels, shards, rows = plan[0], plan[2], 0
+    for level in range(shards[shard], shards[shard + 1]):
+        rows = max(rows, levels[level][1] - levels[level][0])
+    return rows
+
+
+@njit(**MATH)
+def _clear(total):
+    for j in range(len(total)):
+        total[j] = 0
+
+
+@njit(**MATH)
+def _copy(total, x):
+    for j in range(len(total)):
+        total[j] = x[j]
 
 
 @njit(**MATH)
@@ -137,7 +176,7 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
     base, leaves, rows = first[0], first[1] - first[0], last[1] - first[0]
     dA, dF, dC, dH, dS = _cut(memory, rows, 0 if summed else _widest(shard, plan), size)
     for v in range(rows):
-        dF[v] = 0
+        _clear(dF[v])
         _given(dH[v], grads[0], order[base + v])
         _given(dC[v], grads[1], order[base + v])
     bits, space, t = np.empty(2 * size, np.int32), scratch(H), np.empty(size, H.dtype)
@@ -151,7 +190,7 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
                 if summed:
                     _add(dH[w], dS[up])
                 else:
-                    dS[v - low] = dA[up]
+                    _copy(dS[v - low], dA[up])
             own = dH[low - base : high - base]
             multiply(dF[low - base : high - base], V_f[kind], own, 1.0, space)
             if not summed:
@@ -184,9 +223,9 @@ def _cut(memory, rows, widest, size):
 @njit(**MATH)
 def _given(total, grads, node):
     if len(grads):
-        total[:] = grads[node]
+        _copy(total, grads[node])
     else:
-        total[:] = 0
+        _clear(total)
 
 
 @njit(**MATH)
@@ -232,7 +271,7 @@ def _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space):
         for p in range(levels[level][2], levels[level][3]):
             kind, low, high, _ = parts[p]
             for v in range(low, high):
-                dS[v - low] = dA[parent[v] - base]
+                _copy(dS[v - low], dA[parent[v] - base])
             below = H[low:high]
             multiply_transposed(below, dS[: high - low], dU[thread, kind], space)
             multiply_transposed(below, dF[low - base : high - base], dU_f[thread, kind], space)
