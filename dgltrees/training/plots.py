@@ -47,6 +47,8 @@ def _save(figure: Figure, path: Path) -> None:
 def learning_curve(runs: Sequence[Path], path: Path) -> None:
     """Loss and validation accuracy of every epoch of ``runs``, one colour a run.
 
+    Perplexity stands in place of accuracy for language models.
+
     Arguments:
         runs: run directories.
         path: the picture, written whole or not at all; its ending says the format.
@@ -58,21 +60,25 @@ def learning_curve(runs: Sequence[Path], path: Path) -> None:
     if not any(lines.values()):
         raise ConfigError(f"expected runs with at least one epoch, got {list(lines) or 'none'}")
     figure = _figure(figsize=(9, 3.6))
-    losses, accuracies = figure.subplots(1, 2)
+    losses, measures = figure.subplots(1, 2)
+    every = [line for history in lines.values() for line in history]
+    measure = "perplexity" if any("valid_perplexity" in line for line in every) else "accuracy"
     for number, (name, history) in enumerate(lines.items()):
         epochs, color = [line["epoch"] for line in history], f"C{number}"
         losses.plot(epochs, [line["train_loss"] for line in history], color=color, label=name)
         watched = [line for line in history if "valid_loss" in line]
         seen = [line["epoch"] for line in watched]
         losses.plot(seen, [line["valid_loss"] for line in watched], "--", color=color)
-        accuracies.plot(seen, [line["valid_accuracy"] for line in watched], color=color, label=name)
-        if watched:
+        values = [line[f"valid_{measure}"] for line in watched]
+        measures.plot(seen, values, color=color, label=name)
+        if watched and measure == "accuracy":
             majority = watched[-1]["valid_majority"]
-            accuracies.axhline(majority, color="0.5", linestyle=":", linewidth=1)
+            measures.axhline(majority, color="0.5", linestyle=":", linewidth=1)
     losses.set(xlabel="epoch", ylabel="loss (solid: training, dashed: validation)")
-    accuracies.set(xlabel="epoch", ylabel="validation accuracy (dotted: majority class)")
-    accuracies.legend()
-    for axes in (losses, accuracies):
+    dotted = " (dotted: majority class)" if measure == "accuracy" else ""
+    measures.set(xlabel="epoch", ylabel=f"validation {measure}{dotted}")
+    measures.legend()
+    for axes in (losses, measures):
         axes.xaxis.get_major_locator().set_params(integer=True)
     _save(figure, path)
 

@@ -31,6 +31,12 @@ def test_learning_curves_of_runs_with_and_without_validation(tmp_path):
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_learning_curve_of_a_language_model(tmp_path):
+    line = {"epoch": 1, "train_loss": 1.0, "valid_loss": 2.0, "valid_perplexity": 7.4}
+    plots.learning_curve([_run(tmp_path / "a", [line])], tmp_path / "curve.svg")
+    assert "perplexity" in (tmp_path / "curve.svg").read_text()
+
+
 def test_no_epochs(tmp_path):
     (tmp_path / "a").mkdir()
     with pytest.raises(ConfigError, match=r"at least one epoch, got \['a'\]"):
