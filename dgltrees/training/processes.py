@@ -24,6 +24,8 @@ def make_fabric(settings: TrainingSettings) -> Fabric:
     """
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
+    # Gradients vanish on their way down deep trees, and processors are slow at numbers near zero.
+    torch.set_flush_denormal(True)
     if settings.deterministic:  # what CUDA's matrix products need to be repeatable
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:

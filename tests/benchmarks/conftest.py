@@ -13,13 +13,13 @@ import torch
 from dgltrees.bench import Row, table
 from dgltrees.bench.timing import machine
 
-
 THREADS = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)
 def _threads() -> None:
     torch.set_num_threads(THREADS)
+    torch.set_flush_denormal(True)  # as training does
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
