@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM
+from dgltrees.cells.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, traverse
 from dgltrees.traversal.views import Edges, Nodes, Shared
 from dgltrees.trees import Forest, TreeBatch
@@ -79,6 +80,12 @@ def fused_way(model: Model, batch: TreeBatch) -> Tensor:
     return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
+def eager_way(model: Model, batch: TreeBatch) -> Tensor:
+    """The same by calls of torch, as where numba is not installed."""
+    with compiled(False):
+        return fused_way(model, batch)
+
+
 def levels_way(model: Model, batch: TreeBatch) -> Tensor:
     """The three functions through backend levels."""
     x = model.embed(batch.ndata["token"])
@@ -142,6 +149,7 @@ CONTENDERS = {
         Contender("dgl", dgl_way),
         Contender("levels, DGL cell", _tutorial(prop_nodes_topo)),
         Contender("levels, fused=False", levels_way),
+        Contender("levels, no numba", eager_way),
         Contender("levels", fused_way),
     )
 }

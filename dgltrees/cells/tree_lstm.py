@@ -13,8 +13,9 @@ from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.aggregators.shared_sum import SharedSum
 from dgltrees.cells.aggregators.sum import Sum
 from dgltrees.cells.child_gate import ChildGate
+from dgltrees.cells.compiled_hosvd import compiled_hosvd
 from dgltrees.cells.fused_lstm import drops, fused_lstm
-from dgltrees.cells.fused_maps import fused_map
+from dgltrees.cells.fused_maps import FusedHOSVD, fused_map
 from dgltrees.cells.fused_tensor import fused_tensor
 from dgltrees.cells.grouped import to_device
 from dgltrees.cells.lstm_state import lstm_state
@@ -90,6 +91,10 @@ class TreeLSTM(TreeCell):
             return super().fused(batch, ndata)
         x, types = self.check(ndata), self.edge_types(batch, ndata)
         own = self.f.parameters_by_type()
+        if make is FusedHOSVD:
+            made = compiled_hosvd(batch, self.leaf, x, types, own, gate.U, gate.b)
+            if made is not None:
+                return made
         return fused_tensor(batch, self.leaf, x, types, make, own, gate.U, gate.b)
 
     def _fused_sum(

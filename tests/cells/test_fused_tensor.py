@@ -15,6 +15,7 @@ from dgltrees import Forest, TreeBatch, TreeError, traverse
 from dgltrees.cells import TreeLSTM, contraction
 from dgltrees.cells.aggregators.multilinear import multilinear
 from dgltrees.cells.contraction import Contraction
+from dgltrees.cells.kernels import available, compiled
 from dgltrees.traversal import blocks
 from dgltrees.traversal.blocks import plan_blocks
 from tests.worlds import chain, forests, random_forest, star
@@ -22,6 +23,15 @@ from tests.worlds import chain, forests, random_forest, star
 M, C, L, K = 3, 4, 3, 3
 NAMES = ["hosvd", "full"]
 ONE_BY_ONE, TOGETHER = 0, 1 << 40  # what a block costs: nothing, or more than any row
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["torch", "compiled"], autouse=True)
+def _way(request):
+    """Both ways, where there are two."""
+    if request.param and not available():
+        pytest.skip("numba is not installed")
+    with compiled(request.param):
+        yield
 
 
 def make(aggregator: str, children: int = L, **options) -> TreeLSTM:

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numba import njit, prange
 
 from dgltrees.cells.kernels.blas import multiply, multiply_transposed, scratch
+from dgltrees.cells.kernels.rows import (
+    add,
+    add_product,
+    clear,
+    copy,
+    forget,
+    gates,
+    given,
+    run,
+    state,
+)
 from dgltrees.cells.kernels.vector import MATH, sigmoids, tanhs
 
 __all__ = ["backward", "forward"]
@@ -21,21 +31,12 @@ __all__ = ["backward", "forward"]
 
 def forward(threads: int, *arrays: Any) -> None:
     """Run :func:`_forward` with so many threads."""
-    _run(_forward, threads, arrays)
+    run(_forward, threads, arrays)
 
 
 def backward(threads: int, *arrays: Any) -> None:
     """Run :func:`_backward` with so many threads."""
-    _run(_backward, threads, arrays)
-
-
-def _run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # others would only spin
-    try:
-        kernel(threads, *arrays)
-    finally:
-        numba.set_num_threads(before)
+    run(_backward, threads, arrays)
 
 
 @njit(parallel=True, cache=True, **MATH)
@@ -76,45 +77,45 @@ def _up(shard, plan, inputs, weights, tables, out):
     first, last = levels[shards[shard]], levels[shards[shard + 1] - 1]
     shift = first[1] - inner[shard]  # a row's place in S is so many less
     bits, space = np.empty(2 * size, np.int32), scratch(H)
-    given = np.empty((0 if summed else _widest(shard, plan), 3 * size), H.dtype)
+    more = np.empty((0 if summed else _widest(shard, plan), 3 * size), H.dtype)
     for v in range(first[0], last[1]):
         _begin(A[v], F[v], wx[own[v]], wx_f, above[v], b_f, types[v])
-        _clear(C[v])
+        clear(C[v])
     if summed:
         for v in range(first[1], last[1]):
-            _clear(S[v - shift])
+            clear(S[v - shift])
     for level in range(shards[shard], shards[shard + 1]):
         start, stop, begin, end = levels[level]
         if summed and start >= first[1]:
             multiply(S[start - shift : stop - shift], U[0], A[start:stop], 1.0, space)
         for v in range(start, stop):
-            _state(A[v], C[v], H[v], bits)
-            _copy(out[0][order[v]], H[v])
-            _copy(out[1][order[v]], C[v])
+            state(A[v], C[v], H[v], bits)
+            copy(out[0][order[v]], H[v])
+            copy(out[1][order[v]], C[v])
         for p in range(begin, end):
             kind, low, high, _ = parts[p]
             multiply(H[low:high], U_f[kind], F[low:high], 1.0, space)
             if not summed:
-                multiply(H[low:high], U[kind], given[: high - low], 0.0, space)
+                multiply(H[low:high], U[kind], more[: high - low], 0.0, space)
             for v in range(low, high):
                 sigmoids(F[v], bits)
-                _add_product(C[parent[v]], F[v], C[v])
+                add_product(C[parent[v]], F[v], C[v])
                 if summed:
-                    _add(S[parent[v] - shift], H[v])
+                    add(S[parent[v] - shift], H[v])
                 else:
-                    _add(A[parent[v]], given[v - low])
+                    add(A[parent[v]], more[v - low])
 
 
 @njit(**MATH)
 def _begin(a, f, wx, wx_f, above, b_f, kind):
     """What the gates of a node get, apart from states."""
-    _copy(a, wx)
+    copy(a, wx)
     if len(wx_f):
-        _copy(f, wx_f[above])
+        copy(f, wx_f[above])
     else:
-        _clear(f)
+        clear(f)
     if len(b_f):
-        _add(f, b_f[kind])
+        add(f, b_f[kind])
 
 
 @njit(**MATH)
@@ -124,45 +125,6 @@ def _widest(shard, plan):
     for level in range(shards[shard], shards[shard + 1]):
         rows = max(rows, levels[level][1] - levels[level][0])
     return rows
-
-
-@njit(**MATH)
-def _clear(total):
-    for j in range(len(total)):
-        total[j] = 0
-
-
-@njit(**MATH)
-def _copy(total, x):
-    for j in range(len(total)):
-        total[j] = x[j]
-
-
-@njit(**MATH)
-def _add(total, x):
-    for j in range(len(total)):
-        total[j] += x[j]
-
-
-@njit(**MATH)
-def _add_product(total, x, y):
-    for j in range(len(total)):
-        total[j] += x[j] * y[j]
-
-
-@njit(**MATH)
-def _state(a, c, h, bits):
-    """Gates in place of their pre-activations, then memory and state of a node."""
-    size = len(h)
-    i, o, u = a[:size], a[size : 2 * size], a[2 * size :]
-    sigmoids(a[: 2 * size], bits)
-    tanhs(u, h, bits)
-    for j in range(size):
-        u[j] = h[j]
-        c[j] += i[j] * u[j]
-    tanhs(c, h, bits)
-    for j in range(size):
-        h[j] *= o[j]
 
 
 @njit(**MATH)
@@ -176,9 +138,9 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
     base, leaves, rows = first[0], first[1] - first[0], last[1] - first[0]
     dA, dF, dC, dH, dS = _cut(memory, rows, 0 if summed else _widest(shard, plan), size)
     for v in range(rows):
-        _clear(dF[v])
-        _given(dH[v], grads[0], order[base + v])
-        _given(dC[v], grads[1], order[base + v])
+        clear(dF[v])
+        given(dH[v], grads[0], order[base + v])
+        given(dC[v], grads[1], order[base + v])
     bits, space, t = np.empty(2 * size, np.int32), scratch(H), np.empty(size, H.dtype)
     for level in range(shards[shard + 1] - 1, shards[shard] - 1, -1):
         start, stop, begin, end = levels[level]
@@ -186,18 +148,18 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
             kind, low, high, _ = parts[p]
             for v in range(low, high):
                 up, w = parent[v] - base, v - base
-                _forget(F[v], C[v], dC[up], dF[w], dC[w])
+                forget(F[v], C[v], dC[up], dF[w], dC[w])
                 if summed:
-                    _add(dH[w], dS[up])
+                    add(dH[w], dS[up])
                 else:
-                    _copy(dS[v - low], dA[up])
+                    copy(dS[v - low], dA[up])
             own = dH[low - base : high - base]
             multiply(dF[low - base : high - base], V_f[kind], own, 1.0, space)
             if not summed:
                 multiply(dS[: high - low], V[kind], own, 1.0, space)
         for v in range(start, stop):
             tanhs(C[v], t, bits)
-            _gates(A[v], t, dH[v - base], dC[v - base], dA[v - base])
+            gates(A[v], t, dH[v - base], dC[v - base], dA[v - base])
         if summed and start >= first[1]:
             low, high = start - base, stop - base
             multiply(dA[low:high], V[0], dS[low:high], 0.0, space)
@@ -221,35 +183,6 @@ def _cut(memory, rows, widest, size):
 
 
 @njit(**MATH)
-def _given(total, grads, node):
-    if len(grads):
-        _copy(total, grads[node])
-    else:
-        _clear(total)
-
-
-@njit(**MATH)
-def _forget(f, c, dk, df, dc):
-    """Of a forget gate's pre-activation and its child's memory, from the parent's memory's."""
-    for j in range(len(f)):
-        df[j] = dk[j] * c[j] * (f[j] - f[j] * f[j])
-        dc[j] += dk[j] * f[j]
-
-
-@njit(**MATH)
-def _gates(a, t, dh, dc, da):
-    """Of memory and pre-activations of a node, from those of its state."""
-    size = len(t)
-    i, o, u = a[:size], a[size : 2 * size], a[2 * size :]
-    di, do, du = da[:size], da[size : 2 * size], da[2 * size :]
-    for j in range(size):
-        dc[j] += dh[j] * (o[j] - o[j] * t[j] * t[j])
-        di[j] = dc[j] * u[j] * (i[j] - i[j] * i[j])
-        do[j] = dh[j] * t[j] * (o[j] - o[j] * o[j])
-        du[j] = dc[j] * (i[j] - i[j] * u[j] * u[j])
-
-
-@njit(**MATH)
 def _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space):
     """Add what a shard's rows give to inputs, biases and weights."""
     levels, parts, shards, inner, _, parent, own, above, types = plan
@@ -257,11 +190,11 @@ def _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space):
     base, rows = levels[shards[shard]][0], len(dA)
     to_wx, to_wx_f = dwx[thread % len(dwx)], dwx_f[thread % len(dwx_f)]
     for v in range(rows):
-        _add(to_wx[own[base + v]], dA[v])
+        add(to_wx[own[base + v]], dA[v])
         if to_wx_f.shape[0]:
-            _add(to_wx_f[above[base + v]], dF[v])
+            add(to_wx_f[above[base + v]], dF[v])
         if db_f.shape[1]:
-            _add(db_f[thread, types[base + v]], dF[v])
+            add(db_f[thread, types[base + v]], dF[v])
     if len(S):  # one type; roots have no forget gate, and its gradient is zero
         sums = S[inner[shard] : inner[shard + 1]]
         multiply_transposed(sums, dA[leaves:], dU[thread, 0], space)
@@ -271,7 +204,7 @@ def _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space):
         for p in range(levels[level][2], levels[level][3]):
             kind, low, high, _ = parts[p]
             for v in range(low, high):
-                _copy(dS[v - low], dA[parent[v] - base])
+                copy(dS[v - low], dA[parent[v] - base])
             below = H[low:high]
             multiply_transposed(below, dS[: high - low], dU[thread, kind], space)
             multiply_transposed(below, dF[low - base : high - base], dU_f[thread, kind], space)

@@ -1,0 +1,203 @@
+"""The label-dependent HOSVD Tree-LSTM as machine code, node after node.
+
+Equations (10) to (13) of Castellana and Bacciu; the tests hold them equal to the way of
+:mod:`dgltrees.cells.fused_tensor`. With ranks as small as the paper's a node is a few thousand
+products, all within the cache, and nothing is gained by doing many nodes at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from dgltrees.cells.kernels.rows import (
+    add,
+    add_multiple,
+    add_product,
+    clear,
+    copy,
+    dot,
+    forget,
+    gates,
+    given,
+    run,
+    state,
+)
+from dgltrees.cells.kernels.vector import MATH, sigmoids, tanhs
+
+__all__ = ["backward", "forward"]
+
+GATES = 3
+
+
+def forward(threads: int, *arrays: Any) -> None:
+    """Run :func:`_forward` with so many threads."""
+    run(_forward, threads, arrays)
+
+
+def backward(threads: int, *arrays: Any) -> None:
+    """Run :func:`_backward` with so many threads."""
+    run(_backward, threads, arrays)
+
+
+@njit(parallel=True, cache=True, **MATH)
+def _forward(threads, plan, a, weights, tables, out):
+    """Fill ``tables`` = (A, C, H, Z) in the order of the rows and ``out`` = (h, c) of the nodes.
+
+    ``plan`` is (bounds, inner, order, children, op); ``a`` are the pre-activations of the leaves;
+    ``weights`` are (M, b_M, core, Q, b), where M is [U | U^f] and b_M their biases. Z holds for
+    each child what its state becomes: u_j for all gates, then its forget gate.
+    """
+    for thread in prange(threads):
+        for shard in range(np.int64(thread), len(plan[0]), threads):
+            _up(shard, plan, a, weights, tables, out)
+
+
+@njit(parallel=True, cache=True, **MATH)
+def _backward(threads, plan, grads, weights, tables, dH, dC, totals):
+    """Add to each thread's ``totals`` = (dM, db_M, dcore, dQ, db), and fill ``totals[5]`` = da.
+
+    ``grads`` are those of the states and memories of the nodes, empty if there are none; ``dH`` and
+    ``dC`` are memory for those of the rows.
+    """
+    for thread in prange(threads):
+        t = np.int64(thread)
+        for shard in range(t, len(plan[0]), threads):
+            _down(shard, t, plan, grads, weights, tables, dH, dC, totals)
+
+
+@njit(**MATH)
+def _up(shard, plan, a, weights, tables, out):
+    bounds, inner, order, children, op = plan
+    (M, b_M, core, Q, b), (A, C, H, Z) = weights, tables
+    start, receiving, stop = bounds[shard]
+    size, L = H.shape[1], children.shape[1]
+    space, bits = np.empty(_room(core, Q), H.dtype), np.empty(2 * size, np.int32)
+    for v in range(start, stop):
+        clear(C[v])
+        if v < receiving:
+            copy(A[v], a[v - inner[shard]])
+        else:
+            z, k = Z[v - receiving + inner[shard]], op[v]
+            for j in range(L):
+                child = children[v, j]
+                copy(z[j], b_M[k, j])
+                if child >= 0:
+                    for i in range(size):
+                        add_multiple(z[j], H[child, i], M[k, j, i])
+                    f = z[j, len(z[j]) - size :]
+                    sigmoids(f, bits)
+                    add_product(C[v], f, C[child])
+            for g in range(GATES):
+                own = A[v, g * size : (g + 1) * size]
+                copy(own, b[k, g])
+                _expand(own, _contract(core[k, g], z, g, Q.shape[2], space), Q[k, g])
+        state(A[v], C[v], H[v], bits)
+        copy(out[0][order[v]], H[v])
+        copy(out[1][order[v]], C[v])
+
+
+@njit(**MATH)
+def _room(core, Q):
+    """What the contractions of a core with its factors take, one after the other."""
+    r, size, room = Q.shape[2], core.shape[2] * core.shape[3], 0
+    while size > r:
+        size //= r + 1
+        room += size
+    return room
+
+
+@njit(**MATH)
+def _contract(core, z, gate, r, space):
+    """``G(u_1, .., u_L)`` for homogeneous factors; ``space`` then holds all that was on the way."""
+    source, size, place = core.reshape(core.size), core.size, 0
+    for j in range(len(z)):
+        size //= r + 1
+        made = space[place : place + size]
+        copy(made, source[r * size : (r + 1) * size])
+        for i in range(r):
+            add_multiple(made, z[j, gate * r + i], source[i * size : (i + 1) * size])
+        source, place = made, place + size
+    return source
+
+
+@njit(**MATH)
+def _expand(a, g, Q):
+    """``a += Q g``."""
+    for i in range(len(g)):
+        add_multiple(a, g[i], Q[i])
+
+
+@njit(**MATH)
+def _down(shard, thread, plan, grads, weights, tables, dH, dC, totals):
+    bounds, inner, order, children, op = plan
+    (M, _, core, Q, _), (A, C, H, Z) = weights, tables
+    start, receiving, stop = bounds[shard]
+    size, L = H.shape[1], children.shape[1]
+    space, turned = np.empty(_room(core, Q), H.dtype), np.empty(_room(core, Q), H.dtype)
+    t, da, bits = np.empty(size, H.dtype), np.empty(3 * size, H.dtype), np.empty(2 * size, np.int32)
+    dz = np.empty((L, M.shape[3]), H.dtype)
+    for v in range(start, stop):
+        given(dH[v], grads[0], order[v])
+        given(dC[v], grads[1], order[v])
+    for v in range(stop - 1, start - 1, -1):
+        tanhs(C[v], t, bits)
+        gates(A[v], t, dH[v], dC[v], da)
+        if v < receiving:
+            copy(totals[5][v - inner[shard]], da)
+            continue
+        z, k = Z[v - receiving + inner[shard]], op[v]
+        for g in range(GATES):
+            own = da[g * size : (g + 1) * size]
+            add(totals[4][thread, k, g], own)
+            made = _contract(core[k, g], z, g, Q.shape[2], space)
+            dcore, dQ = totals[2][thread, k, g], totals[3][thread, k, g]
+            _turn(core[k, g], z, dz, g, own, made, Q[k, g], dQ, dcore, space, turned)
+        for j in range(L):
+            dM = totals[0][thread, k, j]
+            _to_child(children[v, j], z[j], dz[j], M[k, j], H, C, dC[v], dH, dC, dM)
+            add(totals[1][thread, k, j], dz[j])
+
+
+@njit(**MATH)
+def _turn(core, z, dz, gate, da, g, Q, dQ, dcore, space, turned):
+    """Gradients of the factors in ``dz``, and of core and Q, from those of a gate."""
+    r, L = len(g), len(z)
+    place = len(space) - r
+    above = turned[place:]
+    for i in range(r):
+        above[i] = dot(Q[i], da)
+        add_multiple(dQ[i], g[i], da)
+    size = r
+    for j in range(L - 1, -1, -1):
+        if j:
+            below = (r + 1) * size
+            source, into = space[place - below : place], turned[place - below : place]
+            place -= below
+            copy(into[r * size :], above)
+        else:
+            source, into = core.reshape(core.size), dcore.reshape(dcore.size)
+            add(into[r * size :], above)
+        for i in range(r):
+            rows = slice(i * size, (i + 1) * size)
+            dz[j, gate * r + i] = dot(source[rows], above)
+            if j:
+                clear(into[rows])
+            add_multiple(into[rows], z[j, gate * r + i], above)
+        above, size = into, (r + 1) * size
+
+
+@njit(**MATH)
+def _to_child(child, z, dz, M, H, C, dc, dH, dC, dM):
+    """From what a child's state became to the child's state and memory, and to M."""
+    size = H.shape[1]
+    low = len(z) - size
+    if child < 0:
+        clear(dz[low:])
+        return
+    forget(z[low:], C[child], dc, dz[low:], dC[child])
+    for i in range(size):
+        dH[child, i] += dot(M[i], dz)
+        add_multiple(dM[i], H[child, i], dz)
