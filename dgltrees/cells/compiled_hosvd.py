@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from dgltrees.cells.fused_lstm import autocasts
 from dgltrees.cells.kernels import CACHE, SMALLEST_SHARD, compiles
 from dgltrees.cells.workspace import Workspace
-from dgltrees.traversal.rows import RowPlan, rows_of
+from dgltrees.traversal.order import levels_of
+from dgltrees.traversal.rows import shards_of
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["compiled_hosvd"]
@@ -44,32 +45,42 @@ def compiled_hosvd(
     bytes_each = sum(p.numel() for p in (*parameters, U_f)) // K * x.itemsize
     if x.dtype != U_f.dtype or autocasts("cpu") or not compiles(x) or bytes_each > CACHE // 2:
         return None
-    shards = max(1, min(torch.get_num_threads(), batch.num_nodes // SMALLEST_SHARD))
-    plan = rows_of(batch, None, shards)
+    plan = _plan(batch, types, L)
     if plan is None:
         return None
-    is_leaf = np.concatenate([np.arange(a, b) for a, b, _ in plan.bounds.tolist()])
-    a = leaf(x.index_select(0, plan.order[torch.from_numpy(is_leaf)]))
+    a = leaf(x.index_select(0, torch.from_numpy(np.flatnonzero(plan[3] < 0))))
     U, b_U, core, Q, b = parameters
-    M = torch.cat([U, U_f], 3)
-    b_M = torch.cat([b_U, b_f], 3)
-    numbers = _numbers(batch, plan, types, L)
-    h, c = _CompiledHOSVD.apply(a, M, b_M, core, Q, b, plan, numbers)  # type: ignore[no-untyped-call]
+    M, b_M = torch.cat([U, U_f], 3), torch.cat([b_U, b_f], 3)
+    h, c = _CompiledHOSVD.apply(a, M, b_M, core, Q, b, plan)  # type: ignore[no-untyped-call]
     return {"h": h, "c": c}
 
 
-def _numbers(batch: TreeBatch, plan: RowPlan, types: Ints, L: int) -> tuple[Ints, ...]:
-    """The plan as the kernels take it: with the rows of each row's children, and its operator."""
-    rows = plan.back.numpy()
-    src, dst = rows[batch.src.numpy()], rows[batch.dst.numpy()]
-    children, op = np.full((len(rows), L), -1), np.zeros(len(rows), np.int64)
+def _plan(batch: TreeBatch, types: Ints, L: int) -> Optional[tuple[Ints, ...]]:
+    """The graph as the kernels take it, None where a node has two parents.
+
+    Returns:
+        where each shard of trees begins in the order, ``(S + 1,)``; the order, children before
+        parents, ``(N,)``; each node's children, -1 where there is none, ``(N, L)``; its operator,
+        -1 at a leaf, ``(N,)``; its number among the leaves or among the others, ``(N,)``.
+    """
+    src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
+    if len(src) and np.bincount(src, minlength=count).max() > 1:
+        return None
+    children, op = np.full((count, L), -1), np.full(count, -1)
     children[dst, types % L] = src
     op[dst] = types // L
-    return plan.bounds, plan.inner, plan.order.numpy(), children, op
+    shards = max(1, min(torch.get_num_threads(), count // SMALLEST_SHARD))
+    level, shard = levels_of(batch), shards_of(batch, shards)
+    order = np.argsort(shard * (int(level.max(initial=0)) + 1) + level, kind="stable")
+    bounds = np.append(0, np.cumsum(np.bincount(shard, minlength=shards)))
+    number, leaf = np.empty(count, np.int64), op < 0
+    for some in (leaf, ~leaf):
+        number[some] = np.arange(int(some.sum()))
+    return bounds, order, children, op, number
 
 
 class _CompiledHOSVD(torch.autograd.Function):
-    """Rows are nodes in the order of the plan."""
+    """Tables are in the order of the nodes."""
 
     @staticmethod
     def forward(
@@ -80,22 +91,18 @@ class _CompiledHOSVD(torch.autograd.Function):
         core: Tensor,
         Q: Tensor,
         b: Tensor,
-        plan: RowPlan,
-        numbers: tuple[Ints, ...],
+        plan: tuple[Ints, ...],
     ) -> tuple[Tensor, Tensor]:
         from dgltrees.cells.kernels import hosvd
 
-        rows, size, (_, L, _, width) = len(plan.order), Q.shape[3], M.shape
-        space = Workspace(
-            M, [(rows, GATES * size), (rows, size), (rows, size), (int(plan.inner[-1]), L, width)]
-        )
-        h, c = M.new_empty(rows, size), M.new_empty(rows, size)
+        nodes, size, (_, L, _, width) = len(plan[1]), Q.shape[3], M.shape
+        space = Workspace(M, [(nodes, GATES * size), (nodes - len(a), L, width)])
+        h, c = M.new_empty(nodes, size), M.new_empty(nodes, size)
         weights = M, b_M[:, :, 0], core, Q, b[:, :, 0]
-        threads = len(plan.bounds)
-        tables = _arrays(*space.tensors)
-        hosvd.forward(threads, numbers, *_arrays(a), _arrays(*weights), tables, _arrays(h, c))
-        ctx.save_for_backward(*weights)
-        ctx.numbers, ctx.leaves = numbers, len(a)
+        tables = _arrays(*space.tensors, h, c)
+        hosvd.forward(len(plan[0]) - 1, plan, *_arrays(a), _arrays(*weights), tables)
+        ctx.save_for_backward(*weights, h, c)
+        ctx.plan, ctx.leaves = plan, len(a)
         ctx.space = space  # nobody else sees its tables, and they are kept as long as the graph
         ctx.set_materialize_grads(False)
         return h, c
@@ -109,23 +116,23 @@ class _CompiledHOSVD(torch.autograd.Function):
                 "expected one derivative of a fused cell, got a graph for a second "
                 "(create_graph=True); run the cell with fused=False"
             )
-        weights, tables, threads = ctx.saved_tensors, ctx.space.tensors, len(ctx.numbers[0])
-        M, _, _, Q, _ = weights
-        memory = Workspace(M, [tables[2].shape] * 2)
+        *weights, h, c = ctx.saved_tensors
+        threads, (M, _, _, Q, _) = len(ctx.plan[0]) - 1, weights
+        memory = Workspace(M, [h.shape] * 2)
         none = M.new_empty(0, Q.shape[3])
         totals = [weight.new_zeros(threads, *weight.shape) for weight in weights]
         da = M.new_empty(ctx.leaves, GATES * Q.shape[3])
         hosvd.backward(
             threads,
-            ctx.numbers,
+            ctx.plan,
             _arrays(*(none if grad is None else grad for grad in grads)),
             _arrays(*weights),
-            _arrays(*tables),
+            _arrays(*ctx.space.tensors, h, c),
             *_arrays(*memory.tensors),
             _arrays(*totals, da),
         )
         dM, db_M, dcore, dQ, db = (total.sum(0) for total in totals)
-        return da, dM, db_M.unsqueeze(2), dcore, dQ, db.unsqueeze(2), None, None
+        return da, dM, db_M.unsqueeze(2), dcore, dQ, db.unsqueeze(2), None
 
 
 def _arrays(*tensors: Tensor) -> tuple[Any, ...]:

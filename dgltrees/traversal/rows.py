@@ -24,7 +24,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.plan import changes
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "rows_of"]
+__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "rows_of", "shards_of"]
 
 Ints = NDArray[np.int64]
 
@@ -150,7 +150,7 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
         kind[src] = types
     is_leaf, is_root = np.ones(count, np.bool_), up == np.arange(count)
     is_leaf[dst] = False
-    shard = _shards(batch, shards)
+    shard = shards_of(batch, shards)
 
     # Leaves are one level, the first of their shard; roots stand behind the rest of their level.
     # Receiving nodes never are on level 0. A run is of one level and type, and all roots or none.
@@ -179,8 +179,8 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
     )
 
 
-def _shards(batch: TreeBatch, shards: int) -> Ints:
-    """``(N,)`` the shard of each node: that in which the middle of its tree lies."""
+def shards_of(batch: TreeBatch, shards: int) -> Ints:
+    """``(N,)`` the shard of each node: that of so many in which the middle of its tree lies."""
     if shards == 1:
         return np.zeros(batch.num_nodes, np.int64)
     sizes = batch.sizes.numpy()

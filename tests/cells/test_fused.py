@@ -304,3 +304,16 @@ def test_a_graph_that_is_kept_can_be_used_again(on: bool) -> None:
         torch.testing.assert_close(torch.autograd.grad(total, ndata["x"]), first)
         expected = traverse(cell, batch, ndata, fused=False)["h"].sum()
     torch.testing.assert_close(first, torch.autograd.grad(expected, ndata["x"]))
+
+
+@pytest.mark.skipif(not available(), reason="no numba")
+def test_threads_stay_as_they_are() -> None:
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            batch, cell = random_forest(np.random.default_rng(0), 30, 20, L).batch(), make("sum")
+            traverse(cell, batch, fields(batch))["h"].sum().backward()
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)

@@ -43,16 +43,15 @@ def backward(threads: int, *arrays: Any) -> None:
 
 
 @njit(parallel=True, cache=True, **MATH)
-def _forward(threads, plan, a, weights, tables, out):
-    """Fill ``tables`` = (A, C, H, Z) in the order of the rows and ``out`` = (h, c) of the nodes.
+def _forward(threads, plan, a, weights, tables):
+    """Fill ``tables`` = (A, Z, H, C), all in the order of the nodes.
 
-    ``plan`` is (bounds, inner, order, children, op); ``a`` are the pre-activations of the leaves;
+    ``plan`` is (bounds, order, children, op, number); ``a`` are the pre-activations of the leaves;
     ``weights`` are (M, b_M, core, Q, b), where M is [U | U^f] and b_M their biases. Z holds for
     each child what its state becomes: u_j for all gates, then its forget gate.
     """
     for thread in prange(threads):
-        for shard in range(np.int64(thread), len(plan[0]), threads):
-            _up(shard, plan, a, weights, tables, out)
+        _up(np.int64(thread), plan, a, weights, tables)
 
 
 @njit(parallel=True, cache=True, **MATH)
@@ -60,27 +59,24 @@ def _backward(threads, plan, grads, weights, tables, dH, dC, totals):
     """Add to each thread's ``totals`` = (dM, db_M, dcore, dQ, db), and fill ``totals[5]`` = da.
 
     ``grads`` are those of the states and memories of the nodes, empty if there are none; ``dH`` and
-    ``dC`` are memory for those of the rows.
+    ``dC`` are memory for what they become.
     """
     for thread in prange(threads):
-        t = np.int64(thread)
-        for shard in range(t, len(plan[0]), threads):
-            _down(shard, t, plan, grads, weights, tables, dH, dC, totals)
+        _down(np.int64(thread), plan, grads, weights, tables, dH, dC, totals)
 
 
 @njit(**MATH)
-def _up(shard, plan, a, weights, tables, out):
-    bounds, inner, order, children, op = plan
-    (M, b_M, core, Q, b), (A, C, H, Z) = weights, tables
-    start, receiving, stop = bounds[shard]
+def _up(shard, plan, a, weights, tables):
+    bounds, order, children, op, number = plan
+    (M, b_M, core, Q, b), (A, Z, H, C) = weights, tables
     size, L = H.shape[1], children.shape[1]
     space, bits = np.empty(_room(core, Q), H.dtype), np.empty(2 * size, np.int32)
-    for v in range(start, stop):
+    for v in order[bounds[shard] : bounds[shard + 1]]:
         clear(C[v])
-        if v < receiving:
-            copy(A[v], a[v - inner[shard]])
+        if op[v] < 0:
+            copy(A[v], a[number[v]])
         else:
-            z, k = Z[v - receiving + inner[shard]], op[v]
+            z, k = Z[number[v]], op[v]
             for j in range(L):
                 child = children[v, j]
                 copy(z[j], b_M[k, j])
@@ -95,8 +91,6 @@ def _up(shard, plan, a, weights, tables, out):
                 copy(own, b[k, g])
                 _expand(own, _contract(core[k, g], z, g, Q.shape[2], space), Q[k, g])
         state(A[v], C[v], H[v], bits)
-        copy(out[0][order[v]], H[v])
-        copy(out[1][order[v]], C[v])
 
 
 @njit(**MATH)
@@ -131,34 +125,33 @@ def _expand(a, g, Q):
 
 
 @njit(**MATH)
-def _down(shard, thread, plan, grads, weights, tables, dH, dC, totals):
-    bounds, inner, order, children, op = plan
-    (M, _, core, Q, _), (A, C, H, Z) = weights, tables
-    start, receiving, stop = bounds[shard]
+def _down(shard, plan, grads, weights, tables, dH, dC, totals):
+    bounds, order, children, op, number = plan
+    (M, _, core, Q, _), (A, Z, H, C) = weights, tables
     size, L = H.shape[1], children.shape[1]
     space, turned = np.empty(_room(core, Q), H.dtype), np.empty(_room(core, Q), H.dtype)
     t, da, bits = np.empty(size, H.dtype), np.empty(3 * size, H.dtype), np.empty(2 * size, np.int32)
-    dz = np.empty((L, M.shape[3]), H.dtype)
-    for v in range(start, stop):
-        given(dH[v], grads[0], order[v])
-        given(dC[v], grads[1], order[v])
-    for v in range(stop - 1, start - 1, -1):
+    dz, own_nodes = np.empty((L, M.shape[3]), H.dtype), order[bounds[shard] : bounds[shard + 1]]
+    for v in own_nodes:
+        given(dH[v], grads[0], v)
+        given(dC[v], grads[1], v)
+    for v in own_nodes[::-1]:
         tanhs(C[v], t, bits)
         gates(A[v], t, dH[v], dC[v], da)
-        if v < receiving:
-            copy(totals[5][v - inner[shard]], da)
+        if op[v] < 0:
+            copy(totals[5][number[v]], da)
             continue
-        z, k = Z[v - receiving + inner[shard]], op[v]
+        z, k = Z[number[v]], op[v]
         for g in range(GATES):
             own = da[g * size : (g + 1) * size]
-            add(totals[4][thread, k, g], own)
+            add(totals[4][shard, k, g], own)
             made = _contract(core[k, g], z, g, Q.shape[2], space)
-            dcore, dQ = totals[2][thread, k, g], totals[3][thread, k, g]
+            dcore, dQ = totals[2][shard, k, g], totals[3][shard, k, g]
             _turn(core[k, g], z, dz, g, own, made, Q[k, g], dQ, dcore, space, turned)
         for j in range(L):
-            dM = totals[0][thread, k, j]
+            dM = totals[0][shard, k, j]
             _to_child(children[v, j], z[j], dz[j], M[k, j], H, C, dC[v], dH, dC, dM)
-            add(totals[1][thread, k, j], dz[j])
+            add(totals[1][shard, k, j], dz[j])
 
 
 @njit(**MATH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numba
+import torch
 from numba import njit
 
 from dgltrees.cells.kernels.vector import MATH, sigmoids, tanhs
@@ -31,12 +32,14 @@ DOT: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}
 
 def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
     """Run a kernel with so many threads."""
-    before = numba.get_num_threads()
+    before, of_torch = numba.get_num_threads(), torch.get_num_threads()
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # others would only spin
     try:
         kernel(threads, *arrays)
     finally:
         numba.set_num_threads(before)
+        if torch.get_num_threads() != of_torch:  # they share OpenMP, which numba sets as it starts
+            torch.set_num_threads(of_torch)
 
 
 @njit(**MATH)
