@@ -32,13 +32,14 @@ DOT: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}
 
 def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
     """Run a kernel with so many threads."""
-    before, of_torch = numba.get_num_threads(), torch.get_num_threads()
+    of_torch = torch.get_num_threads()  # they share OpenMP, which numba sets as it starts
+    before = numba.get_num_threads()
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # others would only spin
     try:
         kernel(threads, *arrays)
     finally:
         numba.set_num_threads(before)
-        if torch.get_num_threads() != of_torch:  # they share OpenMP, which numba sets as it starts
+        if torch.get_num_threads() != of_torch:
             torch.set_num_threads(of_torch)
 
 
