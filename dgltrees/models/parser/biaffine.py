@@ -1,0 +1,162 @@
+"""A graph-based dependency parser: scores of all arcs of a sentence, and of their labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+from dgltrees.errors import ConfigError
+from dgltrees.models.inputs import NodeInput
+from dgltrees.models.parser.arborescences import kbest_arborescences
+from dgltrees.models.parser.eisner import kbest_projective
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["ArcScores", "Biaffine", "BiaffineParser"]
+
+
+class ArcScores(NamedTuple):
+    """The scores of B sentences of at most n words; word 0 is ROOT.
+
+    Attributes:
+        arcs: ``(B, n + 1, n + 1)`` the log-probability of head h (column) for word d (row), -inf
+            for the word itself and beyond the sentence.
+        labels: ``(B, n + 1, n + 1, L)`` logits of the arc's label.
+        sizes: ``(B,)`` on the CPU, the words of each sentence, ROOT aside.
+    """
+
+    arcs: Tensor
+    labels: Tensor
+    sizes: Tensor
+
+    def kbest(self, k: int = 1, *, projective: bool = True) -> tuple[Tensor, Tensor]:
+        """The k trees of the highest log-probability of their arcs, with one word below ROOT.
+
+        Returns:
+            ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond
+            the sentence; and ``(B, k)`` the sums, -inf where a sentence has fewer trees.
+        """
+        if projective:
+            return kbest_projective(self.arcs.detach(), self.sizes, k)
+        B, m, _ = self.arcs.shape
+        heads, totals = np.full((B, k, m), -1), np.full((B, k), -math.inf)
+        scores: NDArray[np.float64] = self.arcs.detach().double().cpu().numpy()
+        for b, size in enumerate(self.sizes.tolist()):
+            trees, sums = kbest_arborescences(scores[b, : size + 1, : size + 1], k)
+            heads[b, : len(trees), : size + 1], totals[b, : len(trees)] = trees, sums
+        device = self.arcs.device
+        return torch.from_numpy(heads).to(device), torch.from_numpy(totals).to(device)
+
+
+class Biaffine(nn.Module):
+    r"""A score of each pair of a dependent and a head, for each of L labels.
+
+    .. math:: s_l(d, h) = [d; 1]^\top U_l [h; 1]
+
+    Dozat and Manning (2017), equations (2) and (3), whose linear terms and biases are the row and
+    the column of U at the ones.
+
+    Arguments:
+        size: a, of both vectors.
+        labels: L.
+
+    Shapes:
+        ``(B, n, a)`` twice to ``(B, n, n, L)``, dependents by rows.
+    """
+
+    def __init__(self, size: int, labels: int) -> None:
+        super().__init__()
+        self.U = nn.Parameter(torch.zeros(size + 1, labels, size + 1))
+
+    def forward(self, dependent: Tensor, head: Tensor) -> Tensor:
+        """The scores."""
+        one = dependent.new_ones(*dependent.shape[:2], 1)
+        d, h = torch.cat([dependent, one], 2), torch.cat([head, one], 2)  # (B, n, a + 1)
+        (B, n, a), labels = d.shape, self.U.shape[1]
+        left = (d.reshape(B * n, a) @ self.U.flatten(1)).reshape(B, n * labels, a)
+        return (left @ h.transpose(1, 2)).reshape(B, n, labels, n).transpose(2, 3)
+
+
+class BiaffineParser(nn.Module):
+    """The probability of each word's head and label, from a bidirectional LSTM over the words.
+
+    T. Dozat and C. D. Manning, "Deep Biaffine Attention for Neural Dependency Parsing", ICLR 2017.
+    The inputs of a word are dropped as a whole, each on its own, so that the parser learns to do
+    without any of them; an unknown word is one whose word vector says little.
+
+    Arguments:
+        inputs: what a word shows: its vector, that of its ending and so on, side by side.
+        labels: L.
+        hidden_size: of each direction of the LSTM.
+        layers: of the LSTM.
+        arc_size: of what an arc's score is computed from.
+        label_size: of what a label's score is computed from.
+        dropout: probability, of inputs, between layers and before the scores.
+        projective: whether :meth:`ArcScores.kbest` shall be asked for projective trees.
+
+    Raises:
+        ConfigError: a size is not positive, or the probability is not in [0, 1).
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[NodeInput],
+        labels: int,
+        *,
+        hidden_size: int = 200,
+        layers: int = 2,
+        arc_size: int = 200,
+        label_size: int = 50,
+        dropout: float = 0.33,
+        projective: bool = True,
+    ) -> None:
+        super().__init__()
+        if min(hidden_size, layers, arc_size, label_size, labels) < 1:
+            raise ConfigError("expected positive sizes of a parser, got one below 1")
+        if not 0.0 <= dropout < 1.0:
+            raise ConfigError(f"expected dropout to be at least 0 and below 1, got {dropout}")
+        self.inputs = nn.ModuleList(inputs)
+        self.lstm = nn.LSTM(
+            sum(each.size for each in inputs),
+            hidden_size,
+            layers,
+            bidirectional=True,
+            dropout=dropout if layers > 1 else 0.0,
+        )
+        sizes = (arc_size, arc_size, label_size, label_size)
+        self.views = nn.ModuleList(nn.Linear(2 * hidden_size, size) for size in sizes)
+        self.arcs, self.labels = Biaffine(arc_size, 1), Biaffine(label_size, labels)
+        self.dropout, self.projective = nn.Dropout(dropout), projective
+
+    def forward(self, batch: TreeBatch) -> ArcScores:
+        """The scores of all arcs; the batch's trees are dependency trees, whose edges are unread.
+
+        Raises:
+            TreeError: the batch lacks a column that an input reads.
+        """
+        x = torch.cat([self._some(each(batch)) for each in self.inputs], 1)  # (N, m)
+        packed = pack_sequence(list(x.split_with_sizes(batch.sizes.tolist())), enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)  # (B, n + 1, 2c)
+        views = [self._view(layer, states) for layer in self.views]
+        arcs = self.arcs(views[0], views[1]).squeeze(3)
+        labels = self.labels(views[2], views[3])
+        sizes = batch.sizes - 1
+        there = torch.arange(arcs.shape[1]) <= sizes.unsqueeze(1)
+        never = ~there.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
+        arcs = arcs.float().masked_fill(never.to(arcs.device), -math.inf)
+        return ArcScores(torch.log_softmax(arcs, 2), labels.float(), sizes)
+
+    def _some(self, x: Tensor) -> Tensor:
+        """Rows dropped as a whole in training."""
+        keep: Tensor = self.dropout(x.new_ones(len(x), 1))
+        return x * keep
+
+    def _view(self, layer: nn.Module, states: Tensor) -> Tensor:
+        found: Tensor = self.dropout(nn.functional.leaky_relu(layer(states), 0.1))
+        return found

@@ -1,0 +1,142 @@
+"""The k best projective dependency trees.
+
+J. Eisner, "Three New Probabilistic Models for Dependency Parsing: An Exploration", COLING 1996.
+L. Huang and D. Chiang, "Better k-best Parsing", IWPT 2005.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dgltrees.errors import ConfigError
+
+__all__ = ["kbest_projective"]
+
+
+def kbest_projective(
+    scores: Tensor, sizes: Tensor, k: int = 1, *, single_root: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The k projective trees of the highest sums of arcs, for each sentence of a batch; exact.
+
+    Spans of one width are filled at once, of all sentences: O(n) steps, O(n^3 k log k) work. Each
+    projective tree has one derivation in Eisner's chart, so no tree comes twice; trees of one score
+    may come in any order.
+
+    Arguments:
+        scores: ``(B, n + 1, n + 1)`` floats, of the arc to word d (row) from head h (column); word
+            0 is ROOT. An arc of -inf is in no tree.
+        sizes: ``(B,)`` int64, the words of each sentence, 1 to n.
+        k: how many trees.
+        single_root: exactly one word is below ROOT; else one or more.
+
+    Returns:
+        ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond the
+        sentence; and ``(B, k)`` the sums, -inf where a sentence has fewer trees.
+
+    Raises:
+        ConfigError: ``k`` is not positive.
+    """
+    if k < 1:
+        raise ConfigError(f"expected k to be at least 1, got {k}")
+    chart = _fill(scores, _pairs(k, scores.device), k, single_root)
+    heads = _trees(chart, sizes.to(scores.device))
+    return heads, chart.totals[torch.arange(len(scores), device=scores.device), sizes]
+
+
+def _pairs(k: int, device: torch.device) -> Tensor:
+    """``(2, P)`` the ranks of two parts, from 0, that can make one of the k best wholes.
+
+    A whole of the ranks (a, b) has (a + 1)(b + 1) - 1 others that are no worse.
+    """
+    a, b = torch.meshgrid(torch.arange(k), torch.arange(k), indexing="ij")
+    return torch.nonzero((a + 1) * (b + 1) <= k).t().to(device)
+
+
+@dataclass
+class _Chart:
+    """What the k best of every span are made of.
+
+    Arguments:
+        pairs: ``(2, P)`` ranks of parts.
+        totals: ``(B, m, k)`` the scores of all words up to one, below ROOT.
+        arc, right, left: ``(B, m, m, k)`` of spans by first word and width: the split, times P,
+            and the pair. A span of ``arc`` has its ends joined, of ``right`` and ``left`` is all
+            that is below its first, or its last word.
+    """
+
+    pairs: Tensor
+    totals: Tensor
+    arc: Tensor
+    right: Tensor
+    left: Tensor
+
+
+def _fill(scores: Tensor, pairs: Tensor, k: int, single_root: bool) -> _Chart:
+    """Spans of width 1, 2, ...; ``from`` tables are by first word and width, ``to`` by the last."""
+    B, m = scores.shape[:2]
+    values = scores.new_full((6, B, m, m, k), -math.inf)
+    arc_right_from, arc_left_to, right_from, right_to, left_from, left_to = values
+    values[2:, :, :, 0, 0] = 0.0  # a word alone
+    back = torch.zeros(3, B, m, m, k, dtype=torch.int32, device=scores.device)
+    arc, right, left = back
+    for w in range(1, m):
+        s = m - w  # spans of this width
+        within = right_from[:, :s, :w]
+        if single_root:
+            within = within.clone()
+            within[:, 0, 1:] = -math.inf  # ROOT has no word yet when it gets one
+        best, arc[:, :s, w] = _best(within, left_to[:, w:, :w].flip(2), pairs, k)
+        arc_right_from[:, :s, w] = best + scores.diagonal(-w, 1, 2).unsqueeze(2)
+        arc_left_to[:, w:, w] = best + scores.diagonal(w, 1, 2).unsqueeze(2)
+        best, right[:, :s, w] = _best(
+            arc_right_from[:, :s, 1 : w + 1], right_to[:, w:, :w].flip(2), pairs, k
+        )
+        right_from[:, :s, w] = right_to[:, w:, w] = best
+        best, left[:, :s, w] = _best(
+            left_from[:, :s, :w], arc_left_to[:, w:, 1 : w + 1].flip(2), pairs, k
+        )
+        left_from[:, :s, w] = left_to[:, w:, w] = best
+    return _Chart(pairs, right_from[:, 0], arc, right, left)
+
+
+def _best(first: Tensor, second: Tensor, pairs: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """``(B, s, w, k)`` of both parts at all w splits to the ``(B, s, k)`` best, and which."""
+    sums = first[..., pairs[0]] + second[..., pairs[1]]  # (B, s, w, P)
+    values, index = sums.flatten(2).topk(k, 2)
+    return values, index.int()
+
+
+def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
+    """The heads, from the widest spans to the narrowest, all trees at once."""
+    B, m, k = chart.totals.shape
+    heads = torch.full((B, k, m), -1, device=sizes.device)
+    # The rank of each span that a tree is made of, by tree, first word and width; -1 for no part.
+    parts = torch.full((4, B, k, m, m), -1, dtype=torch.int32, device=sizes.device)
+    arc_right, arc_left, right, left = parts
+    b = torch.arange(B, device=sizes.device)
+    ranks = torch.arange(k, dtype=torch.int32, device=sizes.device).expand(B, k)
+    right[b, :, 0, sizes] = ranks.masked_fill(torch.isinf(chart.totals[b, sizes]), -1)
+
+    def split(part: Tensor, back: Tensor, w: int) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+        b, kth, i = torch.nonzero(part[..., w] >= 0, as_tuple=True)
+        made = back[b, i, w, part[b, kth, i, w]].long()
+        at, pair = made // chart.pairs.shape[1], made % chart.pairs.shape[1]
+        return (b, kth, i), at, chart.pairs[:, pair].int()
+
+    for w in range(m - 1, 0, -1):
+        (b, kth, i), at, rank = split(right, chart.right, w)
+        arc_right[b, kth, i, at + 1] = rank[0]
+        right[b, kth, i + at + 1, w - at - 1] = rank[1]
+        (b, kth, i), at, rank = split(left, chart.left, w)
+        left[b, kth, i, at] = rank[0]
+        arc_left[b, kth, i + at, w - at] = rank[1]
+        for part, head, dependent in ((arc_right, 0, w), (arc_left, w, 0)):
+            (b, kth, i), at, rank = split(part, chart.arc, w)
+            heads[b, kth, i + dependent] = i + head
+            right[b, kth, i, at] = rank[0]
+            left[b, kth, i + at + 1, w - at - 1] = rank[1]
+    return heads
