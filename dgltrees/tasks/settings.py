@@ -36,7 +36,7 @@ _MODEL = {
     "objective": one_of(["nll", "nce"]),
     "output_dropout": FRACTION,
     **dict.fromkeys(("hidden_size", "rank", "embedding", "comparison", "max_children"), COUNT),
-    **dict.fromkeys(("layers", "noise"), COUNT),
+    **dict.fromkeys(("layers", "noise", "arc_size", "label_size"), COUNT),
 }
 
 
@@ -61,8 +61,8 @@ class DataSettings:
         label: column of node labels that is the input (classify and label).
         target: column that holds the classes (classify and label).
         min_count: words seen less often in training count as unknown.
-        lower: turn words to lower case (tree-lm).
-        max_words: leave out longer sentences (tree-lm).
+        lower: turn words to lower case (tree-lm, parser).
+        max_words: leave out longer sentences (tree-lm; parser, in training).
         vectors: a text file of word vectors for the words to begin with (tree-lm).
     """
 
@@ -105,7 +105,7 @@ class ModelSettings:
         head: sizes of the hidden layers between a state and the classes.
         comparison: width of the layer that compares two trees; without it, the classes (logic).
         head_dropout: dropout before every layer of the head.
-        dropout: recurrent dropout in the cell.
+        dropout: recurrent dropout in the cell; of inputs and between layers (parser).
         layer_norm: layer normalisation in the cell.
         init: "kaiming" (normal) or "xavier" (uniform).
         max_children: children of a node at most; without it the most there are in the data, or what
@@ -113,8 +113,8 @@ class ModelSettings:
         backend: "levels" or "dgl".
         checkpoint: compute levels again in the backward pass, which takes longer and less memory.
         language_model: along a "tree" top-down, or the words' "sequence", or "bidirectional", which
-            sees the words on both sides of each (tree-lm; so are all settings from here on).
-        layers: of the LSTMs.
+            sees the words on both sides of each (tree-lm; so are all settings down to noise).
+        layers: of the LSTMs (parser too).
         left_dependents: LdTreeLSTM.
         shared: one LSTM for all types of edges.
         tied: the output embeddings are the word vectors.
@@ -122,6 +122,9 @@ class ModelSettings:
         objective: "nll", the full softmax, or "nce", noise-contrastive estimation; validation is
             always by the full softmax.
         noise: noise words for each position.
+        arc_size, label_size: of what a parser scores arcs and labels from (parser).
+        tags: whether the words' UPOS tags, which the data must then have, are read too (parser).
+        projective: whether trees are projective (parser).
     """
 
     gate: str = "lstm"
@@ -149,6 +152,10 @@ class ModelSettings:
     output_dropout: float = 0.0
     objective: str = "nll"
     noise: int = 20
+    arc_size: int = 200
+    label_size: int = 50
+    tags: bool = False
+    projective: bool = True
 
     def __post_init__(self) -> None:
         check("model", self, _MODEL)

@@ -8,13 +8,14 @@ from dgltrees.tasks.inex import INEX
 from dgltrees.tasks.labeled import CLASSIFY, LABEL
 from dgltrees.tasks.listops import LISTOPS
 from dgltrees.tasks.logic import LOGIC
+from dgltrees.tasks.parser import PARSER
 from dgltrees.tasks.sst import SST
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.tree_lm import TREE_LM
 
 __all__ = ["TASKS", "Task", "get_task"]
 
-_ALL: tuple[Task, ...] = (LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM)
+_ALL: tuple[Task, ...] = (LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, PARSER)
 TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""
 

@@ -156,7 +156,7 @@ class Trainer:
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})
-            value = report[self.settings.monitor]
+            value = _monitored(report, self.settings.monitor)
             value = -value if self.settings.monitor == "loss" else value
         else:
             value = float(state.epoch)  # the last epoch is the best
@@ -198,6 +198,21 @@ class Trainer:
         )
 
 
+def _monitored(report: dict[str, Any], name: str) -> float:
+    """The value that decides.
+
+    Raises:
+        ConfigError: the task does not report it.
+    """
+    if name not in report:
+        known = [key for key in ("accuracy", "loss", "uas", "las") if key in report]
+        raise ConfigError(
+            f"expected training.monitor to be {' or '.join(known)}, which this task reports of "
+            f"these data, got {name!r}"
+        )
+    return float(report[name])
+
+
 def _touch(model: nn.Module) -> Tensor:
     """Zero, with every parameter in its graph: each gets a gradient, whatever a batch reaches.
 
@@ -217,5 +232,8 @@ def _say(line: dict[str, Any], seconds: float, best: bool) -> None:
         )
     if "valid_perplexity" in line:
         shown.append(f"perplexity {line['valid_perplexity']:.2f}")
+    for name in ("uas", "las"):
+        if f"valid_{name}" in line:
+            shown.append(f"{name} {line[f'valid_{name}']:.4f}")
     shown.append(f"{seconds:.1f} s")
     tqdm.write("  ".join(shown) + ("  *" if best else ""))

@@ -47,7 +47,7 @@ def _save(figure: Figure, path: Path) -> None:
 def learning_curve(runs: Sequence[Path], path: Path) -> None:
     """Loss and validation accuracy of every epoch of ``runs``, one colour a run.
 
-    Perplexity stands in place of accuracy for language models.
+    Perplexity stands in place of accuracy for language models, LAS or UAS for parsers.
 
     Arguments:
         runs: run directories.
@@ -62,7 +62,9 @@ def learning_curve(runs: Sequence[Path], path: Path) -> None:
     figure = _figure(figsize=(9, 3.6))
     losses, measures = figure.subplots(1, 2)
     every = [line for history in lines.values() for line in history]
-    measure = "perplexity" if any("valid_perplexity" in line for line in every) else "accuracy"
+    kinds = ("perplexity", "las", "uas")
+    shown = (kind for kind in kinds if any(f"valid_{kind}" in line for line in every))
+    measure = next(shown, "accuracy")
     for number, (name, history) in enumerate(lines.items()):
         epochs, color = [line["epoch"] for line in history], f"C{number}"
         losses.plot(epochs, [line["train_loss"] for line in history], color=color, label=name)

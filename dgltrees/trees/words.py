@@ -57,11 +57,12 @@ def frequent_words(
     return Vocabulary(names, unknown=UNKNOWN, frozen=True)
 
 
-def recode(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
+def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = False) -> Forest:
     """The same forest with ids from other vocabularies.
 
     Arguments:
         vocabs: the new vocabularies, by column; the other columns stay as they are.
+        lower: whether to turn the words to lower case.
 
     Raises:
         TreeError: a column has no vocabulary so far, or a name of it is not in the new one, which
@@ -74,6 +75,9 @@ def recode(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
         ids = columns[name]
         used = np.unique(ids[ids >= 0])
         new = np.full(len(forest.vocabs[name]) + 1, -1, np.int32)  # the last row is for none
-        new[used] = vocab.encode(forest.vocabs[name].decode(used))
+        names = forest.vocabs[name].decode(used)
+        if lower and name == "word":
+            names = [word.lower() for word in names]
+        new[used] = vocab.encode(names)
         columns[name] = new[ids]
     return Forest(forest.parent, forest.pos, forest.offsets, columns, {**forest.vocabs, **vocabs})

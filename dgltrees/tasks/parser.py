@@ -1,0 +1,216 @@
+"""A dependency parser: the head of each word and the relation to it.
+
+T. Dozat and C. D. Manning, "Deep Biaffine Attention for Neural Dependency Parsing", ICLR 2017. The
+data are CoNLL-U files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from dgltrees.models import WordEmbedding
+from dgltrees.models.parser import ArcScores, BiaffineParser
+from dgltrees.tasks.attachment import attachment, punctuation
+from dgltrees.tasks.measures import Outputs
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.task import Task
+from dgltrees.traversal.order import at_node
+from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees.readers.conllu import read_conllu
+from dgltrees.trees.spelling import with_spelling
+from dgltrees.trees.words import UNKNOWN, recode
+
+__all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"]
+
+PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
+NONE = 0
+"""The label of none, and of all that are unknown: the first of the vocabulary of relations."""
+
+
+class TagEmbedding(WordEmbedding):
+    """A vector for each part of speech, which every word must have."""
+
+    def _check(self, batch: TreeBatch, ids: Tensor) -> None:
+        super()._check(batch, ids)
+        lacking = batch.on_host(ids) < 0
+        lacking[batch.sizes.cumsum(0) - batch.sizes] = False  # ROOT has none
+        if lacking.any():
+            node = int(lacking.byte().argmax())
+            raise at_node(
+                batch,
+                node,
+                "expected a part of speech (UPOS) at each word, which this parser reads, got none; "
+                "train one with --model.tags false",
+            )
+
+
+@dataclass(frozen=True)
+class ParserTask(Task):
+    """Every node is a row; its class is its head as a node of the sentence, -1 at ROOT."""
+
+    def targets(self, data: Examples) -> NDArray[np.int64]:
+        """``(N,)`` the heads."""
+        return np.asarray(data.forest.columns["head"], dtype=np.int64)
+
+    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+        """The sentences ``ids`` and the heads."""
+        batch = data.forest.batch(ids)
+        return batch, batch.ndata["head"].long()
+
+    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(N,)`` of head and label together, 0 at ROOT."""
+        return _losses(model(batch), batch, targets)
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(3, N)`` float64: loss; head times L and label of the best tree; the head's p."""
+        scores: ArcScores = model(batch)
+        found, _ = scores.kbest(projective=cast(BiaffineParser, model).projective)
+        heads = found[:, 0].clamp(min=0)  # (B, n + 1)
+        labels = torch.gather(best_labels(scores), 2, heads.unsqueeze(2)).squeeze(2)
+        p = torch.gather(scores.arcs, 2, heads.unsqueeze(2)).squeeze(2).exp()
+        parts = heads * scores.labels.shape[3] + labels, p
+        rows = [_rows(part, batch).double() for part in parts]
+        return torch.stack([_losses(scores, batch, targets).double(), *rows])
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """Of the LSTM (``cell``) and of the model."""
+        counts = [
+            sum(p.numel() for p in part.parameters())
+            for part in (cast(BiaffineParser, model).lstm, model)
+        ]
+        return {"table": None, "cell": counts[0], "model": counts[1]}
+
+    def majority(self, data: Examples) -> dict[str, int]:
+        """None: there is no accuracy."""
+        return {}
+
+    def report(
+        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``uas``, ``las`` and both without punctuation; the mean ``loss``; counts."""
+        columns = data.forest.columns
+        gold = columns["head"]
+        words = gold >= 0
+        heads, labels = self._arcs(data, outputs)
+        labels = np.where(labels == NONE, -2, labels)  # a relation never met is never found
+        return {
+            **attachment(heads, labels, gold, columns["deprel"], columns["punct"]),
+            "loss": float(outputs.loss[words].mean()),
+            "words": int(words.sum()),
+            "examples": len(data),
+        }
+
+    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+        """``example``, and the ``heads`` and ``deprels`` of its words."""
+        heads, labels = self._arcs(data, outputs)
+        names = data.forest.vocabs["deprel"].names
+        for example, (start, stop) in enumerate(
+            zip(data.forest.offsets[:-1], data.forest.offsets[1:])
+        ):
+            yield {
+                "example": example,
+                "heads": heads[start + 1 : stop].tolist(),
+                "deprels": [names[i] for i in labels[start + 1 : stop]],
+            }
+
+    def _arcs(
+        self, data: Examples, outputs: Outputs
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        heads, labels = np.divmod(outputs.prediction, len(data.forest.vocabs["deprel"]))
+        return heads, labels
+
+
+def best_labels(scores: ArcScores) -> Tensor:
+    """``(B, n + 1, n + 1)`` the likeliest label of each arc; ``NONE`` only if there is no other."""
+    labels = scores.labels
+    if labels.shape[3] == 1:
+        return torch.full(labels.shape[:3], NONE, device=labels.device)
+    return labels[..., NONE + 1 :].argmax(3) + NONE + 1
+
+
+def _losses(scores: ArcScores, batch: TreeBatch, heads: Tensor) -> Tensor:
+    padded = pad_sequence(list(heads.split_with_sizes(batch.sizes.tolist())), True, -1)
+    at = padded.clamp(min=0).unsqueeze(2)  # (B, n + 1, 1)
+    arcs = -torch.gather(scores.arcs, 2, at).squeeze(2)
+    L = scores.labels.shape[3]
+    labels = torch.gather(scores.labels, 2, at.unsqueeze(3).expand(-1, -1, -1, L)).squeeze(2)
+    gold = batch.ndata["deprel"].long()
+    gold = gold.masked_fill(gold == NONE, -1)
+    nll = F.cross_entropy(_rows(labels, batch), gold, ignore_index=-1, reduction="none")
+    return torch.where(heads >= 0, _rows(arcs, batch) + nll, 0.0)
+
+
+def _rows(padded: Tensor, batch: TreeBatch) -> Tensor:
+    """``(B, n + 1, ...)`` to ``(N, ...)``, the order of the nodes."""
+    there = torch.arange(padded.shape[1]) < batch.sizes.unsqueeze(1)
+    index = torch.nonzero(there.flatten())[:, 0].to(padded.device)
+    return padded.flatten(0, 1).index_select(0, index)
+
+
+def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Forest:
+    """What a parser reads of a dependency forest: each word below the one before, no heads.
+
+    Columns: ``word``, ``ending``, ``shape`` and ``upos``, by the parser's vocabularies; others are
+    left out.
+    """
+    spelled = with_spelling(forest, vocabs)
+    names = PARSER_COLUMNS[:-1]
+    coded = recode(spelled, {name: vocabs[name] for name in ("word", "upos")}, lower=lower)
+    place = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
+    return Forest(
+        (place - 1).astype(np.int32),
+        np.zeros(forest.num_nodes, np.int32),
+        forest.offsets,
+        {name: coded.columns[name] for name in names},
+        {name: coded.vocabs[name] for name in names},
+    )
+
+
+def _read(
+    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Examples:
+    if vocabs is None:
+        vocabs = {name: Vocabulary([UNKNOWN], unknown=UNKNOWN) for name in PARSER_COLUMNS}
+    training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
+    gold = read_conllu(path, max_words=settings.max_words if training else None).forest
+    read = sentences(gold, vocabs, lower=settings.lower)
+    columns = {
+        **read.columns,
+        "deprel": recode(gold, {"deprel": vocabs["deprel"]}).columns["deprel"],
+        "head": gold.parent,
+        "punct": punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
+    }
+    names = {**read.vocabs, "deprel": vocabs["deprel"]}
+    return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
+
+
+def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    sizes = {"word": settings.embedding, "ending": settings.embedding // 2, "shape": 16}
+    inputs: list[WordEmbedding] = [
+        WordEmbedding(name, len(vocabs[name]), max(1, size)) for name, size in sizes.items()
+    ]
+    if settings.tags:
+        inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, settings.embedding // 2)))
+    return BiaffineParser(
+        inputs,
+        len(vocabs["deprel"]),
+        hidden_size=settings.hidden_size,
+        layers=settings.layers,
+        arc_size=settings.arc_size,
+        label_size=settings.label_size,
+        dropout=settings.dropout,
+        projective=settings.projective,
+    )
+
+
+PARSER = ParserTask("parser", _read, _build, nodes=True, max_children=1)
