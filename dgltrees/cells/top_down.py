@@ -15,7 +15,7 @@ from dgltrees.cells.fused_top_down import fused_top_down
 from dgltrees.cells.grouped import grouped, to_device
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.sources import sources_of
-from dgltrees.traversal.views import Nodes
+from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 
@@ -64,10 +64,38 @@ class _SourceLSTM(BaseCell):
 
     def step(self, nodes: Nodes, h: Tensor, c: Tensor) -> dict[str, Tensor]:
         """One step of all layers from the states of the sources, each ``(n, L, d)``."""
-        biases = [self.bias(layer) for layer in range(1, self.layers)]
-        rows, stacked = (nodes.data["wx"], h, c), (*self.U, *list(self.W)[1:], *biases)
-        new_h, new_c = grouped(self._step, rows, stacked, nodes.groups)
+        new_h, new_c = self._typed(nodes.data["wx"], h, c, nodes.groups)
         return {"h": new_h, "c": new_c}
+
+    def advance(self, ndata: Mapping[str, Tensor], h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        """One step of n nodes from the states of their sources, for trees that are still growing.
+
+        Arguments:
+            ndata: what the cell reads of the n nodes.
+            h, c: ``(n, L, d)`` of their sources.
+
+        Returns:
+            the new h and c, each ``(n, L, d)``.
+        """
+        wx, types = self.prepare(ndata)["wx"], self.sets(ndata)
+        if types is None:
+            return self._typed(wx, h, c, None)
+        order = np.argsort(types, kind="stable")
+        counts = np.bincount(types)
+        there, back = to_device(order, h.device), to_device(np.argsort(order), h.device)
+        groups = [(int(kind), int(counts[kind])) for kind in np.flatnonzero(counts)]
+        wx, h, c = (row.index_select(0, there) for row in (wx, h, c))
+        new_h, new_c = self._typed(wx, h, c, groups)
+        return new_h.index_select(0, back), new_c.index_select(0, back)
+
+    def _typed(
+        self, wx: Tensor, h: Tensor, c: Tensor, groups: Optional[Groups]
+    ) -> tuple[Tensor, Tensor]:
+        """New h and c of rows that stand type by type."""
+        biases = [self.bias(layer) for layer in range(1, self.layers)]
+        stacked = (*self.U, *list(self.W)[1:], *biases)
+        new_h, new_c = grouped(self._step, (wx, h, c), stacked, groups)
+        return new_h, new_c
 
     def _step(self, a: Tensor, h: Tensor, c: Tensor, *stacked: Tensor) -> tuple[Tensor, ...]:
         """Equations (4) and (5): ``(K, n, 4 d)`` and twice ``(K, n, L, d)`` to new h and c."""

@@ -3,11 +3,13 @@
 from dgltrees.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.models.classifier import Comparison, NodeLabeler, PairClassifier, TreeClassifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
+from dgltrees.models.growing import Grown, grow_trees
 from dgltrees.models.inputs import Concat, NodeInput, OneHot, Thermometer, WordEmbedding
 from dgltrees.models.language_model import LanguageModel, Predictions
 from dgltrees.models.mlp import MLP
 from dgltrees.models.nce import NCE
 from dgltrees.models.readout import Attention, EveryNode, Mean, Root
+from dgltrees.models.sampling import Sampling
 from dgltrees.models.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.stop_symbols import with_stops
@@ -25,6 +27,7 @@ __all__ = [
     "Comparison",
     "Concat",
     "EveryNode",
+    "Grown",
     "JointTreeLM",
     "LanguageModel",
     "Mean",
@@ -34,6 +37,7 @@ __all__ = [
     "PairClassifier",
     "Predictions",
     "Root",
+    "Sampling",
     "SequenceLM",
     "Thermometer",
     "TreeClassifier",
@@ -41,6 +45,7 @@ __all__ = [
     "TreeLM",
     "WordEmbedding",
     "encode_roots",
+    "grow_trees",
     "read_word_vectors",
     "softmax_nll",
     "with_stops",

@@ -98,7 +98,9 @@ class AddDecisions(nn.Module):
             H: ``(N, d)`` the states of all nodes.
             output: ``(V, d)`` the output embeddings.
         """
-        features = self.features(H, batch.ndata["word"], source_of_node(batch), output)
+        if self.state == "source":
+            H = H.index_select(0, source_of_node(batch))
+        features = self.features(H, batch.ndata["word"], output)
         etype = batch.on_host(batch.ndata["etype"]).numpy()
         src, dst = batch.src.numpy(), batch.dst.numpy()
         is_root = np.ones(batch.num_nodes, np.bool_)
@@ -113,17 +115,14 @@ class AddDecisions(nn.Module):
             found.append(Decisions(logits, added, rows))
         return found
 
-    def features(self, H: Tensor, words: Tensor, source: Tensor, output: Tensor) -> Tensor:
+    def features(self, H: Tensor, words: Tensor, output: Tensor) -> Tensor:
         """``(N, 2 d)`` what the classifiers read, of N nodes.
 
         Arguments:
-            H: ``(N, d)`` the states of all nodes.
+            H: ``(N, d)`` the states: of the nodes themselves, or of their sources.
             words: ``(N,)`` their words.
-            source: ``(N,)`` their sources.
             output: ``(V, d)`` the output embeddings.
         """
-        if self.state == "source":
-            H = H.index_select(0, source)
         return torch.cat([H, F.embedding(words, output)], 1)
 
     def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:

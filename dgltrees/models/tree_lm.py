@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Optional
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
+from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uniform
+from dgltrees.errors import ConfigError
 from dgltrees.models.language_model import LanguageModel, Predictions, half
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
@@ -43,6 +45,7 @@ class TreeLM(LanguageModel):
         dropout: probability of dropout between the top layer and the output layer.
         vectors: ``(V, s)`` what the word vectors are at first (TreeLSTM*); U(-0.1, 0.1), as all
             other parameters, if not given.
+        labels: how many labels a dependency may have; 0 for a model of words alone, as the paper's.
         backend, fused: see :func:`~dgltrees.traversal.traverse`.
 
     Raises:
@@ -61,6 +64,7 @@ class TreeLM(LanguageModel):
         tied: bool = False,
         dropout: float = 0.0,
         vectors: Optional[Tensor] = None,
+        labels: int = 0,
         backend: str = "levels",
         fused: bool = True,
     ) -> None:
@@ -69,6 +73,9 @@ class TreeLM(LanguageModel):
         left_size = hidden_size if left_dependents else 0
         self.cell = TopDownLSTM(s, hidden_size, layers=layers, left_size=left_size, shared=shared)
         self.left = LeftDependentLSTM(s, hidden_size) if left_dependents else None
+        self.labels = nn.Linear(2 * hidden_size, labels) if labels else None
+        if self.labels is not None:
+            uniform(self.labels)
         self.backend, self.fused = backend, fused
 
     def states(self, batch: TreeBatch) -> Tensor:
@@ -104,6 +111,24 @@ class TreeLM(LanguageModel):
         words, tree = batch.ndata["word"], batch.tree_of_node
         h = self.dropout(H.index_select(0, rows))
         return Predictions(h, words.index_select(0, rows), tree.index_select(0, rows))
+
+    def label_scores(self, h: Tensor, words: Tensor) -> Tensor:
+        r"""``(P, K)`` scores of the labels of P dependencies, whose softmax is P(label | w, D(w)).
+
+        The paper's trees have no labels; here one follows its word, and a softmax layer reads what
+        the decisions do, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels change no word's probability.
+
+        Arguments:
+            h: ``(P, d)`` the states that the words are predicted from.
+            words: ``(P,)`` the words.
+
+        Raises:
+            ConfigError: the model has no labels.
+        """
+        if self.labels is None:
+            raise ConfigError("expected a model of labels, got one of words alone; give labels=K")
+        scores: Tensor = self.labels(torch.cat([h, F.embedding(words, self.output)], 1))
+        return scores
 
 
 def source_of_node(batch: TreeBatch) -> Tensor:

@@ -1,0 +1,183 @@
+"""Trees drawn from a model: what is said of them is what the scorer says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from dgltrees import ConfigError, Vocabulary
+from dgltrees.models import AddDecisions, Grown, JointTreeLM, Sampling, TreeLM, grow_trees
+from dgltrees.trees.dependencies import (
+    dependency_forest,
+    generation_batch,
+    generation_forest,
+)
+
+V, D = 12, 4
+VOCABS = {
+    "word": Vocabulary(["<root>", *"abcdefghijk"], frozen=True),
+    "deprel": Vocabulary("xyz", frozen=True),
+}
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"left_dependents": True},
+    {"left_dependents": True, "layers": 2},
+    {"layers": 2, "shared": True},
+    {"embedding": D, "tied": True, "state": "source"},
+    {"labels": 3},
+]
+each = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(o) or "plain")
+
+
+def make(state: str = "own", **options: Any) -> JointTreeLM:
+    """A model with strong opinions, whose trees have some ten words."""
+    torch.manual_seed(0)
+    model = JointTreeLM(TreeLM(V, D, **options), AddDecisions(D, hidden=(5,), state=state))
+    with torch.no_grad():
+        for p in model.parameters():
+            p.uniform_(-0.9, 0.9)
+        for add in model.decisions.add:
+            add.layers[-1].bias.fill_(-0.5)
+    return model.double().eval()
+
+
+def grow(model: JointTreeLM, trees: int = 40, seed: int = 0, **options: Any) -> Grown:
+    how = {"max_words": 15, "sample_decisions": True, **options}
+    generator = torch.Generator().manual_seed(seed)
+    return grow_trees(model, VOCABS, trees, root=0, generator=generator, **how)
+
+
+@each
+def test_the_scorer_says_the_same(options: dict[str, Any]) -> None:
+    model = make(**options)
+    grown = grow(model)
+    batch = generation_batch(grown.forest)
+    assert {1, 2, 3} <= set((grown.forest.depth[grown.forest.pos > 0]).tolist())
+    with torch.no_grad():
+        assert_close(model.words.log_prob(batch), grown.log_prob)
+        assert_close(model.log_prob(batch), grown.log_prob + grown.decisions)
+
+
+@each
+def test_the_order_is_that_of_training(options: dict[str, Any]) -> None:
+    """And the trees are those that a treebank of them would make."""
+    grown = grow(make(**options)).forest
+    again = generation_forest(dependency_forest(grown))
+    order = again.columns["t"]
+    for t, stop in zip(grown.offsets, grown.offsets[1:]):
+        by_t = np.argsort(order[t:stop])
+        for name in ("word", "etype"):
+            one, two = again.columns[name][t:stop], grown.columns[name][t:stop]
+            assert (one[by_t] == two).all()
+    assert (np.bincount(grown.parent + 1)[:2] == len(grown)).all()  # one dependent of ROOT
+
+
+def test_the_same_seed_grows_the_same_trees() -> None:
+    model = make(left_dependents=True)
+    one, two, other = grow(model), grow(model), grow(model, seed=1)
+    assert (one.forest.parent == two.forest.parent).all()
+    assert (one.forest.columns["word"] == two.forest.columns["word"]).all()
+    assert one.forest.columns["word"].tolist() != other.forest.columns["word"].tolist()
+
+
+def test_cold_trees_are_the_likeliest_words_and_decisions() -> None:
+    model = make(left_dependents=True)
+    frozen = grow(model, sampling=Sampling(temperature=0.0), sample_decisions=False)
+    cold = grow(model, sampling=Sampling(temperature=1e-6), sample_decisions=False)
+    assert (frozen.forest.columns["word"] == cold.forest.columns["word"]).all()
+    batch = generation_batch(frozen.forest)
+    with torch.no_grad():
+        h, words, _ = model.words(batch)
+        y = h @ model.words.output.t()
+        y[:, 0] = -torch.inf  # ROOT stands above alone
+        assert (y.argmax(1) == words).all()
+        found = model.decisions(batch, model.words.states(batch), model.words.output)
+    for kind, (logits, added, nodes) in enumerate(found):
+        inner = batch.ndata["t"][nodes] > (1 if kind == 3 else 0)  # ROOT has one dependent
+        wanted = logits > 0
+        assert not bool((added.bool() & ~wanted).any())
+        whole = ~frozen.cut[batch.tree_of_node[nodes]]
+        assert (added.bool() == wanted)[inner & whole].all()
+
+
+def test_the_limit_holds() -> None:
+    model = make()
+    for add in model.decisions.add:
+        torch.nn.init.constant_(add.layers[-1].bias, 9.0)
+    grown = grow(model, max_words=7)
+    assert (grown.forest.sizes == 8).all()
+    assert grown.cut.all()
+    short = grow(make(), max_words=1)
+    assert (short.forest.sizes == 2).all()
+    with torch.no_grad():
+        batch = generation_batch(grown.forest)
+        assert_close(model.log_prob(batch), grown.log_prob + grown.decisions)
+
+
+def test_words_are_drawn_as_often_as_they_are_likely() -> None:
+    """The first word, which hangs on ROOT alone; ROOT itself and <j> are drawn nowhere."""
+    model = make()
+    grown = grow(model, 4000, max_words=1, without=[10])
+    words = torch.from_numpy(grown.forest.columns["word"][1::2]).long()
+    seen = torch.bincount(words, minlength=V) / len(words)
+    with torch.no_grad():
+        h = model.words(generation_batch(grown.forest.select([0]))).h
+        y = h @ model.words.output.t()
+    y[:, [0, 10]] = -torch.inf
+    assert_close(seen.double(), torch.softmax(y[0], 0), atol=0.03, rtol=0)
+
+
+def test_decisions_are_drawn_as_often_as_they_are_likely() -> None:
+    """Those of the first word, which is always the same."""
+    model, how = make(), Sampling(temperature=0.0)
+    first = generation_batch(grow(model, 1, max_words=1, sampling=how).forest)
+    with torch.no_grad():
+        found = model.decisions(first, model.words.states(first), model.words.output)
+    p = torch.sigmoid(torch.cat([found[0].logits, found[1].logits]))
+    alone = (grow(model, 3000, max_words=2, sampling=how).forest.sizes == 2).mean()
+    assert_close(float(alone), float((1 - p).prod()), atol=0.03, rtol=0)
+
+
+def test_labels_are_those_of_the_model() -> None:
+    model = make(labels=3)
+    grown = grow(model, sampling=Sampling(temperature=0.0))
+    batch = generation_batch(grown.forest)
+    with torch.no_grad():
+        h, words, _ = model.words(batch)
+        expected = model.words.label_scores(h, words).argmax(1)
+    labels = grown.forest.columns["deprel"]
+    assert (labels[grown.forest.roots] == -1).all()
+    assert labels[grown.forest.parent >= 0].tolist() == expected.tolist()
+    with pytest.raises(ConfigError, match="expected a model of labels"):
+        make().words.label_scores(h, words)
+
+
+def test_top_k_and_top_p() -> None:
+    y = torch.log(torch.tensor([[0.5, 0.05, 0.3, 0.15], [0.05, 0.15, 0.3, 0.5]]))
+    y = y.repeat(500, 1)
+    generator = torch.Generator().manual_seed(0)
+
+    def drawn(**how: Any) -> list[set[int]]:
+        words = Sampling(**how).draw(y, generator)
+        return [set(words[0::2].tolist()), set(words[1::2].tolist())]
+
+    assert drawn() == [{0, 1, 2, 3}] * 2
+    assert drawn(top_k=2) == [{0, 2}, {2, 3}]
+    assert drawn(top_k=9) == [{0, 1, 2, 3}] * 2
+    assert drawn(top_p=0.5) == [{0}, {3}]
+    assert drawn(top_p=0.6) == [{0, 2}, {2, 3}]
+    assert drawn(top_p=0.9) == [{0, 2, 3}, {1, 2, 3}]
+    assert drawn(top_k=1, temperature=5.0) == [{0}, {3}]
+    assert drawn(temperature=0.0) == [{0}, {3}]
+
+
+def test_errors() -> None:
+    for wrong in ({"temperature": -1.0}, {"top_k": 0}, {"top_p": 0.0}, {"top_p": 1.5}):
+        with pytest.raises(ConfigError, match=f"expected {next(iter(wrong))} to be"):
+            Sampling(**wrong)
+    with pytest.raises(ConfigError, match="at least 1 tree and 1 word, got 0 and 15"):
+        grow(make(), 0)
