@@ -220,18 +220,21 @@ class Forest:
             IndexError: an id is out of range.
             TreeError: the ids are no integers, or a column holds text.
         """
-        _ = self.depth, self._in_order  # found once for all trees, then only read
-        chosen = self.select(np.arange(len(self)) if ids is None else ids)
-        src = np.flatnonzero(chosen.parent >= 0)
+        chosen = np.arange(len(self)) if ids is None else integers(ids, "tree ids", None)
+        rows, offsets = self._rows(np.atleast_1d(chosen))
+        # Depths, parents and order are found once for all trees, then only read.
+        depth, pos = self.depth.take(rows), self.pos.take(rows)
+        parent = self.global_parent.take(rows) - rows + np.arange(len(rows))
+        src = np.flatnonzero(depth)
         if not self._in_order:
-            src = src[np.lexsort((chosen.pos[src], chosen.global_parent[src]))]
+            src = src[np.lexsort((pos[src], parent[src]))]
         return TreeBatch(
             torch.from_numpy(src),
-            torch.from_numpy(chosen.global_parent[src]),
-            torch.from_numpy(chosen.sizes),
-            ndata={name: _tensor(name, column) for name, column in chosen.columns.items()},
-            edata={"pos": _tensor("pos", chosen.pos[src])},
-            depth=chosen.depth,
+            torch.from_numpy(parent.take(src)),
+            torch.from_numpy(np.diff(offsets)),
+            ndata={name: _tensor(name, column[rows]) for name, column in self.columns.items()},
+            edata={"pos": _tensor("pos", pos.take(src))},
+            depth=depth,
         )
 
     def save(self, folder: PathLike) -> None:
