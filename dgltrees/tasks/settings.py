@@ -58,7 +58,7 @@ class DataSettings:
         max_operators: train on examples with at most so many operators (logic).
         supervise: learn from the labels of all "nodes" or of the "root" alone (sst-tree, boolsent).
         binary: positive against negative, neutral trees and nodes left out (sst-tree).
-        label: column of node labels that is the input (classify and label).
+        label: column of node labels that is the input (classify, label; saved forests of tree-lm).
         target: column that holds the classes (classify and label).
         min_count: words seen less often in training count as unknown.
         lower: turn words to lower case (tree-lm, parser).
@@ -125,6 +125,7 @@ class ModelSettings:
         arc_size, label_size: of what a parser scores arcs and labels from (parser).
         tags: whether the words' UPOS tags, which the data must then have, are read too (parser).
         projective: whether trees are projective (parser).
+        labels: predict each word's dependency label after it (tree-lm).
     """
 
     gate: str = "lstm"
@@ -156,6 +157,7 @@ class ModelSettings:
     label_size: int = 50
     tags: bool = False
     projective: bool = True
+    labels: bool = False
 
     def __post_init__(self) -> None:
         check("model", self, _MODEL)

@@ -1,15 +1,15 @@
 """Language models over dependency trees, and over sequences beside them.
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016). The data are
-CoNLL-U files. Losses are negative log-likelihoods of words, ROOT and the ends of sentences aside,
-so that trees and sequences can be compared.
+CoNLL-U files, Penn brackets or saved forests. Losses are negative log-likelihoods of words, ROOT
+and the ends of sentences aside, so that trees and sequences can be compared.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, cast
 
@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees.errors import ConfigError
 from dgltrees.models import (
     NCE,
     BidirectionalLM,
@@ -27,14 +28,13 @@ from dgltrees.models import (
     read_word_vectors,
     softmax_nll,
 )
+from dgltrees.tasks.dependencies import LABEL, read_trees
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Task, nll
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.dependencies import generation_batch, generation_forest
-from dgltrees.trees.readers.conllu import read_conllu
-from dgltrees.trees.words import UNKNOWN
 
 __all__ = ["TREE_LM", "LanguageModelTask", "Objective"]
 
@@ -52,12 +52,17 @@ class Objective(nn.Module):
         super().__init__()
         self.model, self.nce = model, nce
 
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(P,)`` the loss of each word but ROOT, in the order of the nodes."""
+    def forward(self, batch: TreeBatch) -> tuple[Tensor, Optional[Tensor]]:
+        """The loss of each word but ROOT, and the scores of its labels, in the order of the nodes.
+
+        Returns:
+            ``(P,)``, and ``(P, K)`` or None if the model has no labels.
+        """
         h, words, _ = self.model(batch)
         objective = self.nce if self.nce is not None and self.training else softmax_nll
         loss: Tensor = objective(h, self.model.output, words)
-        return loss
+        labeled = isinstance(self.model, TreeLM) and self.model.labels is not None
+        return loss, cast(TreeLM, self.model).label_scores(h, words) if labeled else None
 
 
 @dataclass(frozen=True)
@@ -93,19 +98,34 @@ class LanguageModelTask(Task):
                 weight.copy_(vectors)
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(N,)`` the loss of every node, 0 at ROOT."""
-        found: Tensor = model(batch)
+        """``(N,)`` the loss of every node's word, and of its label if the model has them."""
+        loss, scores = model(batch)
         rows = torch.nonzero(targets >= 0)[:, 0]
-        return found.new_zeros(len(targets)).index_copy(0, rows, found)
+        if scores is not None:
+            loss = loss + nll(scores, batch.ndata[LABEL].index_select(0, rows))
+        spread: Tensor = loss.new_zeros(len(targets)).index_copy(0, rows, loss)
+        return spread
 
     def share(self, examples: int, rows: int) -> int:
         """The sentences: equation (8)."""
         return examples
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(3, N)`` float64: the loss, the word itself and its probability."""
-        losses = self.losses(model, batch, targets)
-        return torch.stack([losses.double(), targets.double(), torch.exp(-losses.double())])
+        """``(3, N)`` float64: the word's loss, the likeliest label, and the true label's p.
+
+        Label and probability are -1 where the model, or the word, has no label.
+        """
+        loss, scores = model(batch)
+        rows = torch.nonzero(targets >= 0)[:, 0]
+        found = torch.full((3, len(targets)), -1.0, dtype=torch.float64, device=loss.device)
+        found[0] = 0.0
+        found[0, rows] = loss.double()
+        if scores is not None:
+            label = batch.ndata[LABEL].index_select(0, rows)
+            p = torch.exp(-nll(scores, label)).double()
+            found[1, rows] = scores.argmax(1).double()
+            found[2, rows] = p.masked_fill(label < 0, -1.0)
+        return found
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Of the LSTMs (``cell``) and of the model, as Table 1 counts."""
@@ -121,30 +141,49 @@ class LanguageModelTask(Task):
     def report(
         self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts."""
+        """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
+
+        Where the model has labels, ``label_loss`` and ``label_accuracy`` stand beside them.
+        """
         words = data.forest.num_nodes - len(data)
         loss = float(outputs.loss.sum() / words)
         perplexity = math.exp(loss) if loss < 700 else math.inf
-        return {"loss": loss, "perplexity": perplexity, "words": words, "examples": len(data)}
+        return {
+            "loss": loss,
+            "perplexity": perplexity,
+            **_label_report(data, outputs),
+            "words": words,
+            "examples": len(data),
+        }
 
     def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
-        """``example``, ``log_prob`` of the sentence, and the number of its ``words``."""
-        totals = np.add.reduceat(outputs.loss, data.forest.offsets[:-1])
+        """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
+
+        Where the model has labels, ``labels`` are the likeliest of the words in their order.
+        """
+        offsets = data.forest.offsets
+        totals = np.add.reduceat(outputs.loss, offsets[:-1])
         for example, (loss, size) in enumerate(zip(totals.tolist(), data.forest.sizes.tolist())):
-            yield {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
+            found = {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
+            labels = outputs.prediction[offsets[example] + 1 : offsets[example + 1]]
+            if (labels >= 0).all():
+                found["labels"] = data.forest.vocabs[LABEL].decode(labels)
+            yield found
+
+
+def _label_report(data: Examples, outputs: Outputs) -> dict[str, float]:
+    known = outputs.probability >= 0
+    if not known.any():
+        return {}
+    p = np.maximum(outputs.probability[known], np.finfo(np.float64).tiny)
+    right = outputs.prediction[known] == data.forest.columns[LABEL][known]
+    return {"label_loss": float(-np.log(p).mean()), "label_accuracy": float(right.mean())}
 
 
 def _read(
     path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
-    words = Vocabulary([UNKNOWN], unknown=UNKNOWN) if vocabs is None else vocabs["word"]
-    read = read_conllu(
-        path, vocabs={"word": words}, lower=settings.lower, max_words=settings.max_words
-    )
-    forest = replace(
-        read.forest, columns={"word": read.forest.columns["word"]}, vocabs={"word": words}
-    )
-    return replace(read, forest=generation_forest(forest))
+    return Examples(generation_forest(read_trees(path, settings, vocabs)))
 
 
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -155,6 +194,10 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
         "tied": settings.tied,
         "dropout": settings.output_dropout,
     }
+    if settings.labels and settings.language_model != "tree":
+        raise ConfigError(
+            f"model.labels is for model.language_model tree, got {settings.language_model!r}"
+        )
     model: LanguageModel
     if settings.language_model == "tree":
         model = TreeLM(
@@ -162,6 +205,7 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
             settings.hidden_size,
             left_dependents=settings.left_dependents,
             shared=settings.shared,
+            labels=_labels(settings, vocabs),
             backend=settings.backend,
             **shared,
         )
@@ -170,6 +214,14 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
         model = kinds[settings.language_model](words, settings.hidden_size, **shared)
     nce = NCE(torch.ones(words), noise=settings.noise) if settings.objective == "nce" else None
     return Objective(model, nce)
+
+
+def _labels(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> int:
+    if not settings.labels:
+        return 0
+    if len(vocabs.get(LABEL, ())) < 2:  # the unknown one
+        raise ConfigError("model.labels wants dependency labels (DEPREL), the data have none")
+    return len(vocabs[LABEL])
 
 
 TREE_LM = LanguageModelTask("tree-lm", _read, _build, nodes=True, max_children=4)

@@ -12,13 +12,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees import ConfigError
+from dgltrees import ConfigError, TreeError
 from dgltrees.models import BidirectionalLM, SequenceLM
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.splits import vocabularies
 from dgltrees.tasks.tree_lm import TREE_LM, Objective
 from dgltrees.training.run import evaluate, predict, prepare, train
 from dgltrees.training.settings import Settings, settings_from
+from dgltrees.trees.builders import from_nested
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "samples" / "ud" / "sample.conllu"
 
@@ -52,6 +53,8 @@ def test_words_are_read_as_the_settings_say() -> None:
         {"objective": "nce", "noise": 3},
         {"language_model": "sequence", "tied": True, "embedding": 8},
         {"language_model": "bidirectional"},
+        {"labels": True},
+        {"labels": True, "objective": "nce", "noise": 3},
     ],
 )
 def test_train_evaluate_predict(tmp_path: Path, model: dict[str, Any]) -> None:
@@ -78,6 +81,64 @@ def test_perplexity_is_of_the_words_alone() -> None:
     assert (loss[torch.from_numpy(data.forest.roots)] == 0).all()
     with torch.no_grad():
         assert_close(loss.sum(), -model.model.log_prob(batch).double().sum())
+
+
+def test_labels_are_learned_beside_the_words(tmp_path: Path) -> None:
+    """They stand beside the words, whose perplexity is theirs alone."""
+    result = train(settings({"labels": True}), tmp_path / "run", bar=False)["valid"]
+    assert 0 <= result["label_accuracy"] <= 1
+    ready = prepare(settings({"labels": True}))
+    model, data = ready.model, ready.splits.train
+    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    with torch.no_grad():
+        both = TREE_LM.losses(model, batch, targets).sum()
+        loss, label, p = TREE_LM.outputs(model, batch, targets)
+        assert_close(loss.sum(), -model.model.log_prob(batch).double().sum())
+        assert_close(both.double(), loss.sum() - p[p >= 0].log().sum())
+        h, words, _ = model.model(batch)
+        scores = torch.log_softmax(model.model.label_scores(h, words), 1)
+    real = targets >= 0
+    truth = batch.ndata["deprel"][real]
+    assert (label[real] == scores.argmax(1)).all()
+    assert_close(p[real], scores.exp().gather(1, truth[:, None])[:, 0].double())
+    found = list(predict(tmp_path / "run", [SAMPLE]))
+    assert [len(each["labels"]) for each in found] == [each["words"] for each in found]
+    names = vocabularies(data)["deprel"].names
+    assert {name for each in found for name in each["labels"]} <= set(names)
+
+
+def test_words_without_labels_count_for_the_words_alone(tmp_path: Path) -> None:
+    path = tmp_path / "bare.conllu"
+    path.write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t1\t_\t_\t_\n\n")
+    data = {"train": str(path), "valid": str(path)}
+    result = train(settings({"labels": True}, data=data), tmp_path / "run", bar=False)["valid"]
+    assert result["words"] == 2
+    assert result["label_accuracy"] in (0.0, 1.0)
+    path.write_text("1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n\n")
+    with pytest.raises(ConfigError, match="wants dependency labels .*, the data have none"):
+        prepare(settings({"labels": True}, data=data))
+    with pytest.raises(ConfigError, match="labels is for model.language_model tree, got 'seq"):
+        prepare(settings({"labels": True, "language_model": "sequence"}))
+
+
+def test_constituents_and_taxonomies_are_trees_too(tmp_path: Path) -> None:
+    """Their nodes are words, all of them right dependents."""
+    (tmp_path / "a.mrg").write_text("(S (NP (NN Dogs)) (VP (VB bark)))\n(S (NP (NN Cats)))\n")
+    read = TREE_LM.read(tmp_path / "a.mrg", DataSettings(lower=True), None).forest
+    names = read.vocabs["word"].decode(read.columns["word"][: read.sizes[0]])
+    assert names == ["<root>", "(S", "(NP", "(NN", "dogs", "(VP", "(VB", "bark"]
+    assert set(read.pos[read.parent >= 0]) == {1, 3}
+    with pytest.warns(UserWarning, match="left out 1 of 2 trees"):
+        short = TREE_LM.read(tmp_path / "a.mrg", DataSettings(max_words=4), None)
+    assert len(short) == 1
+    with pytest.raises(TreeError, match="at most 3 nodes, got none"):
+        TREE_LM.read(tmp_path / "a.mrg", DataSettings(max_words=3), None)
+    forest = from_nested(("animal", ("bird", "owl", "wren"), "worm"), form="head")
+    forest.save(tmp_path / "taxonomy")
+    for name in ("a.mrg", "taxonomy"):
+        data = {"train": str(tmp_path / name), "valid": str(tmp_path / name)}
+        result = train(settings(data=data), tmp_path / f"run-{name}", bar=False)
+        assert result["valid"]["words"] == (11 if name == "a.mrg" else 5)
 
 
 def test_a_step_is_divided_by_its_sentences() -> None:

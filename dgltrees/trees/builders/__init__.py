@@ -6,11 +6,14 @@ from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
 from dgltrees.trees.builders.nested import from_nested
 from dgltrees.trees.builders.network import from_networkx, to_networkx
 from dgltrees.trees.builders.nltk_trees import from_nltk
+from dgltrees.trees.builders.ordered import brackets, constituents, headless
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
 
 __all__ = [
     "JSON_KINDS",
+    "brackets",
+    "constituents",
     "from_brackets",
     "from_heads",
     "from_json",
@@ -19,6 +22,7 @@ __all__ = [
     "from_nltk",
     "from_python",
     "from_xml",
+    "headless",
     "to_brackets",
     "to_networkx",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.trees.forest import Forest
 
-__all__ = ["render"]
+__all__ = ["preorder", "render"]
 
 
 def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
@@ -23,7 +23,7 @@ def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
         enter: ``(N,)`` strings, before a node's children.
         leave: ``(N,)`` strings, behind them.
     """
-    ranks, sizes = _preorder(forest)
+    ranks, sizes = preorder(forest)
     entered = 2 * ranks - forest.depth
     pieces = np.empty(2 * forest.num_nodes, object)
     pieces[entered] = enter
@@ -32,7 +32,7 @@ def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
     return ["".join(pieces[a:b]) for a, b in zip(cuts, cuts[1:])]
 
 
-def _preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """``(N,)`` each node's place in preorder, tree after tree, and the size of its subtree."""
     up, depth = forest.global_parent, forest.depth
     order = np.lexsort((forest.pos, up, depth))
