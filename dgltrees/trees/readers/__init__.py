@@ -13,9 +13,16 @@ from dgltrees.trees.readers.logic import (
     stream_logic,
 )
 from dgltrees.trees.readers.mrg import read_mrg, stream_mrg
+from dgltrees.trees.readers.questions import Question, read_answers, read_questions
 from dgltrees.trees.readers.sst import SST_LABELS, read_sst, stream_sst
+from dgltrees.trees.readers.text import (
+    sentences_of_lines,
+    sentences_of_text,
+    split_sentences,
+    tokenize,
+)
 from dgltrees.trees.readers.write import write_listops, write_logic
-from dgltrees.trees.readers.write_conllu import write_conllu
+from dgltrees.trees.readers.write_conllu import conllu_blocks, write_conllu
 
 __all__ = [
     "BOOLSENT_OPERATORS",
@@ -25,6 +32,9 @@ __all__ = [
     "LOGIC_RELATIONS",
     "SST_LABELS",
     "KBest",
+    "Question",
+    "conllu_blocks",
+    "read_answers",
     "read_boolsent",
     "read_conllu",
     "read_dp",
@@ -33,7 +43,11 @@ __all__ = [
     "read_listops",
     "read_logic",
     "read_mrg",
+    "read_questions",
     "read_sst",
+    "sentences_of_lines",
+    "sentences_of_text",
+    "split_sentences",
     "stream_boolsent",
     "stream_conllu",
     "stream_dp",
@@ -42,6 +56,7 @@ __all__ = [
     "stream_logic",
     "stream_mrg",
     "stream_sst",
+    "tokenize",
     "write_conllu",
     "write_listops",
     "write_logic",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Optional
 
@@ -16,7 +16,7 @@ from dgltrees.trees.dependencies.projective import check_roots
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.readers.conllu import CONLLU_COLUMNS
 
-__all__ = ["write_conllu"]
+__all__ = ["conllu_blocks", "write_conllu"]
 
 _NO_COLUMN = re.compile(r"[\t\n\r]| {2}|^\s|\s$|^$")
 
@@ -29,12 +29,27 @@ def write_conllu(
 ) -> None:
     """Write a dependency forest as CoNLL-U; ``read_conllu`` reads it again.
 
+    Arguments:
+        forest, comments: see :func:`conllu_blocks`.
+        path: the file; it is replaced at the end, or stays as it was.
+
+    Raises:
+        TreeError: see :func:`conllu_blocks`.
+    """
+    with replacing(path) as file:
+        file.writelines(conllu_blocks(forest, comments=comments))
+
+
+def conllu_blocks(
+    forest: Forest, *, comments: Optional[Sequence[Mapping[str, object]]] = None
+) -> Iterator[str]:
+    """The lines of each tree of a dependency forest as CoNLL-U, with a blank one at the end.
+
     The columns ``word``, ``upos``, ``xpos`` and ``deprel`` are written as far as the forest has
     them; every other field is ``_``.
 
     Arguments:
         forest: dependency trees, node 0 ROOT.
-        path: the file; it is replaced at the end, or stays as it was.
         comments: what to write above each tree, ``# key = value``.
 
     Raises:
@@ -44,15 +59,14 @@ def write_conllu(
     _check(forest, comments)
     names = [_names(forest, name) for name in CONLLU_COLUMNS]
     parent = forest.parent.tolist()
-    with replacing(path) as file:
-        for tree, about in zip(range(len(forest)), comments or repeat({})):
-            first, stop = forest.offsets[tree : tree + 2].tolist()
-            tokens = [
-                _token(node - first, parent[node], *(column[node] for column in names))
-                for node in range(first + 1, stop)
-            ]
-            metadata = Metadata({key: str(value) for key, value in about.items()})
-            file.write(TokenList(tokens, metadata).serialize())
+    for tree, about in zip(range(len(forest)), comments or repeat({})):
+        first, stop = forest.offsets[tree : tree + 2].tolist()
+        tokens = [
+            _token(node - first, parent[node], *(column[node] for column in names))
+            for node in range(first + 1, stop)
+        ]
+        metadata = Metadata({key: str(value) for key, value in about.items()})
+        yield TokenList(tokens, metadata).serialize()
 
 
 def _token(number: int, head: int, word: str, upos: str, xpos: str, deprel: str) -> Token:
