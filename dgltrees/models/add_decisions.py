@@ -17,7 +17,7 @@ from dgltrees.models.tree_lm import TreeLM, source_of_node
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 
-__all__ = ["AddDecisions", "Decisions", "JointTreeLM", "deciding"]
+__all__ = ["AddDecisions", "Decisions", "JointTreeLM", "deciding", "outgoing"]
 
 STATES = ("own", "source")
 
@@ -41,6 +41,19 @@ def deciding(etype: NDArray[Any], is_root: NDArray[np.bool_]) -> NDArray[np.bool
         EdgeType.NX_RIGHT: ~is_left,
     }
     return np.stack([by_type[kind] & ~is_root for kind in EdgeType])
+
+
+def outgoing(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.bool_]:
+    """``(4, N)`` which nodes have an outgoing edge of each type.
+
+    Arguments:
+        etype: ``(N,)`` the type of the edge into each node.
+        source: ``(N,)`` where it comes from; -1 where there is none.
+    """
+    has = np.zeros((len(EDGE_TYPES), len(source)), np.bool_)
+    inner = source >= 0
+    has[etype[inner], source[inner]] = True
+    return has
 
 
 class Decisions(NamedTuple):
@@ -102,13 +115,11 @@ class AddDecisions(nn.Module):
             H = H.index_select(0, source_of_node(batch))
         features = self.features(H, batch.ndata["word"], output)
         etype = batch.on_host(batch.ndata["etype"]).numpy()
-        src, dst = batch.src.numpy(), batch.dst.numpy()
-        is_root = np.ones(batch.num_nodes, np.bool_)
-        is_root[dst] = False
-        has = np.zeros((len(EDGE_TYPES), batch.num_nodes), np.float32)
-        has[etype[dst], src] = 1
+        source = np.full(batch.num_nodes, -1)
+        source[batch.dst.numpy()] = batch.src.numpy()
+        has = outgoing(etype, source).astype(np.float32)
         found = []
-        for kind, nodes in enumerate(map(np.flatnonzero, deciding(etype, is_root))):
+        for kind, nodes in enumerate(map(np.flatnonzero, deciding(etype, source < 0))):
             rows = to_device(nodes, H.device)
             logits = self.add[kind](features.index_select(0, rows)).squeeze(1)
             added = torch.from_numpy(has[kind][nodes]).to(logits)
