@@ -111,6 +111,21 @@ def test_sweep(capsys, tmp_path):
     assert (tmp_path / rows[0]["name"] / "seed-1" / "run.json").exists()
 
 
+def test_sweep_over_language_models(capsys, tmp_path):
+    trees = str(SAMPLES / "ud" / "sample.conllu")
+    argv = ["sweep", "tree-lm", "tree-lm-ld", "--data.train", trees, "--data.valid", trees]
+    quick = ["--training.epochs=1", "--model.hidden_size=4", "--model.embedding=2"]
+    assert main([*argv, *quick, "--out", str(tmp_path)]) == 0
+    rows = json.loads((tmp_path / "table.json").read_text())
+    assert [row["group"] for row in rows] == ["TreeLSTM", "LdTreeLSTM"]
+    assert [row["measure"] for row in rows] == ["perplexity"] * 2
+    assert f"{rows[0]['perplexity']['mean']:6.2f}" in capsys.readouterr().out
+    assert (tmp_path / "perplexity.png").read_bytes().startswith(b"\x89PNG")
+    argv = ["sweep", "tree-lm", "listops", "--out", str(tmp_path / "both")]
+    assert main(argv) == 2
+    assert "by one measure, got perplexity and accuracy" in capsys.readouterr().err
+
+
 def test_make(capsys, tmp_path):
     argv = ["make", "listops", "--train", "20", "--test", "5", "--seed", "3"]
     assert main([*argv, "--out", str(tmp_path / "a")]) == 0

@@ -213,4 +213,4 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
     )
 
 
-PARSER = ParserTask("parser", _read, _build, nodes=True, max_children=1)
+PARSER = ParserTask("parser", _read, _build, nodes=True, max_children=1, measure="las")

@@ -50,6 +50,7 @@ class Task:
             is no label) or the examples (their column ``"target"``).
         headline: whether ``accuracy`` is over the roots or over every ``"node"``.
         max_children: L of the task; without it, what the training data have.
+        measure: the value of a report by which models are compared.
         by: an example column by whose values accuracy is reported too, and the value from which
             on they are counted together.
     """
@@ -60,7 +61,12 @@ class Task:
     nodes: bool = False
     headline: str = "root"
     max_children: Optional[int] = None
+    measure: str = "accuracy"
     by: Optional[tuple[str, int]] = None
+
+    def kind(self, model: ModelSettings) -> str:
+        """What a model with these settings is called."""
+        return model.kind
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """``(R,)`` the class of every row."""

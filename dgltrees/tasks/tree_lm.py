@@ -69,6 +69,12 @@ class Objective(nn.Module):
 class LanguageModelTask(Task):
     """Every node is a row, and its class is its word; ROOT has none."""
 
+    def kind(self, model: ModelSettings) -> str:
+        """The paper's name of the model."""
+        tree = "LdTreeLSTM" if model.left_dependents else "TreeLSTM"
+        names = {"tree": tree, "sequence": "LSTM", "bidirectional": "bidirectional LSTM"}
+        return names[model.language_model]
+
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """``(N,)`` the word of every node, -1 at ROOT."""
         words = np.asarray(data.forest.columns["word"], dtype=np.int64)
@@ -224,4 +230,6 @@ def _labels(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> int:
     return len(vocabs[LABEL])
 
 
-TREE_LM = LanguageModelTask("tree-lm", _read, _build, nodes=True, max_children=4)
+TREE_LM = LanguageModelTask(
+    "tree-lm", _read, _build, nodes=True, max_children=4, measure="perplexity"
+)

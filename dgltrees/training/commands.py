@@ -15,9 +15,9 @@ from dgltrees.training.catalog import preset_values
 from dgltrees.training.flags import before_flags, parse_flags
 from dgltrees.training.plots import (
     NO_PICTURE,
-    accuracy_against_parameters,
     has_matplotlib,
     learning_curve,
+    measure_against_parameters,
 )
 from dgltrees.training.settings import parse, parser
 
@@ -99,7 +99,7 @@ def sweep(argv: Sequence[str]) -> None:
         return
     print(sweeps.table(rows))
     if has_matplotlib():
-        accuracy_against_parameters(rows, out / "accuracy.png")
+        measure_against_parameters(rows, out / f"{rows[0]['measure']}.png")
     else:
         print(NO_PICTURE)
 

@@ -154,7 +154,8 @@ def train_decisions(
         torch.manual_seed(settings.seed + epoch + 1)  # an epoch is the same after a resume
         for logits, added in _batches(decisions.train(), words.output, train, settings.batch_size):
             optimizer.zero_grad()
-            F.binary_cross_entropy_with_logits(logits, added).backward()
+            loss = F.binary_cross_entropy_with_logits(logits, added)
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         _save(run, about, decisions, optimizer, epoch + 1)
     result: dict[str, Any] = about
@@ -215,7 +216,7 @@ def _batches(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Logits and truth, each ``(B,)``, of all decisions: type after type, each in any order."""
     for add, nodes, added in zip(decisions.add, cases.nodes, cases.added):
-        for rows in torch.randperm(len(nodes)).to(nodes.device).split(size):
+        for rows in torch.split(torch.randperm(len(nodes)).to(nodes.device), size):
             at = nodes[rows]
             features = decisions.features(cases.h[at], cases.words[at], output)
             yield add(features).squeeze(1), added[rows]
@@ -228,7 +229,7 @@ def _report(decisions: AddDecisions, output: Tensor, cases: _Cases) -> dict[str,
     for name, add, nodes, truth in zip(EDGE_TYPES.names, decisions.add, cases.nodes, cases.added):
         if not len(nodes):
             continue
-        parts = nodes.split(20_000)
+        parts = torch.split(nodes, 20_000)
         logits = [add(decisions.features(cases.h[at], cases.words[at], output)) for at in parts]
         y = torch.cat(logits).squeeze(1).double()
         share = float(truth.double().mean())

@@ -1,4 +1,4 @@
-"""Pictures of runs: learning curves, and accuracy against parameters."""
+"""Pictures of runs: learning curves, and accuracy, or another measure, against parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dgltrees.training.rundir import RunDirectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NO_PICTURE", "accuracy_against_parameters", "has_matplotlib", "learning_curve"]
+__all__ = ["NO_PICTURE", "has_matplotlib", "learning_curve", "measure_against_parameters"]
 
 NO_PICTURE = "no picture: it needs matplotlib, pip install 'dgltrees[plots]'"
 
@@ -85,12 +85,12 @@ def learning_curve(runs: Sequence[Path], path: Path) -> None:
     _save(figure, path)
 
 
-def accuracy_against_parameters(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Accuracy over parameters on a logarithmic axis, as the paper's Figures 4 and 5 show it.
+def measure_against_parameters(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """The tasks' measure over parameters on a logarithmic axis, as in the paper's Figures 4 and 5.
 
     Arguments:
         rows: what a sweep found: each with ``group`` (one line and colour each), ``parameters``,
-            ``accuracy`` with ``mean`` and ``deviation``.
+            ``measure``, its name, and under that name its ``mean`` and ``deviation``.
         path: the picture, written whole or not at all; its ending says the format.
 
     Raises:
@@ -102,12 +102,14 @@ def accuracy_against_parameters(rows: Sequence[dict[str, Any]], path: Path) -> N
         chosen = sorted((r for r in rows if r["group"] == group), key=lambda r: r["parameters"])
         axes.errorbar(
             [row["parameters"] for row in chosen],
-            [row["accuracy"]["mean"] for row in chosen],
-            [row["accuracy"]["deviation"] for row in chosen],
+            [row[row["measure"]]["mean"] for row in chosen],
+            [row[row["measure"]]["deviation"] for row in chosen],
             marker="o",
             capsize=3,
             label=group,
         )
-    axes.set(xscale="log", xlabel="parameters of one aggregation", ylabel="validation accuracy")
+    measure = rows[0]["measure"]
+    what = "one aggregation" if measure == "accuracy" else "the recurrent part"
+    axes.set(xscale="log", xlabel=f"parameters of {what}", ylabel=f"validation {measure}")
     axes.legend()
     _save(figure, path)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dgltrees._files import replacing
 from dgltrees.errors import ConfigError
+from dgltrees.tasks.table import get_task
 from dgltrees.training.processes import is_first_process
 from dgltrees.training.run import prepare, train_seeds
 from dgltrees.training.rundir import write_json
@@ -69,12 +70,16 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     rewritten after every point. All data are read and all models built before any is trained.
 
     Raises:
-        ConfigError: two points have the same name, or a setting cannot be used.
+        ConfigError: two points have the same name, their tasks are measured differently, or a
+            setting cannot be used.
     """
     names = [point.name for point in points]
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"the grid has the point {name} twice; take one of them out")
+    measures = dict.fromkeys(get_task(point.settings.task).measure for point in points)
+    if len(measures) > 1:
+        raise ConfigError(f"a sweep compares by one measure, got {' and '.join(measures)}")
     for point in points:  # the last one's mistakes are found before the first is trained
         if prepare(point.settings).splits.valid is None:
             raise ConfigError(
@@ -83,15 +88,16 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     rows: list[dict[str, Any]] = []
     for point in points:
         summary = train_seeds(point.settings, out / point.name, seeds)
-        model, counts = point.settings.model, summary["parameters"]
+        task, counts = get_task(point.settings.task), summary["parameters"]
         rows.append(
             {
                 "name": point.name,
-                "group": model.kind,
+                "group": task.kind(point.settings.model),
                 "parameters": counts["table"] or counts["cell"],
                 "cell_parameters": counts["cell"],
-                **{k: v for k, v in summary["valid"].items() if k in ("accuracy", "majority")},
-                **({"test": summary["test"]["accuracy"]} if "test" in summary else {}),
+                "measure": task.measure,
+                **{k: v for k, v in summary["valid"].items() if k in (task.measure, "majority")},
+                **({"test": summary["test"][task.measure]} if "test" in summary else {}),
             }
         )
         if is_first_process():
@@ -102,15 +108,23 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows as text: name, parameters (the paper's count, the cell's), accuracy ± deviation."""
+    """The rows as text: name, parameters (the paper's count, the cell's), measure ± deviation.
+
+    All measures are in per cent but perplexity.
+    """
     width = max(len(row["name"]) for row in rows) + 2
-    lines = [f"{'':{width}}{'parameters':>12}{'(cell)':>12}  accuracy         majority"]
+    measure = rows[0]["measure"]
+    title = f"{'':{width}}{'parameters':>12}{'(cell)':>12}  {measure:17}"
+    lines = [title + ("majority" if "majority" in rows[0] else "")]
+    scale = 1 if measure == "perplexity" else 100
     for row in rows:
-        value = row["accuracy"]
+        value = row[measure]
+        cells = [f"{scale * value['mean']:6.2f} ± {scale * value['deviation']:5.2f}"]
+        for name, title in (("majority", ""), ("test", "test ")):
+            if name in row:
+                cells.append(f"{title}{scale * row[name]['mean']:6.2f}")
         lines.append(
             f"{row['name']:{width}}{row['parameters']:>12,}{row['cell_parameters']:>12,}  "
-            f"{100 * value['mean']:6.2f} ± {100 * value['deviation']:5.2f}   "
-            f"{100 * row['majority']['mean']:6.2f}"
-            + (f"   test {100 * row['test']['mean']:6.2f}" if "test" in row else "")
+            + "   ".join(cells)
         )
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in lines)

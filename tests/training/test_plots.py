@@ -76,8 +76,18 @@ def test_the_table_shows_mean_and_deviation():
         "name": "lrt-sum-c3",
         "parameters": 18,
         "cell_parameters": 1234,
+        "measure": "accuracy",
         "accuracy": {"mean": 0.5716, "deviation": 0.0025},
         "majority": {"mean": 0.531, "deviation": 0.0},
     }
     line = table([row]).splitlines()[1]
     assert line.split() == ["lrt-sum-c3", "18", "1,234", "57.16", "±", "0.25", "53.10"]
+
+
+def test_the_table_of_language_models():
+    row = {"name": "tree-lm", "parameters": 1234, "cell_parameters": 1234, "measure": "perplexity"}
+    row["perplexity"] = {"mean": 91.234, "deviation": 1.5}
+    row["test"] = {"mean": 95.0, "deviation": 1.0}
+    head, line = table([row]).splitlines()
+    assert head.split() == ["parameters", "(cell)", "perplexity"]
+    assert line.split() == ["tree-lm", "1,234", "1,234", "91.23", "±", "1.50", "test", "95.00"]
