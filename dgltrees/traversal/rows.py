@@ -107,7 +107,7 @@ class RowPlan:
     def inner(self) -> Ints:
         """``(S + 1,)`` how many rows that receive there are before each shard, and in all."""
         inner = np.zeros(len(self.bounds) + 1, np.int64)
-        np.cumsum(self.bounds[:, 2] - self.bounds[:, 1], out=inner[1:])
+        (self.bounds[:, 2] - self.bounds[:, 1]).cumsum(out=inner[1:])
         return inner
 
     @property
@@ -159,7 +159,7 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
         run = run * kinds + kind
     run += shards_of(batch, shards) * ((top + 1) * 2 * kinds)
     small = int(run.max(initial=0)) < 2**16  # then a radix sort
-    order = np.argsort(run.astype(np.uint16) if small else run, kind="stable")
+    order = (run.astype(np.uint16) if small else run).argsort(kind="stable")
     back = np.empty(count, np.int64)
     back[order] = np.arange(count)
     parent_node = up.take(order)
@@ -173,8 +173,9 @@ def shards_of(batch: TreeBatch, shards: int) -> Ints:
     if shards == 1:
         return np.zeros(batch.num_nodes, np.int64)
     sizes = batch.sizes.numpy()
-    middle = np.cumsum(sizes) - sizes // 2
-    return np.repeat(np.minimum(middle * shards // max(batch.num_nodes, 1), shards - 1), sizes)
+    middle = sizes.cumsum() - sizes // 2
+    shard: Ints = np.minimum(middle * shards // max(batch.num_nodes, 1), shards - 1)
+    return shard.repeat(sizes)
 
 
 def _cut(run: Ints, parent: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
@@ -186,13 +187,13 @@ def _cut(run: Ints, parent: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, 
     has_parent = number // kinds % 2 == 0
 
     broken = np.zeros(len(run), np.int64)  # how often so far parents have not followed one another
-    np.cumsum(np.diff(parent) != 1, out=broken[1:])
+    (parent[1:] - parent[:-1] != 1).cumsum(out=broken[1:])
     in_order = broken[stops - 1] == broken[starts]
     parts = _columns(number % kinds, starts, stops, np.where(in_order, parent[starts], -1))
 
     of_level = _bounds(level)
     parts_before = np.zeros(len(runs), np.int64)
-    np.cumsum(has_parent, out=parts_before[1:])
+    has_parent.cumsum(out=parts_before[1:])
     rows, behind = runs[of_level], parts_before[of_level]
     table = _columns(rows[:-1], rows[1:], behind[:-1], behind[1:])
     return table, parts[has_parent], _bounds(level[of_level[:-1]] // levels)
@@ -202,7 +203,7 @@ def _bounds(values: Ints) -> Ints:
     """Where each run of equal values begins, and behind the last of them the end."""
     changed = np.ones(len(values) + 1, np.bool_)
     np.not_equal(values[1:], values[:-1], out=changed[1:-1])
-    return np.flatnonzero(changed)
+    return changed.nonzero()[0]
 
 
 def _columns(*columns: Ints) -> Ints:

@@ -51,7 +51,7 @@ class TreeBatch:
         self.ndata: dict[str, Tensor] = dict(ndata or {})
         self.edata: dict[str, Tensor] = dict(edata or {})
         self.depth = depth
-        self.num_nodes = int(sizes.sum())
+        self.num_nodes = int(sizes.sum()) if depth is None else len(depth)
         self.memo: dict[Any, Any] = {}
         self._moved: list[_Moved] = []  # tensors that are elsewhere now, and what they were here
 
@@ -91,8 +91,10 @@ class TreeBatch:
 
         In a batch of graphs that are no trees there may be more than ``T`` of them.
         """
-        leaving = torch.bincount(self.src, minlength=self.num_nodes)
-        return torch.nonzero(leaving == 0)[:, 0].to(self.device)
+        depth: Optional[NDArray[Any]] = self.depth
+        if depth is None:
+            depth = np.bincount(self.src.numpy(), minlength=self.num_nodes)
+        return torch.from_numpy(np.equal(depth, 0).nonzero()[0]).to(self.device)
 
     @cached_property
     def tree_of_node(self) -> Tensor:

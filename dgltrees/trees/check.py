@@ -36,7 +36,7 @@ def integers(values: ArrayLike, what: str, file: Optional[PathLike]) -> NDArray[
         raise TreeError(
             f"expected a row of integers as {what}, got {array.ndim} dimensions", file=file
         )
-    if array.size and not np.issubdtype(array.dtype, np.integer):
+    if array.size and array.dtype.kind not in "iu":
         raise TreeError(f"expected integers as {what}, got {array.dtype}", file=file)
     if array.size and array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
         raise TreeError(f"expected {what} below 2^63, got {array.max()}", file=file)

@@ -159,9 +159,9 @@ class Forest:
             raise IndexError(
                 f"expected tree ids between 0 and {len(self) - 1}, got {ids.min()} to {ids.max()}"
             )
-        sizes = self.sizes[ids]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[ids] - offsets[:-1], sizes)
+        sizes, offsets = self.sizes.take(ids), np.zeros(len(ids) + 1, np.int64)
+        sizes.cumsum(out=offsets[1:])
+        rows = np.arange(offsets[-1]) + (self.offsets.take(ids) - offsets[:-1]).repeat(sizes)
         return rows, offsets
 
     def select(self, ids: ArrayLike) -> Forest:
@@ -225,13 +225,13 @@ class Forest:
         # Depths, parents and order are found once for all trees, then only read.
         depth, pos = self.depth.take(rows), self.pos.take(rows)
         parent = self.global_parent.take(rows) - rows + np.arange(len(rows))
-        src = np.flatnonzero(depth)
+        src = depth.nonzero()[0]
         if not self._in_order:
             src = src[np.lexsort((pos[src], parent[src]))]
         return TreeBatch(
             torch.from_numpy(src),
             torch.from_numpy(parent.take(src)),
-            torch.from_numpy(np.diff(offsets)),
+            torch.from_numpy(offsets[1:] - offsets[:-1]),
             ndata={name: _tensor(name, column[rows]) for name, column in self.columns.items()},
             edata={"pos": _tensor("pos", pos.take(src))},
             depth=depth,
@@ -314,6 +314,6 @@ def _tensor(name: str, column: NDArray[Any]) -> torch.Tensor:
             f"expected column {name!r} to hold numbers, which is what a batch holds, got text; "
             "give the names ids with a Vocabulary"
         )
-    if np.issubdtype(column.dtype, np.integer):
+    if column.dtype.kind in "iu":
         column = column.astype(np.int64)
     return torch.from_numpy(column)
