@@ -13,12 +13,16 @@ from dgltrees.errors import ConfigError, TreeError
 __all__ = ["COMMANDS", "main"]
 
 _TRAINING, _DATA = "dgltrees.training.commands", "dgltrees.training.data_commands"
+_SENTENCES = "dgltrees.training.sentence_commands"
 
 COMMANDS = {
     "train": (_TRAINING, "train a model: train PRESET --out DIR"),
     "evaluate": (_TRAINING, "metrics of a run as one JSON object: evaluate DIR --data.test FILE"),
     "predict": (_TRAINING, "predictions of a run as JSON lines: predict DIR --input FILE"),
     "sweep": (_TRAINING, "a grid of settings and seeds: sweep PRESET --grid model.rank=3,5"),
+    "parse": (_SENTENCES, "k-best trees of sentences: parse DIR --input FILE --k 20 --out FILE"),
+    "rerank": (_SENTENCES, "k-best trees by a tree model: rerank DIR --input FILE --tune GOLD"),
+    "complete": (_SENTENCES, "fill blanks: complete DIR --questions FILE --answers FILE"),
     "demo": (_TRAINING, "two ListOps models made, trained and compared: demo --out DIR"),
     "make": (_DATA, "write a synthetic data set from a seed: make NAME --out DIR"),
     "presets": (_DATA, "list the presets"),

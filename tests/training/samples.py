@@ -10,6 +10,7 @@ from dgltrees.training.catalog import preset_values
 from dgltrees.training.settings import Settings, settings_from
 
 SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
+SENTENCES = SAMPLES / "ud" / "sample.conllu"
 
 
 def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> Settings:

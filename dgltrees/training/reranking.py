@@ -1,0 +1,170 @@
+"""K-best parses reranked by a language model over trees.
+
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.tasks.attachment import attachment, punctuation
+from dgltrees.training.scoring import TrainedLanguageModel
+from dgltrees.trees import Forest
+from dgltrees.trees.readers import KBest, read_conllu, write_conllu
+
+__all__ = ["choose", "combined", "most", "read_gold", "scored", "table", "tune", "write_chosen"]
+
+Scores = NDArray[np.float64]
+Trees = NDArray[np.int64]
+
+
+def most(kbest: KBest) -> int:
+    """The length of the longest list."""
+    return int(np.diff(kbest.offsets).max())
+
+
+def scored(model: TrainedLanguageModel, kbest: KBest) -> Scores:
+    """``(T,)`` log P of each analysis.
+
+    Raises:
+        ConfigError: the model reads no trees, so that all analyses are alike to it.
+    """
+    if not model.needs_trees:
+        raise ConfigError(
+            f"expected a language model over trees at {model.path}, got one over sequences, to "
+            "which all trees of a sentence are alike"
+        )
+    return model.log_probs(kbest.forest)
+
+
+def combined(kbest: KBest, log_probs: Scores, weight: float) -> Scores:
+    """``(T,)`` log P plus ``weight`` times the parser's score.
+
+    Raises:
+        TreeError: an analysis has no score, and there is a weight.
+    """
+    if weight == 0.0:
+        return log_probs
+    if np.isnan(kbest.score).any():
+        raise TreeError(
+            "expected '# score = ...' above each analysis for --weight, got none",
+            tree=int(np.isnan(kbest.score).argmax()),
+        )
+    return log_probs + weight * kbest.score
+
+
+def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
+    """``(G,)`` the best tree of the first ``k`` of each list; of equals the first.
+
+    Arguments:
+        scores: ``(T,)``.
+        offsets: ``(G + 1,)`` list g is the trees ``offsets[g]:offsets[g + 1]``.
+        k: at least 1.
+    """
+    rank = np.arange(len(scores)) - np.repeat(offsets[:-1], np.diff(offsets))
+    within = np.where(rank < k, scores, -np.inf)
+    best = np.repeat(np.maximum.reduceat(within, offsets[:-1]), np.diff(offsets))
+    hit = np.flatnonzero((within == best) & (rank < k))
+    group = np.searchsorted(offsets, hit, side="right") - 1
+    return hit[np.unique(group, return_index=True)[1]]
+
+
+def read_gold(path: PathLike, kbest: KBest, source: Optional[PathLike] = None) -> Forest:
+    """The right trees of the sentences of k-best lists, with the ids of their vocabularies.
+
+    Raises:
+        TreeError: there are more or fewer sentences, or one has other words.
+    """
+    gold = read_conllu(path, vocabs=kbest.forest.vocabs).forest
+    if len(gold) != len(kbest):
+        raise TreeError(
+            f"expected a tree for each of the {len(kbest)} sentences of the k-best lists, "
+            f"got {len(gold)}",
+            file=path,
+        )
+    first = kbest.forest.select(kbest.offsets[:-1])
+    same = gold.sizes == first.sizes
+    if same.all():
+        differs = gold.columns["word"] != first.columns["word"]
+        same[gold.tree_of_node[differs]] = False
+    if not same.all():
+        wrong = int(same.argmin())
+        raise TreeError(
+            f"expected the words of the sentence in the k-best lists, {_text(first, wrong)!r}, "
+            f"got {_text(gold, wrong)!r}",
+            file=path,
+            tree=wrong,
+        )
+    return gold
+
+
+def _text(forest: Forest, tree: int) -> str:
+    words = forest.vocabs["word"].decode(forest.tree(tree).columns["word"][1:])
+    return f"{' '.join(words):.60}"
+
+
+def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str, Any]]]:
+    """The number K of trees to choose from, and what every K gives.
+
+    K is that of the highest UAS, without punctuation where the gold trees tell what that is; of
+    equals the largest. At K = 1 the parser's own tree is chosen. ``oracle`` is the same measure of
+    the trees nearest to the gold ones.
+
+    Arguments:
+        kbest: the lists.
+        scores: ``(T,)``.
+        gold: see :func:`read_gold`.
+    """
+    hits, rows = _hits(kbest, gold), []
+    for k in range(1, most(kbest) + 1):
+        found = measure(kbest, choose(scores, kbest.offsets, k), gold)
+        nearest = measure(kbest, choose(hits, kbest.offsets, k), gold)
+        by = "uas_no_punct" if "uas_no_punct" in found else "uas"
+        rows.append({"k": k, **found, "oracle": nearest[by]})
+    best = max(range(len(rows)), key=lambda i: (rows[i][by], i))
+    return best + 1, rows
+
+
+def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
+    """UAS and LAS of one tree of each list; see :func:`~dgltrees.tasks.attachment.attachment`."""
+    chosen = kbest.forest.select(trees)
+    return attachment(
+        chosen.parent,
+        chosen.columns["deprel"],
+        gold.parent,
+        gold.columns["deprel"],
+        punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
+    )
+
+
+def _hits(kbest: KBest, gold: Forest) -> Scores:
+    """``(T,)`` the words of each analysis with the right head, punctuation aside."""
+    punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
+    counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
+    repeated = counted.select(np.repeat(np.arange(len(gold)), np.diff(kbest.offsets)))
+    right = (repeated.parent == kbest.forest.parent) & (repeated.columns["punct"] != 1)
+    return np.add.reduceat(right.astype(np.float64), kbest.forest.offsets[:-1])
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows as text, in percent; K = 1 is the parser's own."""
+    names = [name for name in rows[0] if name != "k"]
+    lines = ["   K" + "".join(f"{name:>14}" for name in names)]
+    for row in rows:
+        lines.append(f"{row['k']:4}" + "".join(f"{100 * row[name]:14.2f}" for name in names))
+    return "\n".join(lines)
+
+
+def write_chosen(kbest: KBest, trees: Trees, scores: Scores, out: PathLike) -> None:
+    """Write one tree of each list as CoNLL-U, its place in the list and its score above it."""
+    comments: list[dict[str, object]] = []
+    for name, first, tree in zip(kbest.ids, kbest.offsets.tolist(), trees.tolist()):
+        about: dict[str, object] = {} if name is None else {"sent_id": name}
+        comments.append({**about, "chosen": tree - first + 1, "score": f"{scores[tree]:.6f}"})
+    write_conllu(kbest.forest.select(trees), out, comments=comments)
