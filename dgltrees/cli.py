@@ -13,6 +13,7 @@ from dgltrees.errors import ConfigError, TreeError
 __all__ = ["COMMANDS", "main"]
 
 _TRAINING, _DATA = "dgltrees.training.commands", "dgltrees.training.data_commands"
+_TREES = "dgltrees.training.tree_commands"
 _SENTENCES = "dgltrees.training.sentence_commands"
 
 COMMANDS = {
@@ -23,6 +24,9 @@ COMMANDS = {
     "parse": (_SENTENCES, "k-best trees of sentences: parse DIR --input FILE --k 20 --out FILE"),
     "rerank": (_SENTENCES, "k-best trees by a tree model: rerank DIR --input FILE --tune GOLD"),
     "complete": (_SENTENCES, "fill blanks: complete DIR --questions FILE --answers FILE"),
+    "decide": (_TREES, "train when a tree-lm run adds edges, to generate trees: decide DIR"),
+    "generate": (_TREES, "draw trees from a tree-lm run: generate DIR --number 10 --seed 0"),
+    "compress": (_TREES, "shorten sentences: compress DIR --input FILE --max_words 10"),
     "demo": (_TRAINING, "two ListOps models made, trained and compared: demo --out DIR"),
     "make": (_DATA, "write a synthetic data set from a seed: make NAME --out DIR"),
     "presets": (_DATA, "list the presets"),

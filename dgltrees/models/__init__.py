@@ -2,6 +2,7 @@
 
 from dgltrees.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.models.classifier import Comparison, NodeLabeler, PairClassifier, TreeClassifier
+from dgltrees.models.compression import Compression, compress
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.growing import Grown, grow_trees
 from dgltrees.models.inputs import Concat, NodeInput, OneHot, Thermometer, WordEmbedding
@@ -25,6 +26,7 @@ __all__ = [
     "BidirectionalEncoder",
     "BidirectionalLM",
     "Comparison",
+    "Compression",
     "Concat",
     "EveryNode",
     "Grown",
@@ -44,6 +46,7 @@ __all__ = [
     "TreeEncoder",
     "TreeLM",
     "WordEmbedding",
+    "compress",
     "encode_roots",
     "grow_trees",
     "read_word_vectors",

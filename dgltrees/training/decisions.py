@@ -43,7 +43,7 @@ from dgltrees.trees import BatchSampler, Forest, Vocabulary
 from dgltrees.trees.dependencies import generation_batch
 from dgltrees.trees.edge_types import EDGE_TYPES
 
-__all__ = ["DecisionSettings", "JointRun", "load_joint", "train_decisions"]
+__all__ = ["DecisionSettings", "JointRun", "load_joint", "load_words", "train_decisions"]
 
 WEIGHTS, RESUME, ABOUT = "decisions.safetensors", "decisions-resume.safetensors", "decisions.json"
 
@@ -140,7 +140,7 @@ def train_decisions(
     """
     settings = settings or DecisionSettings()
     fabric = make_fabric(RunDirectory(path).one_device())
-    run, whole, words = _load_words(path, fabric)
+    run, whole, words = load_words(path, fabric)
     whole = replace(whole, data=replace(whole.data, root=root or whole.data.root))
     run.check(whole, fingerprints(whole))
     about = {"settings": asdict(settings), "weights": _weights_of(run)}
@@ -174,8 +174,7 @@ def load_joint(path: PathLike, fabric: Optional[Fabric] = None) -> JointRun:
         ConfigError: there is no usable run of a TreeLM, it has no decisions, or has been trained on
             since they were.
     """
-    fabric = fabric or make_fabric(RunDirectory(path).one_device())
-    run, settings, words = _load_words(path, fabric)
+    run, settings, words = load_words(path, fabric)
     if not (run / ABOUT).exists():
         raise ConfigError(
             f"{run.path} has no decisions to add edges yet: dgltrees decide {run.path} trains them"
@@ -190,7 +189,15 @@ def load_joint(path: PathLike, fabric: Optional[Fabric] = None) -> JointRun:
     return JointRun(settings, JointTreeLM(words, decisions).eval(), run.vocabularies())
 
 
-def _load_words(path: PathLike, fabric: Fabric) -> tuple[RunDirectory, Settings, TreeLM]:
+def load_words(
+    path: PathLike, fabric: Optional[Fabric] = None
+) -> tuple[RunDirectory, Settings, TreeLM]:
+    """The run at ``path``, its settings, and its language model over trees, which learns no more.
+
+    Raises:
+        ConfigError: there is no usable run of such a model.
+    """
+    fabric = fabric or make_fabric(RunDirectory(path).one_device())
     run, settings, _, model = load_run(path, fabric)
     words = model.model if isinstance(model, Objective) else None
     if not isinstance(words, TreeLM):

@@ -1,0 +1,121 @@
+"""Sentence compression: the part of a tree that a language model finds likeliest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Callable, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import ConfigError
+from dgltrees.trees.dependencies.projective import check_roots
+from dgltrees.trees.forest import Forest
+
+__all__ = ["Compression", "compress"]
+
+Score = Callable[[Forest], NDArray[np.float64]]
+"""``(T,)`` scores of the trees of a dependency forest."""
+
+
+class Compression(NamedTuple):
+    """What is left of a sentence.
+
+    Attributes:
+        forest: the one tree.
+        score: the model's.
+        exact: whether no other part of that length can have a higher score.
+    """
+
+    forest: Forest
+    score: float
+    exact: bool
+
+
+def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> Compression:
+    """The words to keep of a sentence, connected in its tree, of the highest score.
+
+    Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 5); after
+    Filippova et al. (2015), words are only left out. What is kept is a part of the tree that is
+    connected and has its root, the dependents of ROOT, with exactly ``max_words`` words: among
+    parts of different lengths a language model would choose the shortest. A sentence that is no
+    longer stays whole.
+
+    A word's probability depends on which of its siblings are kept, so that the best part of the
+    whole does not come of the best parts of its subtrees, and there may be exponentially many.
+    So this is a beam search over deletions of whole subtrees: of each length, from the longest
+    down, the ``beam`` parts of the highest score are kept, and every part that one deletion makes
+    of them is scored by the model. It is exact where no beam has been full.
+
+    Arguments:
+        forest: one dependency tree, node 0 ROOT.
+        max_words: how many words to keep.
+        score: of dependency trees, such as the log-probability of a language model.
+        beam: parts kept of each length.
+
+    Raises:
+        ConfigError: there is not exactly one tree, no word to keep, or no beam.
+        TreeError: node 0 is not the root.
+    """
+    if len(forest) != 1 or max_words < 1 or beam < 1:
+        raise ConfigError(
+            f"expected one tree, 1 word and 1 part or more to keep, got {len(forest)} trees, "
+            f"{max_words} words and a beam of {beam}"
+        )
+    check_roots(forest)
+    words, below = forest.num_nodes - 1, _below(forest)
+    least = max(min(words, max_words), int((forest.parent == 0).sum()))
+    waiting: dict[int, list[NDArray[np.bool_]]] = {words: [np.ones((1, words + 1), np.bool_)]}
+    exact = True
+    for length in range(words, least, -1):
+        if length in waiting:
+            parts = np.unique(np.concatenate(waiting.pop(length)), axis=0)
+            exact &= len(parts) <= beam
+            if len(parts) > beam:
+                parts = parts[np.argsort(-score(_parts(forest, parts)), kind="stable")[:beam]]
+            for left, shorter in _deletions(forest, parts, below, least):
+                waiting.setdefault(left, []).append(shorter)
+    parts = np.unique(np.concatenate(waiting[least]), axis=0)
+    scores = score(_parts(forest, parts))
+    best = int(scores.argmax())
+    return Compression(_parts(forest, parts[best : best + 1]), float(scores[best]), exact)
+
+
+def _below(forest: Forest) -> NDArray[np.bool_]:
+    """``(n, n)`` row v: the nodes of the subtree of v."""
+    below = np.eye(forest.num_nodes, dtype=np.bool_)
+    up = np.where(forest.parent < 0, 0, forest.parent)
+    for _ in range(int(forest.depth.max())):
+        np.logical_or.at(below, up, below.copy())
+    return below
+
+
+def _deletions(
+    forest: Forest, parts: NDArray[np.bool_], below: NDArray[np.bool_], least: int
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """All parts that a deletion makes, with ``least`` words or more: number of words, ``(P, n)``.
+
+    Arguments:
+        parts: ``(B, n)`` the nodes that are there.
+        below: ``(n, n)`` as :func:`_below` gives it.
+    """
+    sizes = parts.astype(np.int64) @ below.T  # (B, n) nodes that go with each node
+    left = parts.sum(1, keepdims=True) - 1 - sizes
+    part, node = np.nonzero(parts & (forest.parent > 0) & (left >= least))
+    lengths = left[part, node]
+    for length in np.unique(lengths):
+        chosen = lengths == length
+        yield int(length), parts[part[chosen]] & ~below[node[chosen]]
+
+
+def _parts(forest: Forest, parts: NDArray[np.bool_]) -> Forest:
+    """The ``(P, n)`` parts of one tree as trees."""
+    number = np.cumsum(parts, 1) - 1  # (P, n)
+    part, node = np.nonzero(parts)
+    up = forest.parent[node]
+    return Forest.build(
+        np.where(up < 0, -1, number[part, up]),
+        offsets=np.concatenate([[0], np.cumsum(parts.sum(1))]),
+        columns={name: column[node] for name, column in forest.columns.items()},
+        vocabs=forest.vocabs,
+    )

@@ -1,0 +1,93 @@
+"""Sentences of a treebank, compressed by a trained language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.models import JointTreeLM, TreeLM, compress
+from dgltrees.training.decisions import load_joint, load_words
+from dgltrees.training.tree_files import MadeTrees
+from dgltrees.trees import BatchSampler, Forest
+from dgltrees.trees.dependencies import generation_batch, generation_forest
+from dgltrees.trees.readers import read_conllu
+from dgltrees.trees.words import recode
+
+__all__ = ["compress_files", "log_probs"]
+
+
+def compress_files(
+    run: PathLike,
+    files: Sequence[PathLike],
+    max_words: int,
+    *,
+    beam: int = 8,
+    joint: bool = False,
+) -> MadeTrees:
+    """Compress all sentences of CoNLL-U files; see :func:`~dgltrees.models.compress`.
+
+    Arguments:
+        run: the directory of a language model over trees.
+        files: the sentences with their trees.
+        max_words: words to keep of each.
+        beam: parts kept of each length.
+        joint: score by log P(S, T), with the decisions to add edges, instead of log P(S | T).
+
+    Returns:
+        what is left of every sentence, with all columns of the files; of each, the score, which is
+        ``log_prob`` or ``joint_log_prob``, the number of ``words`` it had, and whether the search
+        was ``exact``.
+
+    Raises:
+        ConfigError: there is no usable run, a number is out of its range.
+        TreeError: a file is not CoNLL-U.
+    """
+    if joint:
+        loaded = load_joint(run)
+        settings, vocabs = loaded.settings, loaded.vocabs
+        model: Union[TreeLM, JointTreeLM] = loaded.model
+    else:
+        directory, settings, model = load_words(run)
+        vocabs = directory.vocabularies()
+
+    def score(forest: Forest) -> NDArray[np.float64]:
+        coded = recode(forest, {"word": vocabs["word"]}, lower=settings.data.lower)
+        return log_probs(model, coded)
+
+    whole = read_conllu(list(files)).forest
+    found = [compress(whole.tree(t), max_words, score, beam=beam) for t in range(len(whole))]
+    name = "joint_log_prob" if joint else "log_prob"
+    comments = [
+        {name: each.score, "words": int(size) - 1, "exact": "yes" if each.exact else "no"}
+        for each, size in zip(found, whole.sizes)
+    ]
+    titles = [
+        f"{each.forest.num_nodes - 1} of {about['words']} words"
+        for each, about in zip(found, comments)
+    ]
+    return MadeTrees(Forest.concat([each.forest for each in found]), comments, titles)
+
+
+@torch.no_grad()
+def log_probs(
+    model: Union[TreeLM, JointTreeLM], forest: Forest, *, max_nodes: int = 20_000
+) -> NDArray[np.float64]:
+    """``(T,)`` the log-probability of each tree of a dependency forest, in the model's words."""
+    bare = Forest(
+        forest.parent,
+        forest.pos,
+        forest.offsets,
+        {"word": forest.columns["word"]},
+        {"word": forest.vocabs["word"]},
+    )
+    made, device = generation_forest(bare), next(model.parameters()).device
+    found = np.zeros(len(made))
+    for ids in BatchSampler(made.sizes, max_nodes=max_nodes, shuffle=False):
+        batch = generation_batch(made, ids).to(device)
+        found[ids] = model.log_prob(batch).double().cpu().numpy()
+    return found
