@@ -19,12 +19,13 @@ from dgltrees.tasks.task import Task
 from dgltrees.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.halving import Halving
+from dgltrees.training.loading import Loader
 from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import total
 from dgltrees.training.repeatable import repeatable
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import TrainingSettings
-from dgltrees.trees import BatchSampler, Examples
+from dgltrees.trees import BatchSampler, Examples, TreeBatch
 
 __all__ = ["Trainer"]
 
@@ -72,6 +73,7 @@ class Trainer:
             pool=settings.pool,
             seed=settings.seed,
         )
+        self.loader = Loader(task, splits.train, settings.workers)
         if settings.schedule == "halve" and splits.valid is None:
             raise ConfigError("training.schedule halve wants validation examples, got none")
         self.labeled = task.targets(splits.train) >= 0  # (R,)
@@ -106,8 +108,10 @@ class Trainer:
         self.model.train()
         loss = torch.tensor(state.loss, dtype=torch.float64, device=self.fabric.device)
         hidden = None if self.bar is None else not self.bar
+        rest = batches[state.step :]
+        made = self.loader([self._mine(ids) for ids in rest])
         bar = tqdm(
-            batches[state.step :],
+            zip(made, rest),
             desc=f"epoch {state.epoch + 1}",
             initial=state.step,
             total=len(batches),
@@ -115,8 +119,8 @@ class Trainer:
             disable=hidden if self.fabric.is_global_zero else True,
         )
         every = self.settings.checkpoint_steps
-        for ids in bar:
-            step_loss, rows = self._step(ids)
+        for (batch, targets), ids in bar:
+            step_loss, rows = self._step(ids, batch, targets)
             loss += step_loss
             state.step, state.rows = state.step + 1, state.rows + rows
             if every and state.step % every == 0 and state.step < len(batches):
@@ -125,15 +129,22 @@ class Trainer:
         state.loss = float(loss)
         self._finish_epoch(time.perf_counter() - started)
 
-    def _step(self, ids: NDArray[Any]) -> tuple[Tensor, int]:
-        """One update; the sum of all processes' losses and the number of their rows."""
-        task, data, fabric = self.task, self.splits.train, self.fabric
-        count = max(1, int(self.labeled[task.rows(data, ids)].sum()))
-        mine = ids[fabric.global_rank :: fabric.world_size]
-        # A process without a part runs an example for its gradients' sake and counts it nothing.
-        batch, targets = task.batch(data, mine if len(mine) else ids[:1])
+    def _mine(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """The part of this process; without one it runs an example for its gradients' sake."""
+        mine = ids[self.fabric.global_rank :: self.fabric.world_size]
+        return mine if len(mine) else ids[:1]
+
+    def _step(self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor) -> tuple[Tensor, int]:
+        """One update; the sum of all processes' losses and the number of their rows.
+
+        Arguments:
+            ids: the examples of all processes.
+            batch, targets: of this one's part.
+        """
+        task, fabric = self.task, self.fabric
+        count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
         rows = task.losses(self.model, batch.to(fabric.device), targets.to(fabric.device))
-        losses = rows.sum() * float(len(mine) > 0)
+        losses = rows.sum() * float(fabric.global_rank < len(ids))  # else it is not its own part
         # Data parallel training takes the mean of the processes' gradients: undo its division.
         share = losses * (fabric.world_size / task.share(len(ids), count)) + _touch(self.plain)
         self.optimizer.zero_grad()

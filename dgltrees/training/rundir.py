@@ -29,6 +29,7 @@ _FREE = {
     "preset",
     *(f"data.{name}" for name in ("root", *ROLES)),
     *(f"training.{name}" for name in ("epochs", "patience", "checkpoint_steps", "accelerator")),
+    "training.workers",
 }
 
 _ERRORS = (

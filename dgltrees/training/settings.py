@@ -28,6 +28,7 @@ _TRAINING = {
     "schedule": one_of(["constant", "halve"]),
     "alike": one_of(["depth", "size"]),
     "seed": SEED,
+    "workers": NONNEGATIVE,
     **dict.fromkeys(_COUNTS.split(), COUNT),
 }
 
@@ -62,6 +63,8 @@ class TrainingSettings:
         precision: "32-true", "bf16-mixed", "64-true" and what else lightning-fabric knows.
         threads: CPU threads of each process, which small trees keep busy with 1 best; null for
             torch's default.
+        workers: processes beside each that make its batches ahead, which pays where a batch takes
+            them long; 0 makes each before its step.
         deterministic: use torch's deterministic algorithms, so that a run can be repeated.
     """
 
@@ -86,6 +89,7 @@ class TrainingSettings:
     strategy: str = "auto"
     precision: str = "32-true"
     threads: Optional[int] = 1
+    workers: int = 0
     deterministic: bool = True
 
     def __post_init__(self) -> None:

@@ -73,6 +73,12 @@ class TreeBatch:
             f"ndata: {list(self.ndata)}, edata: {list(self.edata)})"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled is what a batch is, on the CPU and as arrays, and little of what is derived."""
+        structure = [_array(each) for each in (self.src, self.dst, self.sizes, self.roots)]
+        data = ({name: _array(t) for name, t in d.items()} for d in (self.ndata, self.edata))
+        return _unpickled, (structure, *data, self.depth)
+
     @property
     def num_trees(self) -> int:
         """The number of trees."""
@@ -171,6 +177,29 @@ class TreeBatch:
             {name: tensor.pin_memory() for name, tensor in self.ndata.items()},
             {name: tensor.pin_memory() for name, tensor in self.edata.items()},
         )
+
+
+def _array(tensor: Tensor) -> NDArray[Any]:
+    return np.asarray(tensor.detach().cpu().numpy())
+
+
+def _unpickled(
+    structure: list[NDArray[np.int64]],
+    ndata: dict[str, NDArray[Any]],
+    edata: dict[str, NDArray[Any]],
+    depth: Optional[NDArray[np.int32]],
+) -> TreeBatch:
+    src, dst, sizes, roots = map(torch.from_numpy, structure)
+    batch = TreeBatch(
+        src,
+        dst,
+        sizes,
+        ndata={name: torch.from_numpy(array) for name, array in ndata.items()},
+        edata={name: torch.from_numpy(array) for name, array in edata.items()},
+        depth=depth,
+    )
+    batch.__dict__["roots"] = roots  # of a batch with turned edges the structure does not tell
+    return batch
 
 
 class _Moved(NamedTuple):

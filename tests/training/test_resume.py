@@ -92,6 +92,16 @@ def test_killed_again_and_again(whole, tmp_path, monkeypatch):
     _same(whole, tmp_path / "run")
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
+def test_workers_change_nothing(whole, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        _dies(patch, Trainer, "_step", 3)
+        with pytest.raises(Killed):
+            train(_settings(workers=2), tmp_path / "run")
+    train(_settings(workers=2), tmp_path / "run")
+    _same(whole, tmp_path / "run")
+
+
 def test_killed_by_the_system(tmp_path):
     """A process that is killed without warning leaves a directory to go on from."""
     settings = dataclasses.replace(_settings(epochs=40, patience=None, checkpoint_steps=1))

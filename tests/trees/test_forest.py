@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -75,6 +77,23 @@ def test_reversed_batches_turn_the_edges_and_keep_the_roots() -> None:
     assert torch.equal(turned.dst, batch.src)
     assert torch.equal(turned.roots, batch.roots)
     assert torch.equal(turned.reversed().src, batch.src)
+
+
+def test_a_batch_is_pickled_without_what_follows_from_it() -> None:
+    batch = random_forest(np.random.default_rng(1), 3, 8, 2).batch()
+    batch.ndata["x"] = torch.randn(batch.num_nodes, 2)
+    size = len(pickle.dumps(batch))
+    _ = batch.graph
+    batch.memo["schedule"] = torch.zeros(1000)
+    assert len(pickle.dumps(batch)) == size
+    for each in (batch, batch.reversed()):
+        again = pickle.loads(pickle.dumps(each))
+        for name in ("src", "dst", "sizes", "roots"):
+            assert torch.equal(getattr(again, name), getattr(each, name))
+        for name, tensor in {**each.ndata, **each.edata}.items():
+            assert torch.equal({**again.ndata, **again.edata}[name], tensor)
+        assert again.memo == {}
+    assert np.array_equal(pickle.loads(pickle.dumps(batch)).depth, batch.depth)
 
 
 def test_select_concat_and_trees() -> None:
