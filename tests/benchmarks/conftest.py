@@ -105,8 +105,8 @@ def _with_ratio(value: Any, base: Any) -> str:
 
 
 def shares(measured: Iterable[Any]) -> Iterator[str]:
-    """Which part of a step the making of its batch takes, schedules and plans included."""
-    yield from ("", "| case | ms to make a batch | ms a step | share |", "|---|---|---|---|")
+    """Which part of a step goes to its batch and plans, or to waiting for workers' batches."""
+    yield from ("", "| case | ms for a batch | ms a step | share |", "|---|---|---|---|")
     for b in measured:
-        whole, made = _seconds(b), b.extra_info["made"]
+        whole, made = b.extra_info["step"], b.extra_info["made"]
         yield f"| {b.group} | {1e3 * made:.2f} | {1e3 * whole:.1f} | {made / whole:.1%} |"
