@@ -75,10 +75,10 @@ class ParserTask(Task):
         """``(3, N)`` float64: loss; head times L and label of the best tree; the head's p."""
         scores: ArcScores = model(batch)
         found, _ = scores.kbest(projective=cast(BiaffineParser, model).projective)
-        heads = found[:, 0].clamp(min=0)  # (B, n + 1)
-        labels = torch.gather(best_labels(scores), 2, heads.unsqueeze(2)).squeeze(2)
-        p = torch.gather(scores.arcs, 2, heads.unsqueeze(2)).squeeze(2).exp()
-        parts = heads * scores.labels.shape[3] + labels, p
+        heads = found.clamp(min=0)  # (B, 1, n + 1)
+        classes = heads * scores.labeler.U.shape[1] + best_labels(scores, heads)
+        p = torch.gather(scores.arcs, 2, heads.transpose(1, 2)).squeeze(2).exp()
+        parts = classes[:, 0], p
         rows = [_rows(part, batch).double() for part in parts]
         return torch.stack([_losses(scores, batch, targets).double(), *rows])
 
@@ -130,20 +130,24 @@ class ParserTask(Task):
         return heads, labels
 
 
-def best_labels(scores: ArcScores) -> Tensor:
-    """``(B, n + 1, n + 1)`` the likeliest label of each arc; ``NONE`` only if there is no other."""
-    labels = scores.labels
+def best_labels(scores: ArcScores, heads: Tensor) -> Tensor:
+    """``(B, k, n + 1)`` the likeliest label of each arc; ``NONE`` only if there is no other.
+
+    Arguments:
+        scores: the scores.
+        heads: see :meth:`~dgltrees.models.parser.ArcScores.labels`.
+    """
+    labels = scores.labels(heads)
     if labels.shape[3] == 1:
-        return torch.full(labels.shape[:3], NONE, device=labels.device)
+        return torch.full_like(heads, NONE)
     return labels[..., NONE + 1 :].argmax(3) + NONE + 1
 
 
 def _losses(scores: ArcScores, batch: TreeBatch, heads: Tensor) -> Tensor:
     padded = pad_sequence(list(heads.split_with_sizes(batch.sizes.tolist())), True, -1)
-    at = padded.clamp(min=0).unsqueeze(2)  # (B, n + 1, 1)
-    arcs = -torch.gather(scores.arcs, 2, at).squeeze(2)
-    L = scores.labels.shape[3]
-    labels = torch.gather(scores.labels, 2, at.unsqueeze(3).expand(-1, -1, -1, L)).squeeze(2)
+    at = padded.clamp(min=0)  # (B, n + 1)
+    arcs = -torch.gather(scores.arcs, 2, at.unsqueeze(2)).squeeze(2)
+    labels = scores.labels(at.unsqueeze(1))[:, 0]
     gold = batch.ndata["deprel"].long()
     gold = gold.masked_fill(gold == NONE, -1)
     nll = F.cross_entropy(_rows(labels, batch), gold, ignore_index=-1, reduction="none")

@@ -148,8 +148,8 @@ class TrainedParser:
         with self.fabric.autocast():
             scores = self.model(read.batch(ids).to(self.fabric.device))
         heads, totals = scores.kbest(k, projective=self.projective)
-        labels = torch.gather(best_labels(scores), 2, heads.clamp(min=0).transpose(1, 2))
-        rows = zip(scores.sizes.tolist(), heads.cpu(), labels.transpose(1, 2).cpu(), totals.cpu())
+        labels = best_labels(scores, heads.clamp(min=0))
+        rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu())
         for size, tree, label, total in rows:
             there = ~torch.isinf(total)
             yield _Parse(

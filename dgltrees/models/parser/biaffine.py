@@ -27,13 +27,25 @@ class ArcScores(NamedTuple):
     Attributes:
         arcs: ``(B, n + 1, n + 1)`` the log-probability of head h (column) for word d (row), -inf
             for the word itself and beyond the sentence.
-        labels: ``(B, n + 1, n + 1, L)`` logits of the arc's label.
         sizes: ``(B,)`` on the CPU, the words of each sentence, ROOT aside.
+        dependents, heads: ``(B, n + 1, a)`` what labels are scored from.
+        labeler: scores them.
     """
 
     arcs: Tensor
-    labels: Tensor
     sizes: Tensor
+    dependents: Tensor
+    heads: Tensor
+    labeler: Biaffine
+
+    def labels(self, heads: Tensor) -> Tensor:
+        """Logits of the labels of arcs, ``(B, k, n + 1, L)``.
+
+        Arguments:
+            heads: ``(B, k, n + 1)`` the head of each word in each of k trees, 0 or more.
+        """
+        b = torch.arange(len(heads), device=heads.device)[:, None, None]
+        return self.labeler.pairs(self.dependents, self.heads[b, heads])
 
     def kbest(self, k: int = 1, *, projective: bool = True) -> tuple[Tensor, Tensor]:
         """The k trees of the highest log-probability of their arcs, with one word below ROOT.
@@ -75,12 +87,28 @@ class Biaffine(nn.Module):
         self.U = nn.Parameter(torch.zeros(size + 1, labels, size + 1))
 
     def forward(self, dependent: Tensor, head: Tensor) -> Tensor:
-        """The scores."""
-        one = dependent.new_ones(*dependent.shape[:2], 1)
-        d, h = torch.cat([dependent, one], 2), torch.cat([head, one], 2)  # (B, n, a + 1)
-        (B, n, a), labels = d.shape, self.U.shape[1]
-        left = (d.reshape(B * n, a) @ self.U.flatten(1)).reshape(B, n * labels, a)
-        return (left @ h.transpose(1, 2)).reshape(B, n, labels, n).transpose(2, 3)
+        """The scores of all pairs."""
+        left = self._left(dependent)
+        (B, n, labels, _), h = left.shape, _with_one(head)
+        return (left.flatten(1, 2) @ h.transpose(1, 2)).reshape(B, n, labels, n).transpose(2, 3)
+
+    def pairs(self, dependent: Tensor, head: Tensor) -> Tensor:
+        """The scores of k heads of each dependent, ``(B, n, a)`` and ``(B, k, n, a)``.
+
+        Returns:
+            ``(B, k, n, L)``.
+        """
+        h = _with_one(head).permute(0, 2, 3, 1)  # (B, n, a + 1, k)
+        return (self._left(dependent) @ h).permute(0, 3, 1, 2)
+
+    def _left(self, dependent: Tensor) -> Tensor:
+        """``(B, n, L, a + 1)`` the product of the dependents with all U."""
+        product = _with_one(dependent) @ self.U.flatten(1)
+        return product.reshape(*dependent.shape[:2], *self.U.shape[1:])
+
+
+def _with_one(x: Tensor) -> Tensor:
+    return torch.cat([x, x.new_ones(*x.shape[:-1], 1)], -1)
 
 
 class BiaffineParser(nn.Module):
@@ -145,12 +173,12 @@ class BiaffineParser(nn.Module):
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)  # (B, n + 1, 2c)
         views = [self._view(layer, states) for layer in self.views]
         arcs = self.arcs(views[0], views[1]).squeeze(3)
-        labels = self.labels(views[2], views[3])
         sizes = batch.sizes - 1
         there = torch.arange(arcs.shape[1]) <= sizes.unsqueeze(1)
         never = ~there.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
         arcs = arcs.float().masked_fill(never.to(arcs.device), -math.inf)
-        return ArcScores(torch.log_softmax(arcs, 2), labels.float(), sizes)
+        dependents, heads = (view.to(self.labels.U.dtype) for view in views[2:])
+        return ArcScores(torch.log_softmax(arcs, 2), sizes, dependents, heads, self.labels)
 
     def _some(self, x: Tensor) -> Tensor:
         """Rows dropped as a whole in training."""

@@ -114,29 +114,29 @@ def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
     """The heads, from the widest spans to the narrowest, all trees at once."""
     B, m, k = chart.totals.shape
     heads = torch.full((B, k, m), -1, device=sizes.device)
-    # The rank of each span that a tree is made of, by tree, first word and width; -1 for no part.
-    parts = torch.full((4, B, k, m, m), -1, dtype=torch.int32, device=sizes.device)
+    # The rank of each span that a tree is made of, by width, tree and first word; -1 for no part.
+    parts = torch.full((4, m, B, k, m), -1, dtype=torch.int32, device=sizes.device)
     arc_right, arc_left, right, left = parts
     b = torch.arange(B, device=sizes.device)
     ranks = torch.arange(k, dtype=torch.int32, device=sizes.device).expand(B, k)
-    right[b, :, 0, sizes] = ranks.masked_fill(torch.isinf(chart.totals[b, sizes]), -1)
+    right[sizes, b, :, 0] = ranks.masked_fill(torch.isinf(chart.totals[b, sizes]), -1)
 
     def split(part: Tensor, back: Tensor, w: int) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
-        b, kth, i = torch.nonzero(part[..., w] >= 0, as_tuple=True)
-        made = back[b, i, w, part[b, kth, i, w]].long()
+        b, kth, i = torch.nonzero(part[w] >= 0, as_tuple=True)
+        made = back[b, i, w, part[w, b, kth, i]].long()
         at, pair = made // chart.pairs.shape[1], made % chart.pairs.shape[1]
         return (b, kth, i), at, chart.pairs[:, pair].int()
 
     for w in range(m - 1, 0, -1):
         (b, kth, i), at, rank = split(right, chart.right, w)
-        arc_right[b, kth, i, at + 1] = rank[0]
-        right[b, kth, i + at + 1, w - at - 1] = rank[1]
+        arc_right[at + 1, b, kth, i] = rank[0]
+        right[w - at - 1, b, kth, i + at + 1] = rank[1]
         (b, kth, i), at, rank = split(left, chart.left, w)
-        left[b, kth, i, at] = rank[0]
-        arc_left[b, kth, i + at, w - at] = rank[1]
+        left[at, b, kth, i] = rank[0]
+        arc_left[w - at, b, kth, i + at] = rank[1]
         for part, head, dependent in ((arc_right, 0, w), (arc_left, w, 0)):
             (b, kth, i), at, rank = split(part, chart.arc, w)
             heads[b, kth, i + dependent] = i + head
-            right[b, kth, i, at] = rank[0]
-            left[b, kth, i + at + 1, w - at - 1] = rank[1]
+            right[at, b, kth, i] = rank[0]
+            left[w - at - 1, b, kth, i + at + 1] = rank[1]
     return heads

@@ -31,13 +31,16 @@ def test_a_score_is_the_sum_over_both_vectors() -> None:
     for b, i, j, label in ((0, 0, 1, 2), (1, 3, 2, 0), (1, 1, 1, 1)):
         dependent, head = (torch.cat([v, v.new_ones(1)]) for v in (d[b, i], h[b, j]))
         assert_close(scores[b, i, j, label], dependent @ layer.U[:, label] @ head)
+    heads = torch.tensor([[[3, 0, 1, 1], [0, 0, 2, 2]], [[1, 2, 3, 0], [3, 3, 3, 3]]])
+    b, i = torch.arange(2)[:, None, None], torch.arange(4)
+    assert_close(layer.pairs(d, h[b, heads]), scores[b, i, heads])
 
 
 def test_heads_are_of_the_sentence_and_no_word_is_its_own() -> None:
     scores = parser()(forest_of(SENTENCES).batch())
     assert scores.sizes.tolist() == [2, 1, 5]
     assert scores.arcs.shape == (3, 6, 6)
-    assert scores.labels.shape == (3, 6, 6, 3)
+    assert scores.labels(torch.zeros(3, 2, 6, dtype=torch.int64)).shape == (3, 2, 6, 3)
     p = scores.arcs.exp()
     for b, size in enumerate([2, 1, 5]):
         assert (p[b, :, size + 1 :] == 0).all()
@@ -52,7 +55,10 @@ def test_a_batch_equals_its_sentences_one_by_one() -> None:
         alone = model(forest.batch([b]))
         m = alone.arcs.shape[1]
         assert_close(whole.arcs[b, :m, :m], alone.arcs[0])
-        assert_close(whole.labels[b, :m, :m], alone.labels[0])
+        heads = torch.randint(m, (1, 2, m))
+        places = torch.zeros(3, 2, whole.arcs.shape[1], dtype=torch.int64)
+        places[b, :, :m] = heads
+        assert_close(whole.labels(places)[b, :, :m], alone.labels(heads)[0])
 
 
 @pytest.mark.parametrize("projective", [True, False])
@@ -75,7 +81,8 @@ def test_non_projective_trees_are_found_where_they_are_best() -> None:
     arcs = torch.full((1, 5, 5), -10.0)
     for d, h in ((1, 3), (2, 4), (3, 0), (4, 3)):
         arcs[0, d, h] = 0.0
-    scores = ArcScores(arcs, torch.zeros(1, 5, 5, 1), torch.tensor([4]))
+    vectors = torch.zeros(1, 5, 1)
+    scores = ArcScores(arcs, torch.tensor([4]), vectors, vectors, Biaffine(1, 1))
     heads, totals = scores.kbest(projective=False)
     assert heads[0, 0].tolist() == [-1, 3, 4, 0, 3]
     assert totals.tolist() == [[0.0]]
@@ -84,8 +91,10 @@ def test_non_projective_trees_are_found_where_they_are_best() -> None:
 
 def test_gradients() -> None:
     model, batch = parser(dropout=0.0), forest_of(SENTENCES).batch()
-    loss = torch.where(torch.isinf(model(batch).arcs), 0.0, model(batch).arcs).sum()
-    (loss + model(batch).labels.sum()).backward()
+    scores = model(batch)
+    arcs = torch.where(torch.isinf(scores.arcs), 0.0, scores.arcs)
+    labels = scores.labels(torch.ones(3, 1, 6, dtype=torch.int64))
+    (arcs.sum() + labels.square().sum()).backward()
     assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.parameters())
 
 
