@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import Union
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.models import JointTreeLM, TreeLM, compress
 from dgltrees.training.decisions import load_joint, load_words
+from dgltrees.training.processes import make_fabric
+from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.scoring import log_probs
 from dgltrees.training.tree_files import MadeTrees
-from dgltrees.trees import BatchSampler, Forest
-from dgltrees.trees.dependencies import generation_batch, generation_forest
+from dgltrees.trees import Forest
 from dgltrees.trees.readers import read_conllu
 from dgltrees.trees.words import recode
 
-__all__ = ["compress_files", "log_probs"]
+__all__ = ["compress_files"]
 
 
 def compress_files(
@@ -47,17 +48,18 @@ def compress_files(
         ConfigError: there is no usable run, a number is out of its range.
         TreeError: a file is not CoNLL-U.
     """
+    fabric = make_fabric(RunDirectory(run).one_device())
     if joint:
-        loaded = load_joint(run)
+        loaded = load_joint(run, fabric)
         settings, vocabs = loaded.settings, loaded.vocabs
         model: Union[TreeLM, JointTreeLM] = loaded.model
     else:
-        directory, settings, model = load_words(run)
+        directory, settings, model = load_words(run, fabric)
         vocabs = directory.vocabularies()
 
     def score(forest: Forest) -> NDArray[np.float64]:
         coded = recode(forest, {"word": vocabs["word"]}, lower=settings.data.lower)
-        return log_probs(model, coded)
+        return log_probs(model, coded, fabric)
 
     whole = read_conllu(list(files)).forest
     found = [compress(whole.tree(t), max_words, score, beam=beam) for t in range(len(whole))]
@@ -71,23 +73,3 @@ def compress_files(
         for each, about in zip(found, comments)
     ]
     return MadeTrees(Forest.concat([each.forest for each in found]), comments, titles)
-
-
-@torch.no_grad()
-def log_probs(
-    model: Union[TreeLM, JointTreeLM], forest: Forest, *, max_nodes: int = 20_000
-) -> NDArray[np.float64]:
-    """``(T,)`` the log-probability of each tree of a dependency forest, in the model's words."""
-    bare = Forest(
-        forest.parent,
-        forest.pos,
-        forest.offsets,
-        {"word": forest.columns["word"]},
-        {"word": forest.vocabs["word"]},
-    )
-    made, device = generation_forest(bare), next(model.parameters()).device
-    found = np.zeros(len(made))
-    for ids in BatchSampler(made.sizes, max_nodes=max_nodes, shuffle=False):
-        batch = generation_batch(made, ids).to(device)
-        found[ids] = model.log_prob(batch).double().cpu().numpy()
-    return found

@@ -12,10 +12,13 @@ from torch.testing import assert_close
 from dgltrees import ConfigError
 from dgltrees.cli import main
 from dgltrees.models import Sampling
-from dgltrees.training.compressing import compress_files, log_probs
+from dgltrees.training.compressing import compress_files
 from dgltrees.training.decisions import DecisionSettings, load_joint, train_decisions
 from dgltrees.training.generation import generate
+from dgltrees.training.processes import make_fabric
 from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.scoring import log_probs
 from dgltrees.trees.builders import from_nested
 from dgltrees.trees.readers import read_conllu, read_mrg
 from tests.tasks.test_tree_lm import SAMPLE, settings
@@ -33,12 +36,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_is_said_of_the_trees_is_what_the_scorer_says(run: Path) -> None:
-    joint = load_joint(run)
+    fabric = make_fabric(RunDirectory(run).one_device())
+    joint = load_joint(run, fabric)
     made = generate(joint, 300, seed=3, sample_decisions=True, max_words=30)
     assert len(made.forest) == 300  # in batches of 256
     for name, model in (("log_prob", joint.model.words), ("joint_log_prob", joint.model)):
         found = torch.tensor([about[name] for about in made.comments]).double()
-        assert_close(torch.from_numpy(log_probs(model, made.forest)), found, rtol=1e-4, atol=1e-4)
+        scored = torch.from_numpy(log_probs(model, made.forest, fabric))
+        assert_close(scored, found, rtol=1e-4, atol=1e-4)
     assert made.forest.sizes.max() <= 31
 
 
