@@ -95,7 +95,11 @@ class ChildSumTreeLSTM(BaseCell):
         x = ndata.get("x")
         shared = x if isinstance(x, Shared) else None
         made = self.prepare(ndata if shared is None else {"x": shared.rows})
-        U, U_f, index = self.U[None], self.U_f[None], None if shared is None else shared.index
+        U, U_f, index = (
+            self.U[None],
+            self.U_f[None],
+            None if shared is None else shared.index.long(),
+        )
         return fused_lstm(batch, made["wx"], made["wx_f"], U, U_f, index=index)
 
     def state(self, nodes: Nodes) -> dict[str, Tensor]:

@@ -43,7 +43,8 @@ def compiled_hosvd(
     """
     K, L = U_f.shape[:2]
     bytes_each = sum(p.numel() for p in (*parameters, U_f)) // K * x.itemsize
-    if x.dtype != U_f.dtype or autocasts("cpu") or not compiles(x) or bytes_each > CACHE // 2:
+    alike = all(t.dtype == x.dtype for t in (*parameters, U_f, b_f, leaf.weight))
+    if not alike or autocasts("cpu") or not compiles(x) or bytes_each > CACHE // 2:
         return None
     plan = _plan(batch, types, L)
     if plan is None:

@@ -97,7 +97,7 @@ class CompiledLSTM(torch.autograd.Function):
 
 
 def _threads(plan: RowPlan) -> int:
-    return min(torch.get_num_threads(), len(plan.shards) - 1)
+    return max(1, min(torch.get_num_threads(), len(plan.shards) - 1))
 
 
 def _numbers(plan: RowPlan, own: Tensor, above: Tensor) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.compiled_lstm import CompiledLSTM
 from dgltrees.cells.kernels import compiles, shards_for
+from dgltrees.errors import TreeError
 from dgltrees.traversal.rows import Part, RowPlan, num_levels, rows_of
 from dgltrees.trees.batch import TreeBatch
 
@@ -59,9 +60,14 @@ def fused_lstm(
     Returns:
         ``{"h": (N, c), "c": (N, c)}`` in the order of the nodes; None where a node has two parents
         and under autocast, whose casts are those of the three functions.
+
+    Raises:
+        TreeError: there are more or fewer inputs than nodes.
     """
-    if wx.dtype != U.dtype or autocasts(wx.device.type):
+    alike = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
+    if not alike or autocasts(wx.device.type):
         return None
+    _check_inputs(batch, wx, index)
     shards = 1
     if compiles(wx):
         shards = shards_for(batch.num_nodes, num_levels(batch), U.shape[1], wx.itemsize)
@@ -71,6 +77,21 @@ def fused_lstm(
     way: Any = CompiledLSTM if compiles(wx) else _FusedLSTM
     h, c = way.apply(wx, wx_f, U, U_f, b_f, index, plan)
     return {"h": h, "c": c}
+
+
+def _check_inputs(batch: TreeBatch, wx: Tensor, index: Optional[Tensor]) -> None:
+    """Raise where a row would be read that is not there."""
+    given = len(wx) if index is None else len(index)
+    if given != batch.num_nodes:
+        raise TreeError(
+            f"expected the inputs of {batch.num_nodes} nodes, got {given}; give each node a row"
+        )
+    if index is not None and len(index) and index.device.type == "cpu":
+        low, high = (int(t) for t in index.aminmax())
+        if low < 0 or high >= len(wx):
+            raise TreeError(
+                f"expected shared inputs to name rows from 0 to {len(wx) - 1}, got {low} to {high}"
+            )
 
 
 def autocasts(device: str) -> bool:

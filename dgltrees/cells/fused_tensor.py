@@ -243,7 +243,7 @@ def _over_levels(
 def _rows(table: Tensor, block: Block) -> Tensor:
     """The rows of a block, ``(K', n', ...)``."""
     stop = block.start + block.types * block.length
-    return table[block.start : stop].view(block.types, block.length, -1)
+    return table[block.start : stop].view(block.types, block.length, table.shape[1])
 
 
 def _state(A: Tensor, k: Optional[Tensor], M: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ KEPT = 4
 """Blocks that are kept: two for the states of a step, and two for its gradients."""
 
 _free: list[Tensor] = []
-_lock = threading.RLock()  # a collection may call __del__ at any time, also within a lock
+_lock = threading.RLock()  # of taking; blocks may come back at any time, in any thread
 
 
 class Workspace:
@@ -42,15 +42,15 @@ class Workspace:
         self.tensors = [part.view(shape) for part, shape in zip(parts, shapes)]
 
     def __del__(self) -> None:
-        with _lock:
+        if hasattr(self, "_block"):
             _free.append(self._block)
-            del _free[:-KEPT]  # those that nobody has asked for the longest
 
 
 def _take(dtype: torch.dtype, size: int) -> Tensor:
     """A free block that is large enough and not far too large, or a new one."""
     with _lock:
-        for i, block in enumerate(_free):
+        for i, block in enumerate(list(_free)):
             if block.dtype == dtype and size <= len(block) <= 4 * size:
-                return _free.pop(i)
+                return _free.pop(i)  # others have only been added behind it
+        del _free[: max(0, len(_free) - KEPT)]  # those that nobody has asked for the longest
     return torch.empty(size, dtype=dtype)

@@ -173,7 +173,8 @@ def blocks_of(
     known = batch.memo.setdefault(("blocks", slots, cost), [])
     by_device = next((plans for made_for, plans in known if np.array_equal(types, made_for)), None)
     if by_device is None:
-        by_device = {torch.device("cpu"): plan_blocks(batch, types, slots, cost)}
+        with torch.inference_mode(False):  # training may want the plan too
+            by_device = {torch.device("cpu"): plan_blocks(batch, types, slots, cost)}
         known.append((types.copy(), by_device))
     device = torch.device(device)
     if device not in by_device:

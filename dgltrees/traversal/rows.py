@@ -169,13 +169,18 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
 
 
 def shards_of(batch: TreeBatch, shards: int) -> Ints:
-    """``(N,)`` the shard of each node: that of so many in which the middle of its tree lies."""
-    if shards == 1:
-        return np.zeros(batch.num_nodes, np.int64)
-    sizes = batch.sizes.numpy()
-    middle = sizes.cumsum() - sizes // 2
-    shard: Ints = np.minimum(middle * shards // max(batch.num_nodes, 1), shards - 1)
-    return shard.repeat(sizes)
+    """``(N,)`` the shard of each node: that of so many in which the middle of its tree lies.
+
+    Where edges lead from one shard to another there is one shard for all.
+    """
+    if shards > 1:
+        sizes = batch.sizes.numpy()
+        middle = sizes.cumsum() - sizes // 2
+        shard: Ints = np.minimum(middle * shards // max(batch.num_nodes, 1), shards - 1)
+        shard = shard.repeat(sizes)
+        if (shard[batch.src.numpy()] == shard[batch.dst.numpy()]).all():
+            return shard
+    return np.zeros(batch.num_nodes, np.int64)
 
 
 def _cut(run: Ints, parent: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
@@ -226,7 +231,8 @@ def rows_of(
     known = batch.memo.setdefault(("rows", shards), [])
     by_device = next((plans for made_for, plans in known if _same(types, made_for)), None)
     if by_device is None:
-        by_device = {torch.device("cpu"): plan_rows(batch, types, shards)}
+        with torch.inference_mode(False):  # training may want the plan too
+            by_device = {torch.device("cpu"): plan_rows(batch, types, shards)}
         known.append((None if types is None else types.copy(), by_device))
     device = torch.device(device)
     if device not in by_device:

@@ -153,15 +153,15 @@ def traverse(
         ConfigError: there is no such backend, or it has no checkpoints.
     """
     own_way = getattr(cell, "fused", None) if fused and edata is None and not checkpoint else None
-    fields = {k: v.spelled_out() if isinstance(v, Shared) else v for k, v in ndata.items()}
     if own_way is not None and backend == "levels":
         shares = getattr(cell, "shares_inputs", False)
-        made: Optional[dict[str, Tensor]] = own_way(batch, ndata if shares else fields)
+        made: Optional[dict[str, Tensor]]
+        made = own_way(batch, ndata if shares else _spelled_out(ndata))
         if made is not None:
             return made if outputs is None else {name: made[name] for name in outputs}
     return _run(
         batch,
-        fields,
+        _spelled_out(ndata),
         batch.edata if edata is None else edata,
         (cell.message, cell.reduce, cell.apply),
         backend,
@@ -171,6 +171,10 @@ def traverse(
         outputs=outputs,
         checkpoint=checkpoint,
     )
+
+
+def _spelled_out(ndata: Mapping[str, Union[Tensor, Shared]]) -> dict[str, Tensor]:
+    return {k: v.spelled_out() if isinstance(v, Shared) else v for k, v in ndata.items()}
 
 
 def schedule_of(
@@ -192,7 +196,8 @@ def schedule_of(
     known: list[_Known] = batch.memo.setdefault(("schedule", slots, reverse), [])
     found = next((each for each in known if each.fits(values)), None)
     if found is None:
-        made = make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse)
+        with torch.inference_mode(False):  # training may want the schedule too
+            made = make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse)
         kept = [None if t is None else t.clone() for t in values]  # whoever writes to them later
         found = _Known(kept, {torch.device("cpu"): made})
         known.append(found)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from unittest.mock import patch
 
 import numpy as np
@@ -317,3 +320,78 @@ def test_threads_stay_as_they_are() -> None:
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("on", WAYS)
+@pytest.mark.parametrize("name", [*NAMES, "hosvd operators", "full operators"])
+@pytest.mark.parametrize("sizes", [[], [0, 0]], ids=["no trees", "no nodes"])
+def test_batches_without_nodes(name: str, on: bool, sizes: list[int]) -> None:
+    none = torch.empty(0, dtype=torch.int64)
+    batch = TreeBatch(none, none, torch.tensor(sizes, dtype=torch.int64), edata={"pos": none})
+    ndata = {"x": torch.empty(0, M, dtype=torch.float64, requires_grad=True), "op": none}
+    with compiled(on):
+        made = traverse(make(name, **({"rank": 2} if "hosvd" in name else {})), batch, ndata)
+    assert made["h"].shape == made["c"].shape == (0, C)
+    made["h"].sum().backward()
+    assert ndata["x"].grad.shape == (0, M)
+
+
+@pytest.mark.parametrize("on", WAYS)
+def test_inputs_that_do_not_fit_the_nodes_are_refused(on: bool) -> None:
+    batch, cell = chain(3).batch(), make("child_sum")
+    rows = torch.zeros(batch.num_nodes + 1, M, dtype=torch.float64)
+    with compiled(on):
+        for wrong in (rows, rows[:2]):
+            with pytest.raises(TreeError, match=rf"inputs of {batch.num_nodes} nodes, got"):
+                traverse(cell, batch, {"x": wrong})
+        index = torch.zeros(batch.num_nodes, dtype=torch.int64)
+        for wrong in (-1, len(rows)):
+            index[1] = wrong
+            with pytest.raises(TreeError, match="shared inputs to name rows from 0 to"):
+                traverse(cell, batch, {"x": Shared(rows, index)})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_edges_between_trees_are_no_matter(name: str) -> None:
+    one = random_forest(np.random.default_rng(0), 1, 300, L).batch()
+    sizes = torch.tensor([100] * 2 + [one.num_nodes - 200])
+    cut = TreeBatch(one.src, one.dst, sizes, edata=one.edata)
+    ndata, cell = fields(one), make(name)
+    with patch("dgltrees.cells.fused_lstm.shards_for", lambda *_: 3):
+        made = traverse(cell, cut, ndata)
+    torch.testing.assert_close(made, traverse(cell, one, ndata, fused=False))
+
+
+@pytest.mark.parametrize("name", ["child_sum", "sum operators"])
+def test_a_batch_seen_in_inference_mode_can_be_trained_on(name: str) -> None:
+    batch, cell = chain(4).batch(), make(name)
+    ndata = fields(batch)
+    with torch.inference_mode():
+        for fused in (True, False):
+            traverse(cell, batch, ndata, fused=fused)
+    for fused in (True, False):
+        traverse(cell, batch, ndata, fused=fused)["h"].sum().backward()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_can_go_on_with_one_thread() -> None:
+    """Run apart, since what another test has started would be forked with it."""
+    script = """
+import os, torch
+torch.set_num_threads(1)
+from dgltrees import Forest, traverse
+from dgltrees.cells import ChildSumTreeLSTM
+batch, cell = Forest.build([-1, 0, 0]).batch(), ChildSumTreeLSTM(2, 3)
+def step():
+    traverse(cell, batch, {"x": torch.ones(3, 2)})["h"].sum().backward()
+step()
+child = os.fork()
+step()
+if not child:
+    os._exit(0)
+print("status", os.waitpid(child, 0)[1])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "status 0\n", done.stderr

@@ -7,11 +7,13 @@ products, all within the cache, and nothing is gained by doing many nodes at a t
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
+from dgltrees.cells.kernels.library import sources
 from dgltrees.cells.kernels.rows import (
     add,
     add_multiple,
@@ -33,36 +35,44 @@ GATES = 3
 
 
 def forward(threads: int, *arrays: Any) -> None:
-    """Run :func:`_forward` with so many threads."""
-    run(_forward, threads, arrays)
+    """Run ``up`` of :func:`_kernels` with so many threads."""
+    run(_kernels(threads > 1)[0], threads, arrays)
 
 
 def backward(threads: int, *arrays: Any) -> None:
-    """Run :func:`_backward` with so many threads."""
-    run(_backward, threads, arrays)
+    """Run ``down`` of :func:`_kernels` with so many threads."""
+    run(_kernels(threads > 1)[1], threads, arrays)
 
 
-@njit(parallel=True, cache=True, **MATH)
-def _forward(threads, plan, a, weights, tables):
-    """Fill ``tables`` = (A, Z, H, C), all in the order of the nodes.
+@cache
+def _kernels(parallel: bool) -> tuple[Any, Any]:
+    """For one thread, which then starts none, or for several."""
+    stamp = 2 * sources() + parallel + 1
 
-    ``plan`` is (bounds, order, children, op, number); ``a`` are the pre-activations of the leaves;
-    ``weights`` are (M, b_M, core, Q, b), where M is [U | U^f] and b_M their biases. Z holds for
-    each child what its state becomes: u_j for all gates, then its forget gate.
-    """
-    for thread in prange(threads):
-        _up(np.int64(thread), plan, a, weights, tables)
+    @njit(parallel=parallel, cache=True, **MATH)
+    def up(threads, plan, a, weights, tables):
+        """Fill ``tables`` = (A, Z, H, C), all in the order of the nodes.
 
+        ``plan`` is (bounds, order, children, op, number); ``a`` are the leaves' pre-activations;
+        ``weights`` are (M, b_M, core, Q, b), where M is [U | U^f] and b_M their biases. Z holds for
+        each child what its state becomes: u_j for all gates, then its forget gate.
+        """
+        assert stamp  # numba keeps code apart by the numbers it closes over
+        for thread in prange(threads):
+            _up(np.int64(thread), plan, a, weights, tables)
 
-@njit(parallel=True, cache=True, **MATH)
-def _backward(threads, plan, grads, weights, tables, dH, dC, totals):
-    """Add to each thread's ``totals`` = (dM, db_M, dcore, dQ, db), and fill ``totals[5]`` = da.
+    @njit(parallel=parallel, cache=True, **MATH)
+    def down(threads, plan, grads, weights, tables, dH, dC, totals):
+        """Add to each thread's ``totals`` = (dM, db_M, dcore, dQ, db), and fill ``totals[5]`` = da.
 
-    ``grads`` are those of the states and memories of the nodes, empty if there are none; ``dH`` and
-    ``dC`` are memory for what they become.
-    """
-    for thread in prange(threads):
-        _down(np.int64(thread), plan, grads, weights, tables, dH, dC, totals)
+        ``grads`` are those of the states and memories of the nodes, empty if there are none;
+        ``dH`` and ``dC`` are memory for what they become.
+        """
+        assert stamp
+        for thread in prange(threads):
+            _down(np.int64(thread), plan, grads, weights, tables, dH, dC, totals)
+
+    return up, down
 
 
 @njit(**MATH)

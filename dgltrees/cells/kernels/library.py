@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Optional
 
 import torch
 
-__all__ = ["address_of", "has_products"]
+__all__ = ["address_of", "has_products", "sources"]
 
 NAMES = ("sgemm_", "dgemm_")
 
@@ -23,6 +24,12 @@ def address_of(name: str) -> Optional[int]:
             routine = getattr(ctypes.CDLL(str(path)), name, None)
             return ctypes.cast(routine, ctypes.c_void_p).value if routine else None
     return None
+
+
+def sources() -> int:
+    """A number that changes with any file here, for the names of compiled code that is kept."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return zlib.crc32(b"".join(file.read_bytes() for file in files))
 
 
 def has_products() -> bool:

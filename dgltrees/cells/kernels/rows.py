@@ -32,6 +32,9 @@ DOT: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}
 
 def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
     """Run a kernel with so many threads."""
+    if threads == 1:
+        kernel(threads, *arrays)
+        return
     of_torch = torch.get_num_threads()  # they share OpenMP, which numba sets as it starts
     before = numba.get_num_threads()
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # others would only spin

@@ -7,12 +7,14 @@ and in the backward pass as far as the gradients of the weights, before it takes
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
 from dgltrees.cells.kernels.blas import multiply, multiply_transposed, scratch
+from dgltrees.cells.kernels.library import sources
 from dgltrees.cells.kernels.rows import (
     add,
     add_product,
@@ -30,41 +32,49 @@ __all__ = ["backward", "forward"]
 
 
 def forward(threads: int, *arrays: Any) -> None:
-    """Run :func:`_forward` with so many threads."""
-    run(_forward, threads, arrays)
+    """Run ``up`` of :func:`_kernels` with so many threads."""
+    run(_kernels(threads > 1)[0], threads, arrays)
 
 
 def backward(threads: int, *arrays: Any) -> None:
-    """Run :func:`_backward` with so many threads."""
-    run(_backward, threads, arrays)
+    """Run ``down`` of :func:`_kernels` with so many threads."""
+    run(_kernels(threads > 1)[1], threads, arrays)
 
 
-@njit(parallel=True, cache=True, **MATH)
-def _forward(threads, plan, inputs, weights, tables, out):
-    """Fill ``tables`` = (A, F, C, H, S) in the order of the rows and ``out`` = (h, c) of the nodes.
+@cache
+def _kernels(parallel: bool) -> tuple[Any, Any]:
+    """For one thread, which then starts none, or for several."""
+    stamp = 2 * sources() + parallel + 1
 
-    ``plan`` is (levels, parts, shards, inner, order, parent, own, above, types); ``inputs`` are
-    (wx, wx_f, b_f), the last two empty if there are none; ``weights`` are (U, U_f).
-    """
-    shards = len(plan[2]) - 1
-    for thread in prange(threads):
-        for shard in range(np.int64(thread), shards, threads):
-            _up(shard, plan, inputs, weights, tables, out)
+    @njit(parallel=parallel, cache=True, **MATH)
+    def up(threads, plan, inputs, weights, tables, out):
+        """Fill ``tables`` = (A, F, C, H, S), of the rows, and ``out`` = (h, c), of the nodes.
 
+        ``plan`` is (levels, parts, shards, inner, order, parent, own, above, types); ``inputs`` are
+        (wx, wx_f, b_f), the last two empty if there are none; ``weights`` are (U, U_f).
+        """
+        assert stamp  # numba keeps code apart by the numbers it closes over
+        shards = len(plan[2]) - 1
+        for thread in prange(threads):
+            for shard in range(np.int64(thread), shards, threads):
+                _up(shard, plan, inputs, weights, tables, out)
 
-@njit(parallel=True, cache=True, **MATH)
-def _backward(threads, plan, grads, weights, tables, spaces, totals):
-    """Add to each thread's ``totals`` = (dwx, dwx_f, db_f, dU, dU_f).
+    @njit(parallel=parallel, cache=True, **MATH)
+    def down(threads, plan, grads, weights, tables, spaces, totals):
+        """Add to each thread's ``totals`` = (dwx, dwx_f, db_f, dU, dU_f).
 
-    ``grads`` are those of the states and memories of the nodes, empty if there are none;
-    ``weights`` are (U, U_f) with rows and columns swapped; ``spaces`` has a row of memory for each
-    thread, for the gradients of a shard's tables.
-    """
-    shards = len(plan[2]) - 1
-    for thread in prange(threads):
-        t = np.int64(thread)
-        for shard in range(t, shards, threads):
-            _down(shard, t, plan, grads, weights, tables, spaces[t], totals)
+        ``grads`` are those of the states and memories of the nodes, empty if there are none;
+        ``weights`` are (U, U_f) with rows and columns swapped; ``spaces`` has a row of memory for
+        each thread, for the gradients of a shard's tables.
+        """
+        assert stamp
+        shards = len(plan[2]) - 1
+        for thread in prange(threads):
+            t = np.int64(thread)
+            for shard in range(t, shards, threads):
+                _down(shard, t, plan, grads, weights, tables, spaces[t], totals)
+
+    return up, down
 
 
 @njit(**MATH)

@@ -24,7 +24,7 @@ LOG2_E, LN2_HIGH, LN2_LOW = one(1 / math.log(2)), one(0.693359375), one(math.log
 ROUND = one(1.5 * 2**23)  # adding it leaves no place for a fraction
 LOWEST, HIGHEST = one(-87), one(88)
 SERIES = tuple(one(1 / math.factorial(n)) for n in range(8))
-NEAR_ZERO = one(0.3)  # closer to zero, 1 - 2 / (1 + exp(2 x)) would lose digits
+NEAR_ZERO = one(0.3)  # closer to zero, 1 - exp(-2 x) would lose digits
 TANH_SERIES = tuple(one(x) for x in (-1 / 3, 2 / 15, -17 / 315, 62 / 2835))
 
 
@@ -71,7 +71,7 @@ def _tanh_from_of(x, e):
         s = x * x
         a, b, c, d = TANH_SERIES
         near = x + x * s * (a + s * (b + s * (c + s * d)))
-        far = one(2) / (one(1) + e) - one(1)
+        far = (one(1) - e) / (one(1) + e)
         return near if abs(x) < NEAR_ZERO else far
 
     return single if x == types.float32 else lambda x, e: math.tanh(x)
