@@ -11,7 +11,7 @@ from dgltrees.bench.cases import Case, caterpillars, chain
 from dgltrees.bench.contenders import VOCABULARY, Model
 from dgltrees.bench.memory import MEASURED, peak
 
-OURS = [CONTENDERS["levels, fused=False"], CONTENDERS["levels"]]
+OURS = [CONTENDERS[name] for name in ("levels, fused=False", "levels, no numba", "levels")]
 
 ours = pytest.mark.parametrize("contender", OURS, ids=lambda contender: contender.name)
 
