@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Optional
 
 from jsonargparse import ArgumentParser
@@ -20,7 +21,13 @@ def parse(argv: Sequence[str]) -> None:
     """``parse DIR --input FILE ... --out FILE [--k 20]``: k-best lists as CoNLL-U."""
     made = _parser("parse", "the run directory of a parser")
     made.add_argument("--input", type=str, nargs="+", required=True, help="files of sentences")
-    made.add_argument("--out", type=str, required=True, help="the CoNLL-U file to write")
+    made.add_argument(
+        "--out",
+        type=str,
+        required=True,
+        help="the CoNLL-U file to write; or, with / at its end, a folder for a file an input, "
+        "where those that are there already are left as they are",
+    )
     made.add_argument("--k", type=int, default=1, help="trees a sentence")
     made.add_argument(
         "--format",
@@ -37,18 +44,29 @@ def parse(argv: Sequence[str]) -> None:
         raise ConfigError(f"expected --k to be at least 1, got {values.k}")
     from dgltrees.training.parsing import TrainedParser, parse_files, read_sentences
 
-    streams = (
-        read_sentences(path, values.format, encoding=values.encoding, after=values.after)
-        for path in values.input
-    )
-    counts = parse_files(
-        TrainedParser(values.run, projective=values.projective),
-        chain.from_iterable(streams),
-        values.out,
-        k=values.k,
-        max_words=values.max_words,
-    )
-    print(json.dumps(counts))
+    parser = TrainedParser(values.run, projective=values.projective)
+    for out, paths in _outputs(values.input, values.out):
+        streams = (
+            read_sentences(path, values.format, encoding=values.encoding, after=values.after)
+            for path in paths
+        )
+        sentences = chain.from_iterable(streams)
+        counts = parse_files(parser, sentences, out, k=values.k, max_words=values.max_words)
+        print(json.dumps({"out": str(out), **counts}), flush=True)
+
+
+def _outputs(inputs: Sequence[str], out: str) -> list[tuple[Path, list[str]]]:
+    """The files to write, and what is parsed for each."""
+    if not (out.endswith("/") or Path(out).is_dir()):
+        return [(Path(out), list(inputs))]
+    found = [(Path(out) / f"{Path(path).stem}.conllu", [path]) for path in inputs]
+    names = [path for path, _ in found]
+    for path, source in found:
+        if names.count(path) > 1:
+            raise ConfigError(
+                f"expected inputs of unlike names, got {source[0]} and another like it"
+            )
+    return [pair for pair in found if not pair[0].exists()]
 
 
 def rerank(argv: Sequence[str]) -> None:

@@ -22,7 +22,8 @@ def test_parse_and_rerank(
     assert (
         main(["parse", str(parser_run), "--input", str(SENTENCES), "--k", "4", "--out", lists]) == 0
     )
-    assert json.loads(capsys.readouterr().out) == {"sentences": 5, "words": 42, "trees": 20}
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"out": lists, "sentences": 5, "words": 42, "trees": 20}
     assert len(read_kbest(lists)) == 5
 
     argv = ["rerank", str(tree_lm_run), "--input", lists]
@@ -37,6 +38,24 @@ def test_parse_and_rerank(
     kbest = read_kbest(lists)
     own = kbest.forest.select(kbest.offsets[:-1])
     assert (read_conllu(out).forest.parent == own.parent).all()
+
+
+def test_a_folder_of_texts_is_gone_on_with(
+    parser_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.txt").write_text("Ada slept. It is late.\n", encoding="utf-8")
+    argv = ["parse", str(parser_run), "--format", "text", "--out", f"{tmp_path}/trees/"]
+    texts = [str(tmp_path / "one.txt"), str(tmp_path / "two.txt")]
+    assert main([*argv, "--input", texts[0]]) == 0
+    before = (tmp_path / "trees" / "one.conllu").stat().st_mtime_ns
+    assert main([*argv, "--input", *texts]) == 0
+    assert (tmp_path / "trees" / "one.conllu").stat().st_mtime_ns == before
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert len(read_conllu(tmp_path / "trees" / "two.conllu").forest) == 2
+    (tmp_path / "one.text").touch()
+    assert main([*argv, "--input", texts[0], str(tmp_path / "one.text")]) == 2
+    assert "expected inputs of unlike names" in capsys.readouterr().err
 
 
 def test_complete(
