@@ -13,8 +13,8 @@ from dgltrees.errors import ConfigError, TreeError
 __all__ = ["COMMANDS", "main"]
 
 _TRAINING, _DATA = "dgltrees.training.commands", "dgltrees.training.data_commands"
-_TREES = "dgltrees.training.tree_commands"
 _SENTENCES = "dgltrees.training.sentence_commands"
+_TREES = "dgltrees.training.tree_commands"
 
 COMMANDS = {
     "train": (_TRAINING, "train a model: train PRESET --out DIR"),
