@@ -43,8 +43,8 @@ def kbest_projective(
     if k < 1:
         raise ConfigError(f"expected k to be at least 1, got {k}")
     chart = _fill(scores, _pairs(k, scores.device), k, single_root)
-    heads = _trees(chart, sizes.to(scores.device))
-    return heads, chart.totals[torch.arange(len(scores), device=scores.device), sizes]
+    sizes = sizes.to(scores.device)
+    return _trees(chart, sizes), chart.totals[torch.arange(len(sizes), device=sizes.device), sizes]
 
 
 def _pairs(k: int, device: torch.device) -> Tensor:
