@@ -140,6 +140,7 @@ def test_presets_and_show(capsys):
     assert main(["presets"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == preset_names()
+    assert any(line.split()[:3] == ["tree-lm-ld", "tree-lm", "LdTreeLSTM"] for line in listed)
     assert main(["show", "lrt-hosvd-c100-r70"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# ")

@@ -58,6 +58,10 @@ class TagEmbedding(WordEmbedding):
 class ParserTask(Task):
     """Every node is a row; its class is its head as a node of the sentence, -1 at ROOT."""
 
+    def kind(self, model: ModelSettings) -> str:
+        """Of what its arcs and labels are scored."""
+        return "biaffine LSTM"
+
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """``(N,)`` the heads."""
         return np.asarray(data.forest.columns["head"], dtype=np.int64)

@@ -30,13 +30,16 @@ def make(argv: Sequence[str]) -> None:
 
 
 def presets(argv: Sequence[str]) -> None:
-    """``presets``: one line a preset: name, task, aggregator, sizes."""
+    """``presets``: one line a preset: name, task, model, sizes."""
+    from dgltrees.tasks.table import get_task
+
     parse_flags(ArgumentParser(prog="dgltrees presets", exit_on_error=False), argv)
     for name in preset_names():
         values = preset_values(name)
         model = ModelSettings(**values["model"])
         rank = "" if model.rank is None else f"  r={model.rank}"
-        print(f"{name:32}{values['task']:12}{model.kind:22}c={model.hidden_size}{rank}")
+        kind = get_task(values["task"]).kind(model)
+        print(f"{name:32}{values['task']:12}{kind:22}c={model.hidden_size}{rank}")
 
 
 def show(argv: Sequence[str]) -> None:

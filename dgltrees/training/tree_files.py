@@ -83,9 +83,14 @@ class MadeTrees:
         """
         if form == "conllu":
             numbered = enumerate(zip(self.sentences, self.comments), start=1)
-            above = [{"sent_id": n, "text": text, **about} for n, (text, about) in numbered]
+            above = [{"sent_id": n, "text": text, **_short(about)} for n, (text, about) in numbered]
             write_conllu(self.forest, path, comments=above)
             return
         text = self.picture.svg if form == "svg" else "\n".join(self.sentences) + "\n"
         with replacing(path) as file:
             file.write(text)
+
+
+def _short(about: Mapping[str, object]) -> dict[str, object]:
+    """Six digits are enough to read."""
+    return {k: round(v, 6) if isinstance(v, float) else v for k, v in about.items()}

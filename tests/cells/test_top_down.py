@@ -45,6 +45,18 @@ def test_root_has_the_initial_state(backend: str, fused: bool) -> None:
         assert (made[name] != 0.01).any()
 
 
+@pytest.mark.parametrize("options", [{}, {"layers": 2}, {"shared": True}, {"left_size": 2}])
+def test_growing_nodes_take_the_steps_of_grown_ones(options: dict[str, Any]) -> None:
+    cell, (batch, ndata) = top_down(**options), world(FOREST)
+    ndata["left"] = torch.randn(FOREST.num_nodes, 2).double()
+    states = traverse(cell, batch, ndata)
+    src, dst = batch.src.flip(0), batch.dst.flip(0)
+    fields = {name: field[dst] for name, field in ndata.items()}
+    h, c = cell.advance(fields, states["h"][src], states["c"][src])
+    assert_close(h, states["h"][dst])
+    assert_close(c, states["c"][dst])
+
+
 def test_the_type_of_an_edge_counts_below_it_alone() -> None:
     """Another type changes the node and what hangs on it, unless all types share one LSTM."""
     forest = Forest.build([-1, 0, 1, 0, 3], pos=[0, 0, 1, 1, 0])
