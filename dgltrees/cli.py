@@ -58,7 +58,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             return 0
         return _fail(str(error))
     except KeyboardInterrupt:
-        resumes = words[0] in ("train", "sweep", "demo")
+        resumes = words[0] in ("train", "decide", "sweep", "demo")
         _fail("stopped" + ("; the same command goes on from here" if resumes else ""))
         return 130
     return 0
