@@ -12,3 +12,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("suite")
+
+
+def pytest_runtest_teardown() -> None:
+    """Training flushes numbers near zero in its process; the next test wants them."""
+    torch.set_flush_denormal(False)
