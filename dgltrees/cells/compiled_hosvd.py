@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.fused_lstm import autocasts
 from dgltrees.cells.kernels import CACHE, SMALLEST_SHARD, compiles
+from dgltrees.cells.once import refuse_second_derivative
 from dgltrees.cells.workspace import Workspace
 from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.rows import shards_of
@@ -112,11 +113,7 @@ class _CompiledHOSVD(torch.autograd.Function):
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
         from dgltrees.cells.kernels import hosvd
 
-        if torch.is_grad_enabled():
-            raise RuntimeError(
-                "expected one derivative of a fused cell, got a graph for a second "
-                "(create_graph=True); run the cell with fused=False"
-            )
+        refuse_second_derivative()
         *weights, h, c = ctx.saved_tensors
         threads, (M, _, _, Q, _) = len(ctx.plan[0]) - 1, weights
         memory = Workspace(M, [h.shape] * 2)

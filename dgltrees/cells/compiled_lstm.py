@@ -7,6 +7,7 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
+from dgltrees.cells.once import refuse_second_derivative
 from dgltrees.cells.workspace import Workspace
 from dgltrees.traversal.rows import RowPlan
 
@@ -59,11 +60,7 @@ class CompiledLSTM(torch.autograd.Function):
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:  # noqa: D102
         from dgltrees.cells.kernels import tree_lstm
 
-        if torch.is_grad_enabled():
-            raise RuntimeError(
-                "expected one derivative of a fused cell, got a graph for a second "
-                "(create_graph=True); run the cell with fused=False"
-            )
+        refuse_second_derivative()
         U, U_f, own, above = ctx.saved_tensors
         plan, threads, (types, size, _) = ctx.plan, _threads(ctx.plan), U_f.shape
         none, own_rows = U.new_empty(0, size), threads if ctx.shared else 1

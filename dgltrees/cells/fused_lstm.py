@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.compiled_lstm import CompiledLSTM
 from dgltrees.cells.kernels import compiles, shards_for
+from dgltrees.cells.once import refuse_second_derivative
 from dgltrees.errors import TreeError
 from dgltrees.traversal.rows import Part, RowPlan, num_levels, rows_of
 from dgltrees.trees.batch import TreeBatch
@@ -160,11 +161,7 @@ class _FusedLSTM(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
-        if torch.is_grad_enabled():
-            raise RuntimeError(
-                "expected one derivative of a fused cell, got a graph for a second "
-                "(create_graph=True); run the cell with fused=False"
-            )
+        refuse_second_derivative()
         U, U_f, own, above, *saved = ctx.saved_tensors
         tables, plan = _Tables(*saved), ctx.plan
         dH, dC = (

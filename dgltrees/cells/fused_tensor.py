@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dgltrees.cells.fused_lstm import autocasts
 from dgltrees.cells.fused_maps import FusedMap, Kept
+from dgltrees.cells.once import refuse_second_derivative
 from dgltrees.traversal.blocks import Block, BlockPlan, Panel, blocks_of
 from dgltrees.trees.batch import TreeBatch
 
@@ -136,11 +137,7 @@ class _FusedTensor(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
-        if torch.is_grad_enabled():
-            raise RuntimeError(
-                "expected one derivative of a fused cell, got a graph for a second "
-                "(create_graph=True); run the cell with fused=False"
-            )
+        refuse_second_derivative()
         (A, T, U_f, b_f, *parameters), saved = _saved(ctx)
         plan: BlockPlan = ctx.plan
         panels = [_Panel(ctx.make, each, U_f, b_f, parameters) for each in plan.panels]

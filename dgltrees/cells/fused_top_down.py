@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells.fused_lstm import autocasts
+from dgltrees.cells.once import refuse_second_derivative
 from dgltrees.traversal.sources import Run, SourcePlan
 
 __all__ = ["fused_top_down"]
@@ -84,11 +85,7 @@ class _FusedTopDown(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
-        if torch.is_grad_enabled():
-            raise RuntimeError(
-                "expected one derivative of a fused cell, got a graph for a second "
-                "(create_graph=True); run the cell with fused=False"
-            )
+        refuse_second_derivative()
         A, H, C, T, U = ctx.saved_tensors
         plan: SourcePlan = ctx.plan
         d = U.shape[1]
