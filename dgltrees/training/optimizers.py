@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
+from dgltrees.training.adadelta import Adadelta
 from dgltrees.training.settings import TrainingSettings
 
 __all__ = ["load_optimizer", "make_optimizer", "optimizer_state"]
@@ -18,8 +19,9 @@ _UNSUITED = {"LBFGS", "SparseAdam"}
 
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
-    """Torch's optimizers by their names in lower case."""
+    """Torch's optimizers by their names in lower case, AdaDelta the one in blocks."""
     kinds = {name: getattr(torch.optim, name) for name in torch.optim.__all__}
+    kinds["Adadelta"] = Adadelta
     return {
         name.lower(): kind
         for name, kind in kinds.items()
