@@ -63,7 +63,7 @@ class Adadelta(torch.optim.Adadelta):
 
 
 def _cut(tensor: Tensor) -> list[Tensor]:
-    return list(tensor.view(-1).split(_BLOCK))
+    return list(torch.split(tensor.view(-1), _BLOCK))
 
 
 def _can_cut(group: dict[str, Any]) -> bool:
