@@ -3,6 +3,11 @@
 from dgltrees.trees.readers.boolsent import BOOLSENT_OPERATORS, read_boolsent, stream_boolsent
 from dgltrees.trees.readers.conllu import CONLLU_COLUMNS, read_conllu, stream_conllu
 from dgltrees.trees.readers.dp import read_dp, stream_dp
+from dgltrees.trees.readers.entailment import (
+    ENTAILMENT_LABELS,
+    read_entailment,
+    stream_entailment,
+)
 from dgltrees.trees.readers.inex import read_inex, stream_inex
 from dgltrees.trees.readers.kbest import KBest, read_kbest
 from dgltrees.trees.readers.listops import LISTOPS_OPERATORS, read_listops, stream_listops
@@ -21,16 +26,19 @@ from dgltrees.trees.readers.text import (
     split_sentences,
     tokenize,
 )
+from dgltrees.trees.readers.wikiqa import WIKIQA_LABELS, read_wikiqa, stream_wikiqa
 from dgltrees.trees.readers.write import write_listops, write_logic
 from dgltrees.trees.readers.write_conllu import conllu_blocks, write_conllu
 
 __all__ = [
     "BOOLSENT_OPERATORS",
     "CONLLU_COLUMNS",
+    "ENTAILMENT_LABELS",
     "LISTOPS_OPERATORS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "SST_LABELS",
+    "WIKIQA_LABELS",
     "KBest",
     "Question",
     "conllu_blocks",
@@ -38,6 +46,7 @@ __all__ = [
     "read_boolsent",
     "read_conllu",
     "read_dp",
+    "read_entailment",
     "read_inex",
     "read_kbest",
     "read_listops",
@@ -45,17 +54,20 @@ __all__ = [
     "read_mrg",
     "read_questions",
     "read_sst",
+    "read_wikiqa",
     "sentences_of_lines",
     "sentences_of_text",
     "split_sentences",
     "stream_boolsent",
     "stream_conllu",
     "stream_dp",
+    "stream_entailment",
     "stream_inex",
     "stream_listops",
     "stream_logic",
     "stream_mrg",
     "stream_sst",
+    "stream_wikiqa",
     "tokenize",
     "write_conllu",
     "write_listops",

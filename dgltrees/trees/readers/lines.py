@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 
@@ -19,6 +20,7 @@ __all__ = [
     "fields_of_lines",
     "gather",
     "line_chunks",
+    "numbered_lines",
     "open_bytes",
     "tree_chunks",
 ]
@@ -33,6 +35,18 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
         if file.read(len(_BOM)) != _BOM:
             file.seek(0)
         yield file
+
+
+def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, blank ones too, without line ends.
+
+    Raises:
+        TreeError: at a line that is not UTF-8.
+    """
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, start=1):
+            check_utf8(line, path, number)
+            yield number, line.decode("utf-8").rstrip("\r\n")
 
 
 def _pieces(

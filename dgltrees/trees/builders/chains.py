@@ -1,0 +1,44 @@
+"""Sentences as chains: what reads a sequence, and what makes its own trees over one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Optional
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["chains"]
+
+
+def chains(
+    sizes: ArrayLike,
+    columns: Mapping[str, NDArray[np.generic]],
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+) -> Forest:
+    """A forest of sentences: each word is the only child of the next, the last one is the root.
+
+    Going up such a tree is reading from left to right.
+
+    Arguments:
+        sizes: ``(T,)`` the number of words of each sentence.
+        columns: node data, each ``(N, ...)``: sentence after sentence, in the order of the words.
+        vocabs: the names behind the columns that hold ids.
+
+    Raises:
+        TreeError: a sentence is empty, a column has another length than the sizes' sum, or an id
+            that its vocabulary has not.
+    """
+    lengths = np.asarray(sizes, dtype=np.int64)
+    if len(lengths) and lengths.min() < 1:
+        raise TreeError(
+            "expected at least one word in a sentence, got none", tree=int(lengths.argmin())
+        )
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    parent = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], lengths)
+    parent[offsets[1:] - 1] = -1
+    return Forest.build(parent, offsets=offsets, columns=columns, vocabs=vocabs)

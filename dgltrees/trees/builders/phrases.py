@@ -1,0 +1,44 @@
+"""The phrases of parsed sentences: what stands below each constituent, as a sequence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.subtrees import over_subtrees
+
+__all__ = ["phrases"]
+
+
+def phrases(forest: Forest, nodes: ArrayLike, *, column: str = "word") -> Forest:
+    """The words below each of ``nodes``, as a chain of words a node.
+
+    Arguments:
+        forest: constituents with words at their leaves; a node stands before its children, and a
+            subtree's nodes together, as in a bracketed text.
+        nodes: ``(P,)`` nodes among all nodes of the forest; a leaf is a phrase of one word.
+        column: the column of words; it becomes ``word``.
+
+    Raises:
+        TreeError: the nodes of the forest stand in another order.
+    """
+    chosen = np.asarray(nodes, dtype=np.int64)
+    up = forest.global_parent
+    index = np.arange(forest.num_nodes)
+    is_leaf = forest.degree == 0
+    size = over_subtrees(np.add, np.ones(len(up), np.int64), up)
+    last = over_subtrees(np.maximum, index, up)
+    if (up >= index).any() or (last - index + 1 != size).any():
+        raise TreeError(
+            "expected every node before its children and the nodes of a subtree together, got "
+            "another order; build the forest from its brackets"
+        )
+    before = np.concatenate([[0], np.cumsum(is_leaf)])  # leaves before each node
+    first, sizes = before[chosen], before[last[chosen] + 1] - before[chosen]
+    shift = np.repeat(first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    words = forest.columns[column][is_leaf]
+    vocabs = {"word": forest.vocabs[column]} if column in forest.vocabs else {}
+    return chains(sizes, {"word": words[np.arange(len(shift)) + shift]}, vocabs)
