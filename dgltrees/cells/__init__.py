@@ -6,10 +6,15 @@ import inspect
 from typing import Any
 
 from dgltrees.cells.aggregators import AGGREGATORS, Aggregator, aggregator_class
+from dgltrees.cells.anf import AttentiveNode
 from dgltrees.cells.base import BaseCell
+from dgltrees.cells.chainer_s_lstm import ChainerSLSTM
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.count import ParameterCount, count_parameters
 from dgltrees.cells.nary import NaryTreeLSTM
+from dgltrees.cells.node_function import NodeFunction
+from dgltrees.cells.s_lstm import SLSTM
+from dgltrees.cells.scores import Score
 from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_gru import TreeGRU
@@ -20,12 +25,17 @@ from dgltrees.errors import ConfigError
 __all__ = [
     "AGGREGATORS",
     "CELLS",
+    "SLSTM",
     "Aggregator",
+    "AttentiveNode",
     "BaseCell",
+    "ChainerSLSTM",
     "ChildSumTreeLSTM",
     "LeftDependentLSTM",
     "NaryTreeLSTM",
+    "NodeFunction",
     "ParameterCount",
+    "Score",
     "TopDownLSTM",
     "TreeCell",
     "TreeGRU",
@@ -43,6 +53,9 @@ CELLS: dict[str, type[BaseCell]] = {
     "gru": TreeGRU,
     "child_sum": ChildSumTreeLSTM,
     "nary": NaryTreeLSTM,
+    "s_lstm": SLSTM,
+    "chainer_s_lstm": ChainerSLSTM,
+    "anf": AttentiveNode,
 }
 """The cells by the names that settings use."""
 

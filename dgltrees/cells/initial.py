@@ -1,4 +1,8 @@
-"""How parameters start: Kaiming normal as in the paper, Xavier uniform as in its authors' code."""
+"""How parameters start.
+
+Kaiming normal as in the paper on tensors, Xavier uniform as in its authors' code, and one uniform
+range for all as in the code of Neural Tree Indexers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,10 @@ from dgltrees.errors import ConfigError
 
 __all__ = ["SCHEMES", "initialize"]
 
-SCHEMES = ("kaiming", "xavier")
+SCHEMES = ("kaiming", "xavier", "uniform")
+
+UNIFORM = 0.1
+"""The bound of ``"uniform"``."""
 
 
 def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: str = "kaiming") -> None:
@@ -25,9 +32,9 @@ def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: str = "kaiming
         weight: the parameter, of any shape.
         fan_in: inputs summed into one output.
         fan_out: outputs that one input goes into.
-        scheme: ``"kaiming"``, normal with variance ``2 / fan_in`` (He et al., 2015, eq. 10), or
+        scheme: ``"kaiming"``, normal with variance ``2 / fan_in`` (He et al., 2015, eq. 10),
             ``"xavier"``, uniform with variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010,
-            eq. 16).
+            eq. 16), or ``"uniform"``, U(-0.1, 0.1) whatever the fans.
 
     Raises:
         ConfigError: there is no such scheme.
@@ -39,5 +46,7 @@ def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: str = "kaiming
         elif scheme == "xavier":
             bound = math.sqrt(6.0 / (fan_in + fan_out))
             weight.uniform_(-bound, bound)
+        elif scheme == "uniform":
+            weight.uniform_(-UNIFORM, UNIFORM)
         else:
             raise ConfigError(f"expected init to be one of {', '.join(SCHEMES)}, got {scheme!r}")

@@ -113,6 +113,11 @@ def normal(norm: torch.nn.Module, a: Tensor) -> Tensor:
     return (a - mean) / deviation * norm.gain + norm.bias
 
 
+def given_query(x: Tensor) -> Tensor:
+    """``(..., 2)`` the query that the tests give a node whose input is ``x``."""
+    return 1 - x[..., :2].flip(-1)
+
+
 class Recursion:
     """The state of every node of a forest, children before parents.
 
@@ -217,6 +222,45 @@ class Recursion:
             f = normal(cell.norm_f, (wx[3] + uh[3 + j])[None])[0]
             memory = memory + torch.sigmoid(f) * memories[j]
         return torch.sigmoid(o) * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
+
+    def SLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+        cell, size, L = self.cell, self.cell.hidden_size, self.cell.max_children
+        if not self.children[v]:
+            return cell.leaf.weight @ self.x[v] + cell.leaf.bias, self.x.new_zeros(size)
+        h, c = [cell.dropout(h_j) for h_j in self.slots(v, 0)], self.slots(v, 1)
+        U, P = cell.U.view(L, size, 3 + L, size), cell.P.view(L, size, 1 + L, size)
+        a = cell.b.view(3 + L, size) + sum(torch.tensordot(h[j], U[j], dims=1) for j in range(L))
+        peeped = sum(torch.tensordot(c[j], P[j], dims=1) for j in range(L))
+        i, *f = torch.sigmoid(a[: 1 + L] + peeped)
+        memory = i * torch.tanh(a[-1]) + sum(f[j] * c[j] for j in range(L))
+        return torch.sigmoid(a[-2] + memory @ cell.V) * torch.tanh(memory), memory
+
+    def ChainerSLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+        cell, size = self.cell, self.cell.hidden_size
+        memory, out = self.x.new_zeros(size), self.x.new_zeros(size)
+        if not self.children[v]:
+            return cell.leaf.weight @ self.x[v] + cell.leaf.bias, memory
+        for j, child in self.children[v]:
+            h_j, c_j = self.state[child]
+            a, i, f, o = (cell.dropout(h_j) @ cell.U[j] + cell.b[j, 0]).view(4, size)
+            memory = memory + torch.tanh(a) * torch.sigmoid(i) + torch.sigmoid(f) * c_j
+            out = out + o
+        return torch.sigmoid(out) * torch.tanh(memory), memory
+
+    def AttentiveNode(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+        cell, s = self.cell, self.cell.score
+        if not self.children[v]:
+            return (cell.leaf.weight @ self.x[v] + cell.leaf.bias,)
+        S = [cell.dropout(self.state[child][0]) for _, child in self.children[v]]
+        q = given_query(self.x[v]) if cell.q is None else cell.q
+        if s.kind == "mlp":
+            m = [s.w @ torch.relu(s.W_1.T @ h_j + s.W_2.T @ q) for h_j in S]
+        else:
+            q = q if s.kind == "dot" else s.W_2.T @ q + s.b
+            m = [q @ h_j for h_j in S]
+        alpha = torch.softmax(torch.stack(m), 0)
+        z = sum(alpha_j * h_j for alpha_j, h_j in zip(alpha, S))
+        return (torch.relu(cell.W.T @ z),)
 
     def lstm(self, k: int, below: Tensor, source: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """A step of all layers of the k-th LSTM: equations (4) and (5) of Zhang et al."""

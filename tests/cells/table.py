@@ -15,6 +15,7 @@ from dgltrees.cells import (
     TopDownLSTM,
     make_cell,
 )
+from dgltrees.cells.scores import SCORES
 
 DOWN = {"top_down": TopDownLSTM, "left_dependents": LeftDependentLSTM}
 """Cells over edges that go from a source, which no settings name: a model is made for them."""
@@ -89,6 +90,11 @@ def _rows() -> list[Row]:
     for cell in ("child_sum", "nary"):
         rows.append(Row(cell))
         rows.append(Row(cell, {"layer_norm": True}))
+    rows.append(Row("s_lstm"))
+    rows.append(Row("chainer_s_lstm"))
+    for score in SCORES:
+        rows.append(Row("anf", {"score": score}))
+        rows.append(Row("anf", {"score": score, "query": "given"}))
     for layers in (1, 2):
         rows.append(Row("left_dependents", {"layers": layers}))
         for left_size in (0, LEFT):

@@ -15,7 +15,7 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell
 from dgltrees.traversal import traverse
-from tests.cells.reference import Recursion
+from tests.cells.reference import Recursion, given_query
 from tests.cells.table import (
     CHILDREN,
     DOWN,
@@ -48,7 +48,7 @@ def world(forest: Forest, seed: int = 0) -> tuple[Tensor, Tensor]:
 def graph(cell: BaseCell, forest: Forest, x: Tensor, op: Tensor) -> tuple[TreeBatch, Fields]:
     """What the cell reads: the forest upwards, or downwards with the types of its edges."""
     if type(cell) not in DOWN.values():
-        return forest.batch(), {"x": x, "op": op}
+        return forest.batch(), {"x": x, "op": op, "q": given_query(x)}
     left = x[:, :LEFT].flip(1) + 1
     etype = torch.from_numpy(forest.pos)
     return forest.batch().reversed(), {"x": x, "left": left, "etype": etype}
@@ -269,7 +269,8 @@ def test_depth_2000_backward(row: Row) -> None:
         assert_close(h, Recursion(cell, forest, x, op).h())
     for name, gradient in found.items():
         assert torch.isfinite(gradient).all(), name
-        assert gradient.abs().max() > 0, name
+        if row.cell != "anf":  # one child alone has the weight 1, however it scores
+            assert gradient.abs().max() > 0, name
 
 
 def test_a_star_of_100000_children() -> None:

@@ -1,18 +1,29 @@
 """From objects, documents and program text to forests."""
 
 from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
+from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.full import (
+    FullShape,
+    full_shape,
+    full_trees,
+    full_width,
+    left_branching_trees,
+)
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
 from dgltrees.trees.builders.nested import from_nested
 from dgltrees.trees.builders.network import from_networkx, to_networkx
 from dgltrees.trees.builders.nltk_trees import from_nltk
 from dgltrees.trees.builders.ordered import brackets, constituents, headless
+from dgltrees.trees.builders.phrases import phrases
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
 
 __all__ = [
     "JSON_KINDS",
+    "FullShape",
     "brackets",
+    "chains",
     "constituents",
     "from_brackets",
     "from_heads",
@@ -22,7 +33,12 @@ __all__ = [
     "from_nltk",
     "from_python",
     "from_xml",
+    "full_shape",
+    "full_trees",
+    "full_width",
     "headless",
+    "left_branching_trees",
+    "phrases",
     "to_brackets",
     "to_networkx",
 ]

@@ -1,0 +1,65 @@
+"""The S-LSTM of the public code of Neural Tree Indexers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import initialize
+from dgltrees.cells.node_function import NodeFunction
+from dgltrees.traversal.views import Nodes
+
+__all__ = ["ChainerSLSTM"]
+
+
+class ChainerSLSTM(NodeFunction):
+    r"""The S-LSTM as ``slstm`` of the library Chainer has it, carried over to L children.
+
+    The authors of Neural Tree Indexers ran their experiments with it. No gate sees a memory, and
+    every child has all gates for itself but one, o, to which all add:
+
+    .. math::
+
+        (a, i, f, o)_j &= U_j h_j + b_j \\
+        c_p &= \textstyle\sum_j \sigma(i_j) \odot \tanh(a_j) + \sigma(f_j) \odot c_j \\
+        h_p &= \sigma(\textstyle\sum_j o_j) \odot \tanh(c_p)
+
+    The sums run over the children that are there. Arguments are those of :class:`NodeFunction`;
+    dropout acts on the children's h, not on their c.
+
+    Shapes:
+        ``x`` (N, m) and, if wanted, ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+    """
+
+    state_fields = ("h", "c")
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        max_children: int,
+        *,
+        leaf: str = "linear",
+        dropout: float = 0.0,
+        init: str = "kaiming",
+    ) -> None:
+        super().__init__(
+            input_size, hidden_size, max_children, leaf=leaf, dropout=dropout, init=init
+        )
+        self.U = nn.Parameter(torch.empty(max_children, hidden_size, 4 * hidden_size))  # a, i, f, o
+        self.b = nn.Parameter(torch.zeros(max_children, 1, 4 * hidden_size))
+        initialize(self.U, hidden_size, hidden_size, init)
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The memory ``k``, and ``a``, what opens it to the outside."""
+        there = self.slots_filled(nodes).unsqueeze(2)  # (n, L, 1)
+        h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
+        gates = torch.baddbmm(self.b, h.transpose(0, 1), self.U).transpose(0, 1)  # (n, L, 4 c)
+        a, i, f, o = gates.chunk(4, 2)
+        new = torch.sigmoid(i) * torch.tanh(a) + torch.sigmoid(f) * c
+        return {"a": (o * there).sum(1), "k": (new * there).sum(1)}
+
+    def composed(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The last equation."""
+        c = nodes.data["k"]
+        return {"h": torch.sigmoid(nodes.data["a"]) * torch.tanh(c), "c": c}

@@ -1,0 +1,107 @@
+"""What the node functions of Neural Tree Indexers share: leaves read, other nodes compose."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.base import BaseCell
+from dgltrees.cells.initial import initialize
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.traversal.views import Nodes
+
+__all__ = ["NodeFunction"]
+
+LEAVES = ("linear", "identity")
+
+
+class NodeFunction(BaseCell):
+    """A cell whose leaves are a function of their input, and whose other nodes have none.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: a leaf
+    is f_leaf(x), a node above f_node(h_1 .. h_L). The input of a node with children is not looked
+    at; a missing child has the state zero. Dropout acts on the states of all children before each
+    node function. The memory of a leaf, where the cell has one, is the node field ``c0``
+    ``(N, c)``, or zero if there is none.
+
+    Arguments:
+        input_size: m.
+        hidden_size: c, the paper's k.
+        max_children: L, the paper's c. A child at a position of L or more is an error of the
+            traversal.
+        leaf: ``"linear"``, h = W x + b, or ``"identity"``, h = x, for inputs of size c.
+        dropout: probability of the dropout.
+        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; biases are zero.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        max_children: int,
+        *,
+        leaf: str = "linear",
+        dropout: float = 0.0,
+        init: str = "kaiming",
+    ) -> None:
+        super().__init__(input_size, hidden_size, dropout=dropout)
+        if max_children < 1:
+            raise ConfigError(f"expected max_children to be at least 1, got {max_children}")
+        if leaf not in LEAVES:
+            raise ConfigError(f"expected leaf to be one of {', '.join(LEAVES)}, got {leaf!r}")
+        if leaf == "identity" and input_size != hidden_size:
+            raise ConfigError(
+                f"expected inputs of the hidden size, {hidden_size}, for leaf 'identity', got "
+                f"{input_size}; choose leaf 'linear'"
+            )
+        self.max_children = self.slots = max_children
+        self.leaf: nn.Module = nn.Identity()
+        if leaf == "linear":
+            self.leaf = linear = nn.Linear(input_size, hidden_size)
+            initialize(linear.weight, input_size, hidden_size, init)
+            nn.init.zeros_(linear.bias)
+
+    def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
+        """The input ``x`` of all nodes, ``(N, m)``.
+
+        Raises:
+            TreeError: it, or another field that the cell reads, has another size.
+        """
+        x = super().check(ndata)
+        if "c0" in ndata:
+            self.check_field(ndata, "c0")
+        return x
+
+    def check_field(self, ndata: Mapping[str, Tensor], name: str) -> None:
+        """Raise TreeError unless the node field ``name`` is ``(N, c)``."""
+        field = ndata.get(name)
+        if field is None or field.dim() != 2 or field.shape[1] != self.hidden_size:
+            got = f"only {sorted(ndata)}" if field is None else str(tuple(field.shape))
+            raise TreeError(
+                f"expected a node field {name!r} of shape (N, {self.hidden_size}), got {got}"
+            )
+
+    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Nothing: only leaves have an input, and they are computed all at once anyway."""
+        self.check(ndata)
+        return {}
+
+    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The leaf function at leaves, else the last equations of the node function."""
+        if "a" in nodes.data:
+            return self.composed(nodes)
+        h = self.leaf(nodes.data["x"])
+        if "c" not in self.state_fields:
+            return {"h": h}
+        c0 = nodes.data.get("c0")
+        return {"h": h, "c": torch.zeros_like(h) if c0 is None else c0}
+
+    @abstractmethod
+    def composed(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The state of nodes with children, from what :meth:`reduce` made."""

@@ -1,0 +1,76 @@
+"""S-LSTM, the LSTM as a node function: equations (1) to (6) of Neural Tree Indexers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import initialize
+from dgltrees.cells.node_function import NodeFunction
+from dgltrees.traversal.views import Nodes
+
+__all__ = ["SLSTM"]
+
+
+class SLSTM(NodeFunction):
+    r"""The S-LSTM of Zhu et al. (2015) for L children, whose memories feed the gates too.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (1) to
+    (6), which are the case L = 2:
+
+    .. math::
+
+        i_p    &= \sigma(\textstyle\sum_l U^i_l h_l + \sum_l P^i_l c_l + b^i) \\
+        f_{pj} &= \sigma(\textstyle\sum_l U^f_{jl} h_l + \sum_l P^f_{jl} c_l + b^f_j) \\
+        c_p    &= \textstyle\sum_j f_{pj} \odot c_j
+                  + i_p \odot \tanh(\sum_l U^u_l h_l + b^u) \\
+        o_p    &= \sigma(\textstyle\sum_l U^o_l h_l + V c_p + b^o) \\
+        h_p    &= o_p \odot \tanh(c_p)
+
+    where :math:`U^i` are the paper's W1, W2; :math:`P^i` W3, W4; :math:`U^f, P^f` W5 to W12;
+    :math:`U^u` W13, W14; :math:`U^o` W15, W16; V is W18. Arguments are those of
+    :class:`NodeFunction`; dropout acts on the children's h, not on their c.
+
+    Shapes:
+        ``x`` (N, m) and, if wanted, ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+    """
+
+    state_fields = ("h", "c")
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        max_children: int,
+        *,
+        leaf: str = "linear",
+        dropout: float = 0.0,
+        init: str = "kaiming",
+    ) -> None:
+        super().__init__(
+            input_size, hidden_size, max_children, leaf=leaf, dropout=dropout, init=init
+        )
+        c, L = hidden_size, max_children
+        self.U = nn.Parameter(torch.empty(L * c, (3 + L) * c))  # to i, f_1 .. f_L, o, u
+        self.P = nn.Parameter(torch.empty(L * c, (1 + L) * c))  # to i, f_1 .. f_L
+        self.V = nn.Parameter(torch.empty(c, c))  # to o
+        self.b = nn.Parameter(torch.zeros((3 + L) * c))
+        for weight in (self.U, self.P, self.V):
+            initialize(weight, len(weight), c, init)
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        """Equations (1) to (4): the memory ``k``; and ``a``, what (5) has of the children."""
+        self.slots_filled(nodes)
+        h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
+        L, size = self.max_children, self.hidden_size
+        a = torch.addmm(self.b, h.flatten(1), self.U)  # (n, (3 + L) c)
+        gates, a_o, a_u = a.split_with_sizes([(1 + L) * size, size, size], 1)
+        gates = torch.sigmoid(torch.addmm(gates, c.flatten(1), self.P)).view(-1, 1 + L, size)
+        kept = (gates[:, 1:] * c).sum(1)  # (n, c)
+        return {"a": a_o, "k": kept + gates[:, 0] * torch.tanh(a_u)}
+
+    def composed(self, nodes: Nodes) -> dict[str, Tensor]:
+        """Equations (5) and (6)."""
+        c = nodes.data["k"]
+        o = torch.sigmoid(torch.addmm(nodes.data["a"], c, self.V))
+        return {"h": o * torch.tanh(c), "c": c}

@@ -1,0 +1,75 @@
+"""How well a vector fits a query: the scoring functions of attention."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import initialize
+from dgltrees.errors import ConfigError
+
+__all__ = ["SCORES", "Score"]
+
+SCORES = ("mlp", "dot", "map")
+
+
+class Score(nn.Module):
+    r"""Scores of vectors s for a query q.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equation (11) and
+    the line below it:
+
+    .. math::
+
+        m &= w^T ReLU(W_1 s + W_2 q) & \text{"mlp"} \\
+        m &= q^T s                   & \text{"dot"} \\
+        m &= (W_2 q + b)^T s         & \text{"map"}
+
+    where the last is what the paper's code has.
+
+    Arguments:
+        size: k.
+        kind: one of those.
+        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; b is zero.
+
+    Raises:
+        ConfigError: there is no such function.
+    """
+
+    def __init__(self, size: int, kind: str = "mlp", *, init: str = "kaiming") -> None:
+        super().__init__()
+        if kind not in SCORES:
+            raise ConfigError(f"expected score to be one of {', '.join(SCORES)}, got {kind!r}")
+        self.kind = kind
+        if kind == "mlp":
+            self.W_1 = nn.Parameter(torch.empty(size, size))
+            self.w = nn.Parameter(torch.empty(size))
+            initialize(self.W_1, 2 * size, size, init)
+            initialize(self.w, size, 1, init)
+        if kind != "dot":
+            self.W_2 = nn.Parameter(torch.empty(size, size))
+            initialize(self.W_2, 2 * size if kind == "mlp" else size, size, init)
+        if kind == "map":
+            self.b = nn.Parameter(torch.zeros(size))
+
+    def keys(self, s: Tensor) -> Tensor:
+        """``(..., k)`` what is needed of each vector, whatever the query."""
+        return s @ self.W_1 if self.kind == "mlp" else s
+
+    def queries(self, q: Tensor) -> Tensor:
+        """``(..., k)`` what is needed of each query, whatever the vector."""
+        if self.kind == "dot":
+            return q
+        return q @ self.W_2 + self.b if self.kind == "map" else q @ self.W_2
+
+    def pairs(self, keys: Tensor, queries: Tensor) -> Tensor:
+        """Scores of each key for its query: two times ``(..., k)``, broadcast, to ``(...)``."""
+        if self.kind == "mlp":
+            return torch.relu(keys + queries) @ self.w
+        return (keys * queries).sum(-1)
+
+    def every(self, keys: Tensor, queries: Tensor) -> Tensor:
+        """Scores of all keys for all queries: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
+        if self.kind == "mlp":
+            return self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))
+        return torch.bmm(queries, keys.transpose(1, 2))
