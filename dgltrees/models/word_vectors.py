@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.trees.readers.lines import numbered_lines
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["read_word_vectors"]
@@ -17,7 +20,8 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
     """The vectors of a vocabulary's words, from lines ``word v1 v2 ... vs`` such as GloVe's.
 
     Lines of other words are passed over while the file is read, so that it may be larger than
-    memory. Of a word that stands twice the first line counts.
+    memory. Of a word that stands twice the first line counts. A first line of two integers, the
+    number of words and s, is no word's: word2vec and fastText write one.
 
     Arguments:
         path: the file, UTF-8.
@@ -28,18 +32,24 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
         the vectors ``(V, s)``, and ``(V,)`` bool, which words the file has.
 
     Raises:
-        TreeError: a line has not s numbers; with file and line.
+        TreeError: with file and line: a line has not s numbers, or is not UTF-8.
     """
     filled, found = vectors.clone(), torch.zeros(len(vocab), dtype=torch.bool)
-    with open(path, encoding="utf-8", newline="\n") as file:
-        for number, line in enumerate(file, start=1):
-            word, values = _fields(line.rstrip(), vectors.shape[1], path, number)
-            if word in vocab:
-                row = int(vocab.encode([word])[0])
-                if not found[row]:
-                    filled[row] = _numbers(values, path, number)
-                    found[row] = True
+    for number, line in numbered_lines(path):
+        if number == 1 and _is_header(line, vectors.shape[1]):
+            continue
+        word, values = _fields(line.rstrip(), vectors.shape[1], path, number)
+        if word in vocab:
+            row = int(vocab.encode([word])[0])
+            if not found[row]:
+                filled[row] = _numbers(values, path, number)
+                found[row] = True
     return filled, found
+
+
+def _is_header(line: str, size: int) -> bool:
+    """Whether a first line counts the words and tells the size; it is a word's if that is 1."""
+    return size != 1 and re.fullmatch(rf"\d+ {size}\s*", line) is not None
 
 
 def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, list[str]]:

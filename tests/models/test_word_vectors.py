@@ -30,6 +30,22 @@ def test_words_of_the_vocabulary_are_filled(tmp_path: Path) -> None:
     assert_close(TreeLM(4, 4, vectors=vectors).embed.weight.detach(), vectors)
 
 
+def test_a_first_line_may_count_the_words(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.txt", "2 2\na 1 2 \r\nü 3 4\n")
+    vectors, found = read_word_vectors(path, VOCAB, torch.zeros(4, 2))
+    assert found.tolist() == [False, True, False, True]
+    assert vectors[3].tolist() == [3, 4]
+    vectors, _ = read_word_vectors(write(path, "1 2\na 5"), Vocabulary("1a"), torch.zeros(2, 1))
+    assert vectors.tolist() == [[2], [5]]
+
+
+def test_other_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_bytes(b"a 1 2\n\xfc 1 2\n")
+    with pytest.raises(TreeError, match=r"v.txt:2: expected UTF-8 text, got the byte 0xfc"):
+        read_word_vectors(path, VOCAB, torch.zeros(4, 2))
+
+
 @pytest.mark.parametrize(
     ("lines", "where", "message"),
     [
@@ -37,6 +53,7 @@ def test_words_of_the_vocabulary_are_filled(tmp_path: Path) -> None:
         ("a 1\n", 1, "expected a word and 2 numbers, got 2 fields"),
         ("a 1 2\n\n", 2, "expected a word and 2 numbers, got 0 fields"),
         (" 1 2\n", 1, "expected a word and 2 numbers, got 2 fields"),
+        ("2 3\na 1 2\n", 1, "expected a word and 2 numbers, got 2 fields"),
         ("a 1 x\n", 1, "expected numbers after the word: could not convert"),
         ("a 1 nan\n", 1, "expected finite numbers after the word"),
     ],

@@ -1,0 +1,71 @@
+"""How well a model orders the sentences of each question: MAP and MRR as trec_eval has them.
+
+Own code, because torchmetrics' retrieval measures leave the order of equal scores to the sort,
+which trec_eval decides by the documents' names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["rank_within", "ranking"]
+
+
+def ranking(
+    scores: NDArray[np.float64],
+    relevant: NDArray[np.bool_],
+    group: NDArray[np.int64],
+    tie: NDArray[np.int64],
+) -> dict[str, Any]:
+    r"""Mean average precision and mean reciprocal rank over the groups that have a right answer.
+
+    .. math::
+
+        AP = \frac{1}{|R|} \sum_{k \in R} \frac{|\{j \in R : j \le k\}|}{k}, \quad
+        RR = \frac{1}{\min R}
+
+    where R are the ranks of a group's right answers. Groups without any are dropped before the
+    mean, and counted.
+
+    Arguments:
+        scores: ``(E,)``; as in trec_eval compared as 32-bit floats, the largest first.
+        relevant: ``(E,)`` which are right answers.
+        group: ``(E,)`` the group of each, such as its question.
+        tie: ``(E,)`` orders equal scores of a group, the greatest first; for trec_eval, the place
+            of the document's name among the others as strings.
+
+    Returns:
+        ``map``, ``mrr`` (0 without any group left), ``questions``, those with a right answer, and
+        ``dropped``, those without.
+    """
+    _, group = np.unique(group, return_inverse=True)
+    hits = np.bincount(group, weights=relevant).astype(np.int64)
+    rank = rank_within(scores, group, tie)
+    right = np.flatnonzero(relevant)
+    right = right[np.lexsort((rank[right], group[right]))]  # by group, then by rank
+    of, at = group[right], rank[right]
+    first = np.cumsum(hits) - hits  # of each group's right answers, where they begin
+    nth = np.arange(len(right)) - first[of] + 1
+    kept = hits > 0
+    precision = np.bincount(of, weights=nth / at, minlength=len(hits))[kept] / hits[kept]
+    return {
+        "map": float(precision.mean()) if kept.any() else 0.0,
+        "mrr": float((1.0 / at[nth == 1]).mean()) if kept.any() else 0.0,
+        "questions": int(kept.sum()),
+        "dropped": int((~kept).sum()),
+    }
+
+
+def rank_within(
+    scores: NDArray[np.float64], group: NDArray[np.int64], tie: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """``(E,)`` the rank of each entry in its group from 1; see :func:`ranking`."""
+    order = np.lexsort((-tie, -scores.astype(np.float32), group))
+    sizes = np.bincount(group)
+    rank = np.empty(len(group), np.int64)
+    starts = np.cumsum(sizes) - sizes
+    rank[order] = np.arange(len(group)) - np.repeat(starts, sizes) + 1
+    return rank
