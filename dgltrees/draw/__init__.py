@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from dgltrees.draw.arcs import ArcDrawing, draw_arcs
+from dgltrees.draw.attention import AttentionDrawing, draw_attention
 from dgltrees.draw.drawing import Drawing, draw
 from dgltrees.draw.files import draw_examples, draw_file
 
-__all__ = ["ArcDrawing", "Drawing", "draw", "draw_arcs", "draw_examples", "draw_file"]
+__all__ = [
+    "ArcDrawing",
+    "AttentionDrawing",
+    "Drawing",
+    "draw",
+    "draw_arcs",
+    "draw_attention",
+    "draw_examples",
+    "draw_file",
+]

@@ -12,7 +12,7 @@ from dgltrees.draw.measure import FONT, text_width
 from dgltrees.draw.page import BADGE, DETAIL, LINE, PADDING, TITLE, Box, Page, badge_width, lines_in
 from dgltrees.draw.skeleton import Skeleton
 
-__all__ = ["svg_text", "words_at"]
+__all__ = ["legend_bar", "svg_text", "words_at"]
 
 _LEGEND = 160.0, 10.0  # width and height of the bar
 _CORNER = 12.5
@@ -36,7 +36,7 @@ def svg_text(
     """
     page = Page.of(skeleton, marks, numbered, titles)
     scale = None if marks.values is None else Scale(marks.values)
-    legend = [] if scale is None else [*_legend(scale, page.height)]
+    legend = [] if scale is None else [*legend_bar(scale, page.height)]
     width = max(page.width, _LEGEND[0] + 160 if legend else 0.0)
     height = page.height + (34 if legend else 0)
     edges = [v for v in skeleton.preorder if skeleton.parent[v] >= 0]
@@ -114,7 +114,7 @@ def _badge(box: Box, position: int) -> str:
     )
 
 
-def _legend(scale: Scale, top: float) -> Iterator[str]:
+def legend_bar(scale: Scale, top: float) -> Iterator[str]:
     """A bar with the colours of the values between its two ends."""
     width, height = _LEGEND
     low, high = format_number(scale.low), format_number(scale.high)
