@@ -11,6 +11,7 @@ from dgltrees.models.mlp import MLP
 from dgltrees.models.nce import NCE
 from dgltrees.models.readout import Attention, EveryNode, Mean, Root
 from dgltrees.models.sampling import Sampling
+from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.stop_symbols import with_stops
@@ -40,6 +41,7 @@ __all__ = [
     "Predictions",
     "Root",
     "Sampling",
+    "SequenceEncoder",
     "SequenceLM",
     "Thermometer",
     "TreeClassifier",
