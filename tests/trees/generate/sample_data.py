@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from pathlib import Path
@@ -33,6 +34,12 @@ DOCUMENTS = {
     3: {1: ((2, 1), (8, 2)), 8: ((3, 3), (9, 2)), 3: ((4, 1), (5, 2)), 9: ((11, 4),)},
     4: {1: ((5, 9), (12, 1)), 12: ((11, 5), (10, 2))},
 }
+
+# words for somebody, from the narrower to the wider, and what they may do
+SOMEBODY = (("boy", "child"), ("girl", "child"), ("poodle", "dog"), ("cat", "animal"))
+DOING = ("sleeps", "runs", "sings", "waits", "jumps")
+PLACES = ("park", "house", "street", "garden")
+COLORS = ("red", "green", "black", "white")
 
 OPERATORS = {
     "AND": all,
@@ -120,6 +127,44 @@ def boolean(rng: random.Random) -> str:
             return done[0]
 
 
+def inference(rng: random.Random) -> tuple[str, str, str]:
+    """A label and two sentences in brackets, each a binary parse."""
+    narrow, wide = pick(rng, SOMEBODY)
+    doing, place = pick(rng, DOING), pick(rng, PLACES)
+    premise = f"( ( A {narrow} ) ( {doing} ( in ( the {place} ) ) ) )"
+    label = pick(rng, ("entailment", "contradiction", "neutral"))
+    other = pick(rng, [p for p in PLACES if p != place])
+    hypothesis = {
+        "entailment": f"( ( A {wide} ) {doing} )",
+        "contradiction": f"( ( No {wide} ) {doing} )",
+        "neutral": f"( ( A {wide} ) ( {doing} ( near ( a {other} ) ) ) )",
+    }[label]
+    return label, premise, hypothesis
+
+
+def snli(rng: random.Random) -> str:
+    """A pair in SNLI's own form; only the fields that are read."""
+    fields = ("gold_label", "sentence1_binary_parse", "sentence2_binary_parse")
+    return json.dumps(dict(zip(fields, inference(rng))))
+
+
+def sick(rng: random.Random) -> str:
+    label, premise, hypothesis = inference(rng)
+    return f"{label.upper()}\t{premise}\t{hypothesis}"
+
+
+def question(rng: random.Random) -> str:
+    """A question and some sentences, a line each; most questions have an answer."""
+    whose, color = pick(rng, SOMEBODY)[0], pick(rng, COLORS)
+    name = f"{whose} number {below(rng, 1000)}"
+    right = f"The {name} is {color} ."
+    wrong = [f"The {name} {pick(rng, DOING)} in the {pick(rng, PLACES)} ." for _ in range(3)]
+    rows = [(sentence, 0) for sentence in wrong]
+    if below(rng, 5):
+        rows.insert(below(rng, 4), (right, 1))
+    return "\n".join(f"what color is the {name} ?\t{text}\t{label}" for text, label in rows)
+
+
 def write(path: Path, draw, count: int) -> None:
     """``count`` lines, drawn from the stream of the file's name."""
     rng = stream("sample", path.parent.name, path.name)
@@ -134,6 +179,12 @@ def make_samples(out: Path) -> None:
     make_logic(out / "lrt", train=[10] * 13, valid=0, test=[4] * 13, overwrite=True)
     write(out / "sst" / "train.txt", review, 80)
     write(out / "sst" / "dev.txt", review, 30)
+    write(out / "snli" / "snli_1.0_train.jsonl", snli, 60)
+    write(out / "snli" / "snli_1.0_dev.jsonl", snli, 30)
+    write(out / "sick" / "SICK_train_parsed.txt", sick, 60)
+    write(out / "sick" / "SICK_trial_parsed.txt", sick, 30)
+    write(out / "wikiqa" / "WikiQASent-train.txt", question, 20)
+    write(out / "wikiqa" / "WikiQASent-dev.txt", question, 10)
     write(out / "inex" / "inex05.train.elastic.tree", document, 80)
     write(out / "boolsent" / "train.txt", boolean, 80)
     write(out / "boolsent" / "dev.txt", boolean, 30)
