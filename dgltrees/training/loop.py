@@ -146,9 +146,10 @@ class Trainer:
         rows = task.losses(self.model, batch.to(fabric.device), targets.to(fabric.device))
         losses = rows.sum() * float(fabric.global_rank < len(ids))  # else it is not its own part
         # Data parallel training takes the mean of the processes' gradients: undo its division.
-        share = losses * (fabric.world_size / task.share(len(ids), count)) + _touch(self.plain)
+        share = losses * (fabric.world_size / task.share(len(ids), count))
         self.optimizer.zero_grad()
-        fabric.backward(share)
+        fabric.backward(share if fabric.world_size == 1 else share + _touch(self.plain))
+        _fill_gradients(self.plain)
         if self.settings.clip is not None:
             fabric.clip_gradients(
                 self.model, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
@@ -224,11 +225,18 @@ def _monitored(report: dict[str, Any], name: str) -> float:
     return float(report[name])
 
 
-def _touch(model: nn.Module) -> Tensor:
-    """Zero, with every parameter in its graph: each gets a gradient, whatever a batch reaches.
+def _fill_gradients(model: nn.Module) -> None:
+    """A gradient of zeros where a batch reached no part of a parameter.
 
-    Data parallel training waits for all of them, and the optimizer treats all alike.
+    The optimizer treats all parameters alike, whatever is in a batch.
     """
+    for parameter in model.parameters():
+        if parameter.requires_grad and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+
+
+def _touch(model: nn.Module) -> Tensor:
+    """Zero, with every parameter in its graph, since data parallel training waits for all."""
     return torch.stack([p.sum() * 0 for p in model.parameters() if p.requires_grad]).sum()
 
 
