@@ -9,10 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
+from dgltrees.models.alias import AliasTable
 
 __all__ = ["NCE"]
-
-_TICKETS = 1 << 52  # shared out among the words, so that a draw is a search among integers
 
 
 class NCE(nn.Module):
@@ -39,7 +38,6 @@ class NCE(nn.Module):
     """
 
     log_noise: Tensor
-    cumulative: Tensor
 
     def __init__(
         self, counts: Tensor, *, noise: int = 20, power: float = 0.75, log_z: float = 9.0
@@ -62,15 +60,11 @@ class NCE(nn.Module):
             )
         p = weight / weight.sum()
         self.register_buffer("log_noise", torch.log(self.noise * p), persistent=False)
-        # Integers, which stay exact when the model moves to another precision.
-        tickets = (p * _TICKETS).round().long().clamp(min=1) * (p > 0)
-        self.register_buffer("cumulative", tickets.cumsum(0), persistent=False)
-        self.tickets = int(tickets.sum())
+        self.words = AliasTable(p)
 
     def draw(self, count: int) -> Tensor:
         """``(count,)`` words from the noise distribution."""
-        ticket = torch.randint(self.tickets, (count,), device=self.cumulative.device)
-        return torch.searchsorted(self.cumulative, ticket, right=True)
+        return self.words.draw(count)
 
     def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
         """The loss of each position.
