@@ -55,8 +55,9 @@ def full_trees(
     """A full n-ary tree over each of some sequences, as one batch.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: "a full
-    n-ary tree (and the sub-trees can be overlapped)". Leaves stand first, then level after level,
-    the root last. Batches of equal widths share one structure and what is derived of it.
+    n-ary tree (and the sub-trees can be overlapped)". The nodes of a tree stand deepest level
+    first, each level from left to right: the leaves at first, the root at last. Batches of equal
+    widths share one structure and what is derived of it.
 
     Arguments:
         lengths: ``(T,)`` how many tokens each sequence has.
@@ -71,7 +72,8 @@ def full_trees(
 
     Returns:
         a batch with the node data ``token`` ``(N,)``, the place of a leaf's token in its sequence
-        or -1, and ``pad`` ``(N,)`` bool, nodes that have no token below them.
+        or -1; ``span`` ``(N, 2)``, the first and the last token below each node, or -1; and ``pad``
+        ``(N,)`` bool, nodes that have no token below them.
 
     Raises:
         ConfigError: the branching factor is below 2, the stride not from 1 to b, the width not
@@ -92,7 +94,8 @@ def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
     """A left-branching binary tree over each of some sequences, as one batch.
 
     The first two tokens are the deepest leaves, and each node above has a node to its left and one
-    more token to its right. Leaves stand first, then the other nodes, the root last.
+    more token to its right. The nodes of a tree stand deepest level first, each level from left to
+    right, the root at last.
 
     Arguments:
         lengths: ``(T,)`` how many tokens each sequence has.
@@ -201,16 +204,17 @@ def _full_tree(width: int, branching: int, stride: int) -> _Tree:
 
 @lru_cache(maxsize=256)
 def _left_tree(width: int) -> _Tree:
-    inner, leaf = np.arange(width, 2 * width - 1), np.arange(width)
-    left = np.append(0, inner[:-1])[: len(inner)]  # the first leaf, then the node just made
-    depth = np.append(width - np.maximum(leaf, 1), np.arange(width - 2, -1, -1))
+    step = np.arange(1, width)  # node 2 j joins node 2 j - 2, to its left, and leaf j, node 2 j - 1
+    leaf = (np.arange(2 * width - 1) + 1) // 2
+    inner = np.arange(2 * width - 1) % 2 == 0
+    inner[0] = False
     return _Tree(
-        np.stack([left, leaf[1:]], 1).ravel(),
-        np.repeat(inner, 2),
-        np.tile([0, 1], len(inner)),
-        depth if width > 1 else np.zeros(1, np.int64),
-        np.append(leaf, np.zeros(len(inner), np.int64)),
-        np.append(leaf, leaf[1:]),
+        np.stack([2 * step - 2, 2 * step - 1], 1).ravel(),
+        np.repeat(2 * step, 2),
+        np.tile([0, 1], len(step)),
+        width - np.where(inner, leaf + 1, np.maximum(leaf, 1)) if width > 1 else np.zeros(1, int),
+        np.where(inner, 0, leaf),
+        leaf,
     )
 
 
@@ -250,11 +254,14 @@ def _joined(widths: tuple[int, ...], tree: Callable[[int], _Tree]) -> TreeBatch:
 
 
 def _with_tokens(structure: TreeBatch, tokens: Ints, padding: str) -> TreeBatch:
-    """The structure, and which of its leaves have which token."""
+    """The structure, and which tokens stand below each node."""
     first, last, width = structure.memo["leaves"]
     count = np.repeat(tokens, structure.sizes.numpy())
     begin = width - count if padding == "left" else np.zeros_like(width)  # the first token's leaf
     pad = (last < begin) | (first >= begin + count)
     degree = np.bincount(structure.dst.numpy(), minlength=structure.num_nodes)
     token = np.where(pad | (degree > 0), -1, first - begin)
-    return structure.with_data({"token": torch.from_numpy(token), "pad": torch.from_numpy(pad)})
+    span = np.stack([np.maximum(first - begin, 0), np.minimum(last - begin, count - 1)], 1)
+    span[pad] = -1
+    ndata = {"token": token, "span": span, "pad": pad}
+    return structure.with_data({name: torch.from_numpy(each) for name, each in ndata.items()})

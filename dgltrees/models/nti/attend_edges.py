@@ -1,0 +1,79 @@
+"""Global attention as message passing along ATTEND edges, from each tree node to each query.
+
+The reference for :class:`~dgltrees.models.nti.attention.GlobalAttention`: as many messages as there
+are pairs of a node and a query, where the batched product has none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltrees.models.nti.attention import GlobalAttention
+from dgltrees.models.nti.encoding import Encoding
+from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["attend_along_edges"]
+
+
+def attend_along_edges(
+    attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: str = "dgl"
+) -> Tensor:
+    """What the attention makes of ``(T, Q, c)`` queries to T trees: ``(T, Q, c)``.
+
+    Arguments:
+        attention: global attention.
+        queries: Q to each tree.
+        encoding: T trees.
+        backend: ``"dgl"`` or ``"levels"``.
+    """
+    trees, number, size = queries.shape
+    batch = _attend_edges(encoding.batch, number)
+    nodes = encoding.batch.num_nodes
+    rows = queries.reshape(-1, size)
+    none, ones = rows.new_zeros(nodes, size), rows.new_zeros(len(rows))
+    ndata = {
+        "s": torch.cat([encoding.h, torch.zeros_like(rows)]),
+        "q": torch.cat([none, rows]),
+        "pad": torch.cat([encoding.pad.to(rows.dtype), ones]),
+    }
+    made = traverse(_Attend(attention), batch, ndata, backend=backend, outputs=["out"])["out"]
+    return made[nodes:].view(trees, number, size)
+
+
+def _attend_edges(trees: TreeBatch, queries: int) -> TreeBatch:
+    """A graph of all tree nodes and, behind them, the queries of each tree."""
+    sizes = trees.sizes.numpy()
+    tree, node = trees.tree_of_node.cpu().numpy(), np.arange(trees.num_nodes)
+    src = np.tile(node, (queries, 1)).T.ravel()
+    dst = trees.num_nodes + (tree[:, None] * queries + np.arange(queries)).ravel()
+    whole = trees.num_nodes + len(sizes) * queries
+    edges = np.lexsort((src, dst))
+    return TreeBatch(
+        torch.from_numpy(src[edges]), torch.from_numpy(dst[edges]), torch.tensor([whole])
+    )
+
+
+class _Attend:
+    """DGL's three functions around the formulas of the attention."""
+
+    def __init__(self, attention: GlobalAttention) -> None:
+        self.attention = attention
+
+    def message(self, edges: Edges) -> dict[str, Tensor]:
+        return {"s": edges.src["s"], "pad": edges.src["pad"]}
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        S, score = nodes.mailbox["s"], self.attention.score  # (n, M, c)
+        m = score.pairs(score.keys(S), score.queries(nodes.data["q"]).unsqueeze(1))
+        if self.attention.mask_pads:
+            m = m.masked_fill(nodes.mailbox["pad"] > 0, -torch.inf)
+        return {"z": (torch.softmax(m, 1).unsqueeze(2) * S).sum(1)}
+
+    def apply(self, nodes: Any) -> dict[str, Tensor]:
+        q = nodes.data["q"]
+        return {"out": self.attention.blend(nodes.data["z"], q) if "z" in nodes.data else q}

@@ -1,0 +1,106 @@
+"""A target sequence from the states of a tree, by a decoder that attends to it."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.models.nti.attention import AttentionOverTrees
+from dgltrees.models.nti.encoding import Encoding
+from dgltrees.models.nti.matching import make_lstm
+
+__all__ = ["SequenceDecoder"]
+
+
+class SequenceDecoder(nn.Module):
+    r"""Predicts a sequence of symbols over a tree.
+
+    In Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3, "the
+    output can be either a single target or a sequence", and no more is said; this decoder is ours.
+    An LSTM that begins with the root's state and memory reads the symbols so far; its state is the
+    query to the tree:
+
+    .. math::
+
+        q_t, c_t &= LSTM(E\, y_{t-1}, q_{t-1}, c_{t-1}), \quad
+            q_0, c_0 = h_{root}, c_{root} \\
+        P(y_t | y_{<t}) &= softmax(W [attention(q_t); q_t] + b)
+
+    Arguments:
+        attention: global or tree attention of the encoder's size.
+        symbols: V.
+        end: the symbol that ends a sequence, and the one before its first.
+        dropout: probability of dropout before the output layer.
+        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``.
+    """
+
+    def __init__(
+        self,
+        attention: AttentionOverTrees,
+        symbols: int,
+        *,
+        end: int = 0,
+        dropout: float = 0.0,
+        init: str = "kaiming",
+    ) -> None:
+        super().__init__()
+        size = attention.size
+        self.attention, self.end = attention, end
+        self.embedding = nn.Embedding(symbols, size)
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        self.lstm = make_lstm(size, size, init)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(2 * size, symbols)
+
+    def forward(self, encoding: Encoding, targets: Tensor) -> Tensor:
+        """``(T, L, V)`` logits of each symbol after those before it.
+
+        Arguments:
+            encoding: T trees.
+            targets: ``(T, L)`` the sequences; what stands after an end does not matter.
+        """
+        before = torch.cat([torch.full_like(targets[:, :1], self.end), targets[:, :-1]], 1)
+        logits, _ = self.step(encoding, before, start(encoding))
+        return logits
+
+    def step(
+        self, encoding: Encoding, symbols: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Logits ``(T, L, V)`` after each of ``(T, L)`` symbols, and the state after the last."""
+        q, state = self.lstm(self.embedding(symbols), state)  # (T, L, c)
+        found = torch.cat([self.attention(q, encoding).h, q], 2)
+        return self.output(self.dropout(found)), state
+
+    @torch.no_grad()
+    def generate(self, encoding: Encoding, limit: int) -> list[list[int]]:
+        """The sequences of the likeliest symbols, one by one, each up to its end.
+
+        Arguments:
+            encoding: T trees.
+            limit: symbols of a sequence, at most.
+        """
+        state = start(encoding)
+        trees = encoding.batch.num_trees
+        symbols = torch.full((trees, 1), self.end, device=encoding.h.device)
+        open_ones = torch.ones(trees, dtype=torch.bool, device=symbols.device)
+        columns = []
+        for _ in range(limit):
+            logits, state = self.step(encoding, symbols, state)
+            symbols = logits[:, -1:].argmax(2)
+            columns.append(symbols)
+            open_ones &= symbols[:, 0] != self.end
+            if not open_ones.any():
+                break
+        rows = torch.cat(columns, 1).tolist() if columns else [[] for _ in range(trees)]
+        return [row[: row.index(self.end)] if self.end in row else row for row in rows]
+
+
+def start(encoding: Encoding) -> tuple[Tensor, Tensor]:
+    """State and memory of the roots, each ``(1, T, c)``; no memory is zero."""
+    h: Tensor = encoding.roots.unsqueeze(0)
+    roots: Optional[Tensor] = None
+    if encoding.c is not None:
+        roots = encoding.c.index_select(0, encoding.batch.roots.to(h.device)).unsqueeze(0)
+    return h.contiguous(), torch.zeros_like(h) if roots is None else roots

@@ -1,0 +1,187 @@
+"""Leaf functions: from the vectors of leaves, pads among them, to their states."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Optional
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import initialize
+from dgltrees.errors import ConfigError
+
+__all__ = [
+    "BidirectionalLSTMLeaves",
+    "IdentityLeaves",
+    "LSTMLeaves",
+    "LeafFunction",
+    "Leaves",
+    "State",
+]
+
+
+State = tuple[Tensor, Tensor]
+"""Of an LSTM its state and memory, each ``(T, d)``."""
+
+
+class Leaves(NamedTuple):
+    """What a leaf function makes of ``W`` leaves of ``T`` trees.
+
+    Arguments:
+        h: ``(W, size)`` states.
+        c: ``(W, size)`` memories, or None: those of the tree start at 0.
+        last: state and memory after each sentence, each ``(T, size)``; or None.
+    """
+
+    h: Tensor
+    c: Optional[Tensor] = None
+    last: Optional[State] = None
+
+
+class LeafFunction(nn.Module, ABC):
+    """f_leaf of Munkhdalai and Yu, section 3.
+
+    Arguments:
+        input_size: k, the size of a vector.
+        size: of a state.
+    """
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__()
+        self.input_size, self.size = input_size, size
+
+    @abstractmethod
+    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+        """States of all leaves.
+
+        Arguments:
+            x: ``(W, k)`` tree after tree, each from left to right.
+            widths: ``(T,)`` int64 on the CPU, the leaves of each tree.
+            start: state and memory before each sentence, each ``(T, size)``; zero, if not given.
+
+        Raises:
+            ConfigError: there is a start, but no state that passes from leaf to leaf.
+        """
+
+
+class IdentityLeaves(LeafFunction):
+    """A leaf is its vector; what a linear map makes of it, where the cell has one for leaves.
+
+    Arguments:
+        size: k.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size, size)
+
+    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+        """See :class:`LeafFunction`."""
+        if start is not None:
+            raise ConfigError("expected no start for leaves that have no state; leave it out")
+        return Leaves(x)
+
+
+class LSTMLeaves(LeafFunction):
+    r"""An LSTM reads the leaves from left to right; its memories start those of the tree.
+
+    .. math::
+
+        (i, f, o, u) &= (\sigma, \sigma, \sigma, \tanh)(W x_t + U h_{t-1} + b) \\
+        c_t &= f \odot c_{t-1} + i \odot u, \quad h_t = o \odot \tanh(c_t)
+
+    Arguments:
+        input_size: k.
+        size: d.
+        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; the bias is zero.
+    """
+
+    def __init__(self, input_size: int, size: int, *, init: str = "kaiming") -> None:
+        super().__init__(input_size, size)
+        self.W = nn.Parameter(torch.empty(input_size, 4 * size))
+        self.U = nn.Parameter(torch.empty(size, 4 * size))
+        self.b = nn.Parameter(torch.zeros(4 * size))
+        initialize(self.W, input_size + size, size, init)
+        initialize(self.U, input_size + size, size, init)
+
+    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+        """See :class:`LeafFunction`."""
+        wx = torch.addmm(self.b, x, self.W)  # (W, 4 d)
+        index, back = _steps(widths, False)
+        h, c = self.run(wx, index, back, start)
+        ends = (widths.cumsum(0) - 1).to(x.device)
+        return Leaves(h, c, (h.index_select(0, ends), c.index_select(0, ends)))
+
+    def run(
+        self,
+        wx: Tensor,
+        index: Tensor,
+        back: Tensor,
+        start: Optional[State] = None,
+    ) -> tuple[Tensor, Tensor]:
+        """All steps: ``(W, 4 d)`` to ``(W, d)`` states and memories.
+
+        Arguments:
+            wx: what the inputs add to the gates.
+            index: ``(steps, T)`` the row that each sentence reads at each step.
+            back: ``(W,)`` which of these ``steps T`` places each row has.
+            start: see :meth:`forward`.
+        """
+        d, (steps, trees) = self.size, index.shape
+        rows = wx.index_select(0, index.flatten().to(wx.device)).view(steps, trees, 4 * d)
+        zero = wx.new_zeros(trees, d)
+        h, c = (zero, zero) if start is None else start
+        states, memories = [], []
+        for wx_t in rows.unbind(0):
+            a = torch.addmm(wx_t, h, self.U)  # (T, 4 d)
+            i, f, o = torch.sigmoid(a[:, : 3 * d]).chunk(3, 1)
+            c = f * c + i * torch.tanh(a[:, 3 * d :])
+            h = o * torch.tanh(c)
+            states.append(h)
+            memories.append(c)
+        back = back.to(wx.device)
+        return torch.cat(states).index_select(0, back), torch.cat(memories).index_select(0, back)
+
+
+class BidirectionalLSTMLeaves(LeafFunction):
+    """Two LSTMs of half the size, from left to right and from right to left, side by side.
+
+    Arguments:
+        input_size: k.
+        size: d, even.
+        init: see :class:`LSTMLeaves`.
+
+    Raises:
+        ConfigError: the size is odd.
+    """
+
+    def __init__(self, input_size: int, size: int, *, init: str = "kaiming") -> None:
+        super().__init__(input_size, size)
+        if size % 2:
+            raise ConfigError(f"expected an even size for two directions, got {size}")
+        self.right = LSTMLeaves(input_size, size // 2, init=init)
+        self.left = LSTMLeaves(input_size, size // 2, init=init)
+
+    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+        """See :class:`LeafFunction`; the last state is that after the end each LSTM goes to."""
+        halves, ends = [], widths.cumsum(0) - 1
+        for k, (lstm, last) in enumerate(((self.right, ends), (self.left, ends - widths + 1))):
+            wx = torch.addmm(lstm.b, x, lstm.W)
+            begin = None if start is None else (start[0].chunk(2, 1)[k], start[1].chunk(2, 1)[k])
+            h, c = lstm.run(wx, *_steps(widths, k == 1), begin)
+            at = last.to(x.device)
+            halves.append((h, c, h.index_select(0, at), c.index_select(0, at)))
+        h, c, *last_state = (torch.cat(both, 1) for both in zip(*halves))
+        return Leaves(h, c, (last_state[0], last_state[1]))
+
+
+def _steps(widths: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
+    """The row each sentence reads at each step, any row after its end; and each row's place."""
+    first = widths.cumsum(0) - widths
+    step = torch.arange(int(widths.max()) if len(widths) else 0).unsqueeze(1)
+    inside = step < widths  # (steps, T)
+    place = widths - 1 - step if backwards else step.expand_as(inside)
+    index = torch.where(inside, first + place, 0)
+    back = torch.empty(int(widths.sum()), dtype=torch.int64)
+    back[index[inside]] = torch.nonzero(inside.flatten())[:, 0]
+    return index, back

@@ -1,0 +1,55 @@
+"""What the models read: the vectors of the tokens of some sentences."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["Sentences", "pairs"]
+
+
+class Sentences(NamedTuple):
+    """Token vectors of ``T`` sentences, ``S`` tokens in all.
+
+    Arguments:
+        vectors: ``(S, k)``, sentence after sentence.
+        lengths: ``(T,)`` int64 on the CPU, the tokens of each.
+    """
+
+    vectors: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of_padded(cls, vectors: Tensor, lengths: Tensor) -> Sentences:
+        """From ``(T, L, k)``, of which each sentence has its first ``lengths`` rows."""
+        lengths = lengths.long().cpu()
+        there = torch.arange(vectors.shape[1]) < lengths.unsqueeze(1)
+        return cls(vectors[there.to(vectors.device)], lengths)
+
+
+def pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences]:
+    """The first and the second sentence of each pair, which a batch holds one after the other.
+
+    Arguments:
+        vectors: ``(S, k)`` of the nodes of the batch, which are the tokens.
+        batch: 2 T sentences; its edges do not matter.
+
+    Raises:
+        TreeError: the number of sentences is odd.
+    """
+    if batch.num_trees % 2:
+        raise TreeError(f"expected pairs of sentences, got a batch of {batch.num_trees}")
+    second = torch.repeat_interleave(torch.arange(batch.num_trees) % 2, batch.sizes)
+    first, other = (
+        Sentences(
+            vectors.index_select(0, torch.nonzero(second == k)[:, 0].to(vectors.device)),
+            batch.sizes[k::2],
+        )
+        for k in range(2)
+    )
+    return first, other

@@ -1,0 +1,253 @@
+"""Attention that climbs a tree: equations (16) to (19) of Neural Tree Indexers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import initialize
+from dgltrees.errors import ConfigError
+from dgltrees.models.nti.attention import Attended, AttentionOverTrees, in_chunks
+from dgltrees.models.nti.encoding import Encoding
+from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.builders.full import FullShape, full_shape
+
+__all__ = ["TreeAttention"]
+
+VARIANTS = ("paper", "code")
+
+
+class TreeAttention(AttentionOverTrees):
+    r"""A query climbs a tree; every node blends its own state with those of its children.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (16) to
+    (19), for each node with children, from the leaves up:
+
+    .. math::
+
+        m      &= f_{score}(S, q) \\
+        \alpha &= softmax(m) \\
+        z      &= S \alpha^T \\
+        h_p'   &= ReLU(W_1 z)
+
+    where the columns of S are the original state of the node and the new ones, h', of its children;
+    h' = h at leaves. The result is h' of the root, or the root's h where it is a leaf. Of a variant
+    ``"code"``, the public code, this much is known: it scores the original states, once, and has no
+    ReLU at each node. Here h' = z then, and the result is :math:`ReLU(W_1 h'_{root} + W_2 q)`,
+    which is inferred from (15).
+
+    With masked pads a node that has tokens below it passes over children that have none.
+
+    Arguments:
+        size, score, mask_pads, init: see :class:`AttentionOverTrees`.
+        variant: ``"paper"`` or ``"code"``.
+
+    Raises:
+        ConfigError: there is no such variant or score.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        score: str = "mlp",
+        mask_pads: bool = False,
+        variant: str = "paper",
+        init: str = "kaiming",
+    ) -> None:
+        super().__init__(size, score=score, mask_pads=mask_pads, init=init)
+        if variant not in VARIANTS:
+            raise ConfigError(f"expected variant to be one of {', '.join(VARIANTS)}, got {variant}")
+        self.climbs = variant == "paper"  # whether a node's new state is scored anew
+        if not self.climbs:
+            self.W_2 = nn.Parameter(torch.empty(size, size))
+            initialize(self.W_2, size, size, init)
+
+    def forward(self, queries: Tensor, encoding: Encoding) -> Attended:
+        """See :class:`AttentionOverTrees`: a reshape a level on full trees, in chunks."""
+        shape = full_shape(encoding.batch)
+        if shape is None or shape.stride != shape.branching:
+            return self.by_messages(queries, encoding)
+        table, whole = encoding.table, []
+        order, groups = _by_width(shape)
+        for width, rows in groups:
+            some = slice(None) if len(groups) == 1 else torch.from_numpy(rows)
+            nodes = int(encoding.batch.sizes[rows[0]])
+            full = _FullTrees(self, shape.branching, width, table.h[some, :nodes])
+            if self.mask_pads:
+                full.mask(table.pad[some, :nodes])
+            size = full.h.numel() * full.h.element_size() * (4 if self.climbs else 1)
+            made = in_chunks(full.attend, queries[some], size)
+            extra = table.h.shape[1] - nodes
+            whole.append((made.h, nn.functional.pad(made.weights, (0, extra))))
+        if len(whole) == 1:
+            return Attended(*whole[0])
+        h, weights = (torch.cat(parts)[order] for parts in zip(*whole))
+        return Attended(h, weights)
+
+    def by_messages(
+        self, queries: Tensor, encoding: Encoding, *, backend: str = "levels"
+    ) -> Attended:
+        """The same as message passing, on any trees: the reference.
+
+        Node data have a query axis, ``(N, Q, c)``.
+
+        Arguments:
+            queries, encoding: see :meth:`forward`.
+            backend: ``"levels"`` or ``"dgl"``.
+        """
+        batch = encoding.batch
+        tree = batch.tree_of_node.to(queries.device)
+        ndata = {"h": encoding.h, "q": queries.index_select(0, tree), "pad": encoding.pad}
+        slots = 1 + int(batch.edata["pos"].max()) if len(batch.src) else 1
+        made = traverse(_Climb(self, slots), batch, ndata, backend=backend)
+        h = made["s"].index_select(0, batch.roots.to(queries.device))
+        h = self.last(h, queries)
+        with torch.no_grad():
+            share = _shares(batch, made["alpha"])
+        weights = share.new_zeros(*encoding.table.there.shape, queries.shape[1])
+        weights[encoding.table.there] = share
+        return Attended(h, weights.transpose(1, 2))
+
+    def new(self, z: Tensor) -> Tensor:
+        """The new state of nodes with children: equation (19)."""
+        return torch.relu(z @ self.W_1) if self.climbs else z
+
+    def last(self, h: Tensor, q: Tensor) -> Tensor:
+        """What the state of the root becomes."""
+        return h if self.climbs else torch.relu(h @ self.W_1 + q @ self.W_2)
+
+
+class _Climb:
+    """DGL's three functions; ``s`` is h', and ``m`` the score of a node as a child."""
+
+    def __init__(self, attention: TreeAttention, slots: int) -> None:
+        self.attention, self.slots = attention, slots
+
+    def prepare(self, ndata: dict[str, Tensor]) -> dict[str, Tensor]:
+        score = self.attention.score
+        wq = score.queries(ndata["q"])  # (N, Q, c)
+        own = score.pairs(score.keys(ndata["h"]).unsqueeze(1), wq)  # (N, Q)
+        return {"wq": wq, "own": own, "hidden": ndata["pad"].to(own.dtype)}
+
+    def message(self, edges: Edges) -> dict[str, Tensor]:
+        return {name: edges.src[name] for name in ("s", "m", "hidden")}
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        s, own = nodes.mailbox["s"], nodes.data["h"].unsqueeze(1)  # (n, L, Q, c), (n, 1, c)
+        m = torch.cat([nodes.data["own"].unsqueeze(1), nodes.mailbox["m"]], 1)  # (n, 1 + L, Q)
+        hidden = ~nodes.present  # type: ignore[operator]
+        if self.attention.mask_pads:
+            below = nodes.mailbox["hidden"] > nodes.data["hidden"].unsqueeze(1)
+            hidden = hidden | below
+        hidden = nn.functional.pad(hidden, (1, 0)).unsqueeze(2)
+        alpha = torch.softmax(m.masked_fill(hidden, -torch.inf), 1)
+        z = alpha[:, 0].unsqueeze(2) * own + (alpha[:, 1:].unsqueeze(3) * s).sum(1)
+        return {"z": z, "alpha": alpha.transpose(1, 2)}
+
+    def apply(self, nodes: Any) -> dict[str, Tensor]:
+        attention, wq, own = self.attention, nodes.data["wq"], nodes.data["own"]
+        if "z" not in nodes.data:
+            alpha = torch.zeros_like(own).unsqueeze(2).repeat(1, 1, 1 + self.slots)
+            alpha[:, :, 0] = 1.0
+            return {"s": nodes.data["h"].unsqueeze(1).expand_as(wq), "m": own, "alpha": alpha}
+        s = attention.new(nodes.data["z"])
+        m = attention.score.pairs(attention.score.keys(s), wq) if attention.climbs else own
+        return {"s": s, "m": m, "alpha": nodes.data["alpha"]}
+
+
+def _shares(batch: TreeBatch, alpha: Tensor) -> Tensor:
+    """``(N, Q)`` the part each node has in its root, level by level from the roots down."""
+    from dgltrees.traversal.order import levels_of
+
+    share = torch.ones_like(alpha[:, :, 0])
+    level = levels_of(batch)[batch.dst.numpy()]
+    for of_level in range(int(level.max(initial=-1)), -1, -1):
+        edge = torch.from_numpy(np.flatnonzero(level == of_level))
+        child, parent = (e[edge].to(alpha.device) for e in (batch.src, batch.dst))
+        slot = 1 + batch.edata["pos"][edge].to(alpha.device)
+        share[child] = share[parent] * alpha[parent, :, slot]
+    return share * alpha[:, :, 0]
+
+
+def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
+    """The trees of each width; and where each tree stands if those of a width stand together."""
+    widths = np.array(shape.widths)
+    groups = [(int(width), np.flatnonzero(widths == width)) for width in np.unique(widths)]
+    order = np.argsort(np.concatenate([rows for _, rows in groups]), kind="stable")
+    return torch.from_numpy(order), groups
+
+
+class _FullTrees:
+    """Full trees of one width, ``G`` of them: a level is a slice, its children the slice before.
+
+    Arguments:
+        attention: its formulas.
+        branching: b.
+        width: of every tree.
+        h: ``(G, M, c)`` states, leaves first, then level by level.
+    """
+
+    def __init__(self, attention: TreeAttention, branching: int, width: int, h: Tensor) -> None:
+        self.attention, self.branching, self.h = attention, branching, h
+        self.keys = attention.score.keys(h)
+        self.sizes = [width]
+        while self.sizes[-1] > 1:
+            self.sizes.append(self.sizes[-1] // branching)
+        self.hidden: list[Tensor] = []
+
+    def mask(self, pad: Tensor) -> None:
+        """Pass over the children that have no token below them, of nodes that have one."""
+        levels = pad.split_with_sizes(self.sizes, 1)
+        for below, own in zip(levels, levels[1:]):
+            children = below.reshape(len(pad), -1, self.branching)  # (G, n, b)
+            hidden = children & ~own.unsqueeze(2)
+            self.hidden.append(nn.functional.pad(hidden, (1, 0)).unsqueeze(3))  # (G, n, 1 + b, 1)
+
+    def attend(self, queries: Tensor) -> tuple[Tensor, Tensor]:
+        """Equations (16) to (19) for ``(G, Q, c)`` queries."""
+        attention, score, b = self.attention, self.attention.score, self.branching
+        wq = score.queries(queries)
+        own = score.every(self.keys, wq).transpose(1, 2).split_with_sizes(self.sizes, 1)
+        h, alphas = self.h.split_with_sizes(self.sizes, 1), []
+        s, m = h[0].unsqueeze(2), own[0]  # those of the leaves are alike for all queries
+        for level in range(1, len(self.sizes)):
+            below = m.reshape(len(m), -1, b, m.shape[2])  # (G, n, b, Q)
+            both = torch.cat([own[level].unsqueeze(2), below], 2)  # (G, n, 1 + b, Q)
+            if self.hidden:
+                both = both.masked_fill(self.hidden[level - 1], -torch.inf)
+            alpha = torch.softmax(both, 2)
+            alphas.append(alpha)
+            s = attention.new(self._blend(alpha, h[level], s))  # (G, n, Q, c)
+            m = own[level]
+            if attention.climbs and self.sizes[level] > 1:
+                m = score.pairs(score.keys(s), wq.unsqueeze(1))
+        root = s.squeeze(1).expand(-1, queries.shape[1], -1)
+        with torch.no_grad():
+            weights = self._weights(alphas, queries)
+        return attention.last(root, queries), weights
+
+    def _blend(self, alpha: Tensor, own: Tensor, s: Tensor) -> Tensor:
+        """``(G, n, Q, c)`` equation (18)."""
+        children = s.reshape(len(s), -1, self.branching, *s.shape[2:])  # (G, n, b, Q or 1, c)
+        if children.shape[3] == 1:  # leaves: one product
+            S = torch.cat([own.unsqueeze(2), children.squeeze(3)], 2)  # (G, n, 1 + b, c)
+            return torch.matmul(alpha.transpose(2, 3), S)
+        z = alpha[:, :, 0].unsqueeze(3) * own.unsqueeze(2)
+        for j in range(self.branching):
+            z = torch.addcmul(z, alpha[:, :, 1 + j].unsqueeze(3), children[:, :, j])
+        return z
+
+    def _weights(self, alphas: list[Tensor], queries: Tensor) -> Tensor:
+        """``(G, Q, M)`` the part each node has in its root."""
+        share = queries.new_ones(len(queries), 1, queries.shape[1])  # (G, n, Q)
+        parts = []
+        for alpha in reversed(alphas):
+            shares = alpha * share.unsqueeze(2)  # (G, n, 1 + b, Q)
+            parts.append(shares[:, :, 0])
+            share = shares[:, :, 1:].flatten(1, 2)
+        return torch.cat([share, *reversed(parts)], 1).transpose(1, 2)
