@@ -11,7 +11,11 @@ from dgltrees.models.mlp import MLP
 from dgltrees.models.nce import NCE
 from dgltrees.models.readout import Attention, EveryNode, Mean, Root
 from dgltrees.models.sampling import Sampling
-from dgltrees.models.sequence_encoder import SequenceEncoder
+from dgltrees.models.sequence_encoder import (
+    SequenceClassifier,
+    SequenceEncoder,
+    SequencePairClassifier,
+)
 from dgltrees.models.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.stop_symbols import with_stops
@@ -41,8 +45,10 @@ __all__ = [
     "Predictions",
     "Root",
     "Sampling",
+    "SequenceClassifier",
     "SequenceEncoder",
     "SequenceLM",
+    "SequencePairClassifier",
     "Thermometer",
     "TreeClassifier",
     "TreeEncoder",

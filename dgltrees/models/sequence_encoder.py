@@ -1,16 +1,21 @@
-"""LSTMs over sentences: one vector a sentence, the baseline of models that make trees of them."""
+"""LSTMs over sentences, and what classifies by them: the baseline of models that make trees."""
 
 from __future__ import annotations
+
+from typing import Optional
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence
 
 from dgltrees.cells.top_down import uniform
+from dgltrees.errors import TreeError
 from dgltrees.models.inputs import NodeInput
+from dgltrees.models.nti.answers import word_counts
+from dgltrees.models.nti.heads import PairHead
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["SequenceEncoder"]
+__all__ = ["SequenceClassifier", "SequenceEncoder", "SequencePairClassifier"]
 
 
 class SequenceEncoder(nn.Module):
@@ -57,3 +62,51 @@ class SequenceEncoder(nn.Module):
         packed = pack_sequence(list(x.split_with_sizes(batch.sizes.tolist())), enforce_sorted=False)
         _, (last, _) = self.lstm(packed)  # (layers * directions, T, c)
         return torch.cat(list(last[-self.directions :]), 1)
+
+
+class SequenceClassifier(nn.Module):
+    """A class for every sentence.
+
+    Arguments:
+        encoder: gives every sentence a vector.
+        head: makes logits of that.
+    """
+
+    def __init__(self, encoder: SequenceEncoder, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """``(T, classes)`` logits of all sentences."""
+        logits: Tensor = self.head(self.encoder(batch))
+        return logits
+
+
+class SequencePairClassifier(nn.Module):
+    """A class for every pair of sentences; a batch holds the two of a pair one after the other.
+
+    Arguments:
+        encoder: gives every sentence a vector.
+        head: compares two of them.
+        shared: the word column that is 1 where the word stands in the other sentence too: the
+            head then has the two features of :func:`~dgltrees.models.nti.word_counts`.
+    """
+
+    def __init__(
+        self, encoder: SequenceEncoder, head: PairHead, *, shared: Optional[str] = None
+    ) -> None:
+        super().__init__()
+        self.encoder, self.head, self.shared = encoder, head, shared
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """``(T / 2, classes)`` logits of all pairs.
+
+        Raises:
+            TreeError: the number of sentences is odd, or the column of shared words missing.
+        """
+        if batch.num_trees % 2:
+            raise TreeError(f"expected pairs of sentences, got a batch of {batch.num_trees}")
+        last = self.encoder(batch)  # (T, c)
+        extra = None if self.shared is None else word_counts(batch, self.shared).to(last)
+        logits: Tensor = self.head(last[0::2], last[1::2], extra)
+        return logits

@@ -6,7 +6,7 @@ from typing import Any, Union, cast
 
 from torch import nn
 
-from dgltrees.cells import cell_options, count_parameters, make_cell
+from dgltrees.cells import BaseCell, cell_options, count_parameters, make_cell
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
@@ -21,7 +21,14 @@ from dgltrees.models import (
 )
 from dgltrees.tasks.settings import ModelSettings
 
-__all__ = ["digits_input", "encoder_parameters", "make_encoder", "make_head", "make_readout"]
+__all__ = [
+    "digits_input",
+    "encoder_parameters",
+    "make_encoder",
+    "make_head",
+    "make_readout",
+    "settings_cell",
+]
 
 Encoder = Union[TreeEncoder, BidirectionalEncoder]
 
@@ -44,14 +51,27 @@ def make_encoder(settings: ModelSettings, inputs: NodeInput, operators: int = 0)
     Raises:
         ConfigError: gate, aggregator, rank and operators do not go together.
     """
-    cell = _cell(settings, inputs.size, operators)
+    cell = settings_cell(settings, inputs.size, operators)
     up = TreeEncoder(inputs, cell, backend=settings.backend, checkpoint=settings.checkpoint)
     if not settings.bidirectional:
         return up
-    return BidirectionalEncoder(up, _cell(settings, up.size, 0))
+    return BidirectionalEncoder(up, settings_cell(settings, up.size))
 
 
-def _cell(settings: ModelSettings, input_size: int, operators: int) -> Any:
+def settings_cell(
+    settings: ModelSettings, input_size: int, operators: int = 0, **more: Any
+) -> BaseCell:
+    """The cell the settings describe.
+
+    Arguments:
+        settings: the model's settings.
+        input_size: of a node's input.
+        operators: see :func:`make_encoder`.
+        more: what is wanted instead of the settings, or besides; a cell takes what it knows.
+
+    Raises:
+        ConfigError: gate, aggregator, rank and operators do not go together.
+    """
     wanted = {
         "input_size": input_size,
         "hidden_size": settings.hidden_size,
@@ -62,6 +82,7 @@ def _cell(settings: ModelSettings, input_size: int, operators: int) -> Any:
         "dropout": settings.dropout,
         "layer_norm": settings.layer_norm,
         "init": settings.init,
+        **more,
     }
     known = cell_options(settings.gate)
     if operators and "operators" not in known:

@@ -10,6 +10,7 @@ from typing import Any, Optional
 
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.settings import DataSettings, Files
+from dgltrees.trees.readers.snli import companions
 
 __all__ = ["ROLES", "data_files", "fingerprint"]
 
@@ -51,8 +52,14 @@ def _matches(pattern: str) -> list[str]:
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
-    """Name, size in bytes and SHA-256 of a file, or of all files of a folder in turn."""
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    """Name, size in bytes and SHA-256 of a file, or of several in turn.
+
+    They are all files of a folder, or a file and those that are read with it.
+    """
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file())
+    else:
+        files = [path, *(p for p in companions(path) if p.exists())]
     digest, size = hashlib.sha256(), 0
     for file in files:
         with open(file, "rb") as stream:

@@ -7,6 +7,8 @@ from typing import Optional, Union
 
 from dgltrees.cells import AGGREGATORS, CELLS
 from dgltrees.cells.initial import SCHEMES
+from dgltrees.cells.scores import SCORES
+from dgltrees.models.nti.encoder import LEAF_FUNCTIONS
 from dgltrees.tasks.ranges import COUNT, FRACTION, NONNEGATIVE, SEED, check, one_of
 
 __all__ = ["DataSettings", "ModelSettings"]
@@ -34,9 +36,18 @@ _MODEL = {
     "dropout": FRACTION,
     "language_model": one_of(["tree", "sequence", "bidirectional"]),
     "objective": one_of(["nll", "nce"]),
-    "output_dropout": FRACTION,
+    "encoder": one_of(["nti", "lstm", "bilstm"]),
+    "leaves": one_of(LEAF_FUNCTIONS),
+    "trees": one_of(["full", "left"]),
+    "padding": one_of(["left", "right"]),
+    "pad": one_of(["fixed", "learned", "zero"]),
+    "interaction": one_of(["none", "node_by_node", "matching", "full_matching"]),
+    "attention": one_of(["global", "tree", "tree_code"]),
+    "score": one_of(SCORES),
+    **dict.fromkeys(("output_dropout", "input_dropout", "attention_dropout"), FRACTION),
     **dict.fromkeys(("hidden_size", "rank", "embedding", "comparison", "max_children"), COUNT),
     **dict.fromkeys(("layers", "noise", "arc_size", "label_size"), COUNT),
+    **dict.fromkeys(("branching", "stride", "width"), COUNT),
 }
 
 
@@ -56,14 +67,19 @@ class DataSettings:
         seed: decides which examples are taken and which of them are kept back.
         limit: take only so many training examples, drawn by the seed, before the split.
         max_operators: train on examples with at most so many operators (logic).
-        supervise: learn from the labels of all "nodes" or of the "root" alone (sst-tree, boolsent).
-        binary: positive against negative, neutral trees and nodes left out (sst-tree).
+        supervise: learn from the labels of all "nodes" or of the "root" alone (sst-tree, boolsent,
+            sst-phrases).
+        binary: positive against negative, neutral trees and nodes left out (sst-tree,
+            sst-phrases).
         label: column of node labels that is the input (classify, label; saved forests of tree-lm).
         target: column that holds the classes (classify and label).
         min_count: words seen less often in training count as unknown.
-        lower: turn words to lower case (tree-lm, parser).
-        max_words: leave out longer sentences (tree-lm; parser, in training).
-        vectors: a text file of word vectors for the words to begin with (tree-lm).
+        lower: turn words to lower case (tree-lm, parser, snli, wikiqa, sst-phrases).
+        max_words: leave out longer sentences (tree-lm; parser, in training), or refuse them (snli,
+            wikiqa, sst-phrases).
+        truncate: cut sentences to max_words instead (snli, wikiqa, sst-phrases).
+        vectors: a text file of word vectors for the words to begin with (tree-lm, snli, wikiqa,
+            sst-phrases).
     """
 
     root: Optional[str] = None
@@ -81,6 +97,7 @@ class DataSettings:
     min_count: int = 1
     lower: bool = False
     max_words: Optional[int] = None
+    truncate: bool = False
     vectors: Files = None
 
     def __post_init__(self) -> None:
@@ -92,7 +109,8 @@ class ModelSettings:
     """The settings of an encoder and what reads it out.
 
     Attributes:
-        gate: "lstm", "gru" or "rnn"; or a cell with its own aggregation, "child_sum" or "nary".
+        gate: "lstm", "gru" or "rnn"; or a cell with its own aggregation, "child_sum" or "nary", or
+            a node function of Neural Tree Indexers, "s_lstm", "chainer_s_lstm" or "anf".
         aggregator: "sum", "full", "hosvd", "canonical", "tensor_train" and the shared and
             symmetric ones.
         hidden_size: size c of a node's state.
@@ -126,6 +144,28 @@ class ModelSettings:
         tags: whether the words' UPOS tags, which the data must then have, are read too (parser).
         projective: whether trees are projective (parser).
         labels: predict each word's dependency label after it (tree-lm).
+        encoder: of sentences: "nti", Neural Tree Indexers; or "lstm", "bilstm", which read along
+            (snli, wikiqa, sst-phrases; so are all settings down to fixed_words).
+        leaves: leaf function of "nti": "identity", "linear", "lstm" or "bilstm".
+        trees: "full", or "left", left-branching ones.
+        branching: children of a node of a full tree.
+        stride: how far the first children of neighbours are apart; below branching, sub-trees
+            overlap.
+        padding: the side of a sentence on which leaves without a word stand, "left" or "right".
+        width: leaves of every full tree; without it, of each as few as there can be.
+        pad: the vector of leaves without a word: "fixed", "learned" or "zero".
+        interaction: of two sentences: "none", "node_by_node", "matching" or "full_matching"
+            (snli).
+        attention: over a tree: "global", "tree", or "tree_code", tree attention as the paper's
+            code has it.
+        score: scoring function of attention: "mlp", "dot" or "map".
+        mask_pads: whether attention passes over nodes without a word.
+        root_query: whether a tree's root is one of the nodes that attend to the other (matching).
+        last_step: let the last matching state attend to those before it, as in the code (matching).
+        word_count: tell how many words a question and a sentence share (wikiqa).
+        input_dropout: of what the leaves read.
+        attention_dropout: of attention vectors.
+        fixed_words: keep the word vectors as data.vectors has them.
     """
 
     gate: str = "lstm"
@@ -158,6 +198,24 @@ class ModelSettings:
     tags: bool = False
     projective: bool = True
     labels: bool = False
+    encoder: str = "nti"
+    leaves: str = "lstm"
+    trees: str = "full"
+    branching: int = 2
+    stride: Optional[int] = None
+    padding: str = "left"
+    width: Optional[int] = None
+    pad: str = "fixed"
+    interaction: str = "none"
+    attention: str = "global"
+    score: str = "mlp"
+    mask_pads: bool = False
+    root_query: bool = True
+    last_step: bool = False
+    word_count: bool = False
+    input_dropout: float = 0.0
+    attention_dropout: float = 0.0
+    fixed_words: bool = False
 
     def __post_init__(self) -> None:
         check("model", self, _MODEL)
@@ -165,7 +223,7 @@ class ModelSettings:
     @property
     def kind(self) -> str:
         """Aggregator and gate, or the cell that is both."""
-        own = self.gate in ("child_sum", "nary")
+        own = self.gate not in ("lstm", "gru", "rnn")
         return self.gate if own else f"{self.aggregator} {self.gate}"
 
     @property

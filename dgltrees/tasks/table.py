@@ -9,13 +9,19 @@ from dgltrees.tasks.labeled import CLASSIFY, LABEL
 from dgltrees.tasks.listops import LISTOPS
 from dgltrees.tasks.logic import LOGIC
 from dgltrees.tasks.parser import PARSER
+from dgltrees.tasks.snli import SNLI
 from dgltrees.tasks.sst import SST
+from dgltrees.tasks.sst_phrases import SST_PHRASES
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.tree_lm import TREE_LM
+from dgltrees.tasks.wikiqa import WIKIQA
 
 __all__ = ["TASKS", "Task", "get_task"]
 
-_ALL: tuple[Task, ...] = (LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, PARSER)
+_ALL: tuple[Task, ...] = (
+    *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, PARSER),
+    *(SNLI, WIKIQA, SST_PHRASES),
+)
 TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""
 

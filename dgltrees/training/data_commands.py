@@ -39,7 +39,7 @@ def presets(argv: Sequence[str]) -> None:
         model = ModelSettings(**values["model"])
         rank = "" if model.rank is None else f"  r={model.rank}"
         kind = get_task(values["task"]).kind(model)
-        print(f"{name:32}{values['task']:12}{kind:22}c={model.hidden_size}{rank}")
+        print(f"{name:32}{values['task']:12}{kind:30}c={model.hidden_size}{rank}")
 
 
 def show(argv: Sequence[str]) -> None:

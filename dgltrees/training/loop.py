@@ -217,7 +217,8 @@ def _monitored(report: dict[str, Any], name: str) -> float:
         ConfigError: the task does not report it.
     """
     if name not in report:
-        known = [key for key in ("accuracy", "loss", "uas", "las") if key in report]
+        every = ("accuracy", "loss", "uas", "las", "map", "mrr")
+        known = [key for key in every if key in report]
         raise ConfigError(
             f"expected training.monitor to be {' or '.join(known)}, which this task reports of "
             f"these data, got {name!r}"
@@ -251,7 +252,7 @@ def _say(line: dict[str, Any], seconds: float, best: bool) -> None:
         )
     if "valid_perplexity" in line:
         shown.append(f"perplexity {line['valid_perplexity']:.2f}")
-    for name in ("uas", "las"):
+    for name in ("uas", "las", "map", "mrr"):
         if f"valid_{name}" in line:
             shown.append(f"{name} {line[f'valid_{name}']:.4f}")
     shown.append(f"{seconds:.1f} s")

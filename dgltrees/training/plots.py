@@ -47,7 +47,8 @@ def _save(figure: Figure, path: Path) -> None:
 def learning_curve(runs: Sequence[Path], path: Path) -> None:
     """Loss and validation accuracy of every epoch of ``runs``, one colour a run.
 
-    Perplexity stands in place of accuracy for language models, LAS or UAS for parsers.
+    Perplexity stands in place of accuracy for language models, LAS or UAS for parsers, MAP where
+    answers are ranked.
 
     Arguments:
         runs: run directories.
@@ -62,7 +63,7 @@ def learning_curve(runs: Sequence[Path], path: Path) -> None:
     figure = _figure(figsize=(9, 3.6))
     losses, measures = figure.subplots(1, 2)
     every = [line for history in lines.values() for line in history]
-    kinds = ("perplexity", "las", "uas")
+    kinds = ("perplexity", "las", "uas", "map")
     shown = (kind for kind in kinds if any(f"valid_{kind}" in line for line in every))
     measure = next(shown, "accuracy")
     for number, (name, history) in enumerate(lines.items()):

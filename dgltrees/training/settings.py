@@ -24,7 +24,7 @@ _TRAINING = {
     "lr": POSITIVE,
     "l2": NONNEGATIVE,
     "clip": POSITIVE,
-    "monitor": one_of(["accuracy", "loss", "uas", "las"]),
+    "monitor": one_of(["accuracy", "loss", "uas", "las", "map", "mrr"]),
     "schedule": one_of(["constant", "halve"]),
     "alike": one_of(["depth", "size"]),
     "seed": SEED,
@@ -46,7 +46,8 @@ class TrainingSettings:
         clip: largest norm of the gradient of all parameters together, the penalty aside.
         epochs: passes over the training examples at most.
         patience: stop after so many epochs without a better validation value.
-        monitor: the validation value that decides: "accuracy", "loss", or a parser's "uas", "las".
+        monitor: the validation value that decides: "accuracy", "loss", a parser's "uas", "las", or
+            "map", "mrr" (wikiqa).
         schedule: "constant", or "halve": the learning rate is halved at every epoch from the first
             on whose validation loss does not improve; the next such epoch ends the training, and a
             worse one is undone. It wants ``monitor: loss``.

@@ -1,0 +1,79 @@
+"""What tasks on plain sentences share: their words, and the vectors these begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models import WordEmbedding, read_word_vectors
+from dgltrees.tasks.files import data_files
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.task import Task
+from dgltrees.trees import Examples, Vocabulary
+
+__all__ = ["SentenceTask", "new_words"]
+
+
+def new_words() -> Vocabulary:
+    """A vocabulary for the words of training."""
+    return Vocabulary(["<unknown>"], unknown="<unknown>")
+
+
+@dataclass(frozen=True)
+class SentenceTask(Task):
+    """Examples are sentences, or pairs of them, as chains of words.
+
+    Models read them by one :class:`~dgltrees.models.WordEmbedding`, their attribute ``input``.
+    """
+
+    def kind(self, model: ModelSettings) -> str:
+        """The paper's name of the model."""
+        return sentence_model_name(model)
+
+    def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Read the word vectors; words that are not in the file have zeros.
+
+        Raises:
+            TreeError: the file of word vectors is broken, or its vectors have another size.
+            ConfigError: the word vectors are to stay as they are, and there are none.
+        """
+        words = _words_of(model)
+        paths = data_files(settings, "vectors")
+        if not paths:
+            if not words.weight.requires_grad:
+                raise ConfigError(
+                    "expected data.vectors with model.fixed_words, got none; give a file of word "
+                    "vectors, or learn them with --model.fixed_words false"
+                )
+            return
+        vectors = torch.zeros_like(words.weight)
+        for path in paths:
+            vectors, _ = read_word_vectors(path, data.forest.vocabs["word"], vectors)
+        with torch.no_grad():
+            words.weight.copy_(vectors)
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """Without the words' vectors (``table`` and ``cell``), as Table 1 counts, and in all."""
+        total = sum(p.numel() for p in model.parameters())
+        own = total - _words_of(model).weight.numel()
+        return {"table": own, "cell": own, "model": total}
+
+
+def _words_of(model: nn.Module) -> WordEmbedding:
+    return next(part for part in model.modules() if isinstance(part, WordEmbedding))
+
+
+def sentence_model_name(model: ModelSettings) -> str:
+    """What the paper calls a model with these settings."""
+    if model.encoder != "nti":
+        return {"lstm": "LSTM", "bilstm": "bidirectional LSTM"}[model.encoder]
+    nodes = {"s_lstm": "SLSTM", "chainer_s_lstm": "chainer SLSTM", "anf": "ANF"}
+    leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
+    name = f"NTI-{nodes.get(model.gate, model.kind)}{leaves[model.leaves]}"
+    if model.interaction == "none":
+        return name
+    return f"{name} {model.interaction.replace('_', ' ')}"

@@ -1,0 +1,71 @@
+"""Stanford Sentiment Treebank without its trees: the sentiment of sentences, learned from phrases.
+
+Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.3: "We
+trained our model on the text spans corresponding to labeled phrases in the training set and
+evaluated the model on the full sentences."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.tasks.sentence_models import make_sentence_classifier
+from dgltrees.tasks.sentences import SentenceTask, new_words
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.builders import chains, phrases
+from dgltrees.trees.readers.sst import SST_LABELS, read_sst
+from dgltrees.trees.words import recode
+
+__all__ = ["SST_PHRASES"]
+
+_NEUTRAL = 2
+
+
+def _read(
+    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Examples:
+    words = vocabs["word"] if vocabs else new_words()
+    read = read_sst(path).forest
+    target = np.asarray(read.columns["target"])
+    names = SST_LABELS
+    if settings.binary:
+        names = ("negative", "positive")
+        target = np.where(target == _NEUTRAL, -1, target > _NEUTRAL)
+    wanted = target >= 0
+    if words.frozen or settings.supervise == "root":  # whole sentences are evaluated
+        wanted &= read.parent < 0
+    forest = recode(phrases(read, np.flatnonzero(wanted)), {"word": words}, lower=settings.lower)
+    tree = read.tree_of_node[wanted]
+    return Examples(
+        _short(forest, tree, settings, path),
+        {"target": target[wanted].astype(np.int64)},
+        targets=Vocabulary(names, frozen=True),
+    )
+
+
+def _short(forest: Forest, tree: NDArray[np.int64], settings: DataSettings, path: Path) -> Forest:
+    """The sentences, cut to ``max_words`` if that is wanted; else longer ones are refused."""
+    most = settings.max_words
+    if most is None or (forest.sizes <= most).all():
+        return forest
+    if not settings.truncate:
+        at = int(np.argmax(forest.sizes > most))
+        raise TreeError(
+            f"expected a sentence of at most {most} words, got {forest.sizes[at]}; raise "
+            "max_words, or truncate",
+            file=path,
+            tree=int(tree[at]),
+        )
+    place = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
+    columns = {"word": forest.columns["word"][place < most]}
+    return chains(np.minimum(forest.sizes, most), columns, forest.vocabs)
+
+
+SST_PHRASES = SentenceTask("sst-phrases", _read, make_sentence_classifier, max_children=1)
