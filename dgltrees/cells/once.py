@@ -7,10 +7,12 @@ import torch
 __all__ = ["refuse_second_derivative"]
 
 
-def refuse_second_derivative() -> None:
+def refuse_second_derivative(
+    what: str = "a fused cell", instead: str = "run the cell with fused=False"
+) -> None:
     """Raise RuntimeError in a backward pass whose own graph is wanted."""
     if torch.is_grad_enabled():
         raise RuntimeError(
-            "expected one derivative of a fused cell, got a graph for a second "
-            "(create_graph=True); run the cell with fused=False"
+            f"expected one derivative of {what}, got a graph for a second (create_graph=True); "
+            f"{instead}"
         )

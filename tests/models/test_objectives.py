@@ -52,6 +52,47 @@ def test_chunks_hold_few_logits() -> None:
     assert max(kept) < P * V
 
 
+@pytest.mark.parametrize("most", [2 * V, P * V])
+def test_gradients_are_those_of_cross_entropy(most: int) -> None:
+    """Also where a word is next to certain, and where losses weigh unlike."""
+    h, output, words = world()
+    with torch.no_grad():
+        h[0] = 40 * output[words[0]]
+    nll = softmax_nll(h, output, words, most=most)
+    expected = nn.functional.cross_entropy(h @ output.t(), words, reduction="none")
+    weight = torch.randn(P).double()
+    assert_close(nll, expected)
+    pairs = ((loss * weight).sum() for loss in (nll, expected))
+    assert_close(*(torch.autograd.grad(loss, (h, output)) for loss in pairs))
+
+
+def test_a_graph_can_be_followed_twice_and_two_can_stand_side_by_side() -> None:
+    h, output, words = world()
+    first, second = softmax_nll(h, output, words), softmax_nll(2 * h, output, words)
+    grads = [torch.autograd.grad(first.sum(), h, retain_graph=True)[0] for _ in range(2)]
+    assert_close(*grads)
+    second.sum().backward()
+    assert_close(torch.autograd.grad(first.sum(), h)[0], grads[0])
+
+
+def test_a_second_derivative_is_refused() -> None:
+    h, output, words = world()
+    with pytest.raises(RuntimeError, match="of softmax_nll, got a graph for a second"):
+        torch.autograd.grad(softmax_nll(h, output, words).sum(), h, create_graph=True)
+
+
+def test_autocast_halves_the_products_alone() -> None:
+    h, output, words = world()
+    h, output = h.detach().float().requires_grad_(), output.detach().float()
+    with torch.autocast("cpu", torch.bfloat16):
+        nll = softmax_nll(h, output, words)
+    expected = softmax_nll(h, output, words)
+    assert nll.dtype == torch.float32
+    assert_close(nll, expected, rtol=0.05, atol=0.05)
+    grads = [torch.autograd.grad(loss.sum(), h)[0] for loss in (nll, expected)]
+    assert_close(*grads, rtol=0.05, atol=0.05)
+
+
 def test_half_floats_are_normalised_in_single() -> None:
     h, output, words = (t.detach() for t in world())
     half = softmax_nll(h.bfloat16(), output.bfloat16(), words)
