@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.fused_top_down import fused_top_down
+from dgltrees.cells.fused_top_down import Own, fused_top_down
 from dgltrees.cells.grouped import grouped, to_device
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.sources import sources_of
@@ -135,11 +135,12 @@ class _SourceLSTM(BaseCell):
         """The states of all nodes, layer by layer; None where a node has two sources."""
         types = self.sets(ndata)
         plan = sources_of(batch, types, device=ndata["x"].device)
-        a, new = self.prepare(ndata)["wx"], list[tuple[Tensor, Tensor]]()
+        new: list[tuple[Tensor, Tensor]] = []
         for layer in range(self.layers):
-            if layer:
-                a = by_type(new[-1][0], self.W[layer], self.bias(layer), types)
-            made = fused_top_down(plan, a, self.U[layer], INITIAL, starts=self.starts)
+            x = new[-1][0] if layer else self.check(ndata)
+            more = (None, None) if layer else self.more(ndata)
+            own = Own(x, self.W[layer], self.bias(layer), *more)
+            made = fused_top_down(plan, own, self.U[layer], INITIAL, starts=self.starts)
             if made is None:
                 return None
             new.append(made)
@@ -149,6 +150,10 @@ class _SourceLSTM(BaseCell):
     def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
         """``(N,)`` which set of parameters each node takes, or None if there is one."""
         return None
+
+    def more(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
+        """Some nodes ``(n,)``, and what they add to layer 1's ``W x + b``, ``(n, 4 d)``."""
+        return None, None
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""
@@ -219,12 +224,19 @@ class TopDownLSTM(_SourceLSTM):
         """
         x = self.check(ndata)
         wx = by_type(x, self.W[0], self.bias(0), self.sets(ndata))
-        if self.left_size:
-            right = np.flatnonzero(self._types(ndata) == EdgeType.RIGHT)
-            rows = to_device(right, x.device)
-            q = self._left(ndata).index_select(0, rows)
-            wx = wx.index_add(0, rows, (q @ self.W_left).to(wx.dtype))
+        nodes, more = self.more(ndata)
+        if nodes is not None and more is not None:
+            wx = wx.index_add(0, nodes, more.to(wx.dtype))
         return {"wx": wx}
+
+    def more(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
+        """The nodes on RIGHT edges, and their part of ``W r`` that is from q."""
+        if not self.left_size:
+            return None, None
+        right = np.flatnonzero(self._types(ndata) == EdgeType.RIGHT)
+        left = self._left(ndata)
+        nodes = to_device(right, left.device)
+        return nodes, left.index_select(0, nodes) @ self.W_left
 
     def _types(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
         etype = ndata.get("etype")
