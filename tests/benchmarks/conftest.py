@@ -32,6 +32,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.section(f"milliseconds a training step; {machine()}")
     kinds = {
         "case": ratios,
+        "language model": words_a_second,
         "chain": level_costs,
         "memory": memory,
         "share": shares,
@@ -59,6 +60,20 @@ def ratios(measured: list[Any]) -> Iterator[str]:
         )
     for names, rows in tables.items():
         yield from ("", table(rows, base=names[0]))
+
+
+def words_a_second(measured: list[Any]) -> Iterator[str]:
+    """A table for each case: words a second, and how many times those of each contender."""
+    cases: dict[str, dict[str, Any]] = {}
+    for b in measured:
+        cases.setdefault(b.group, {})[b.extra_info["contender"]] = b
+    for case, each in cases.items():
+        speed = {name: b.extra_info["words"] / _seconds(b) for name, b in each.items()}
+        yield from ("", f"| {case} | ms | words a second | times " + " | times ".join(speed) + " |")
+        yield "|---" * (len(speed) + 3) + "|"
+        for name, b in each.items():
+            times = " | ".join(f"{speed[name] / other:.2f}" for other in speed.values())
+            yield f"| {name} | {1e3 * _seconds(b):.0f} | {speed[name]:.0f} | {times} |"
 
 
 def level_costs(measured: list[Any]) -> Iterator[str]:
