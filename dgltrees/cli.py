@@ -14,6 +14,7 @@ __all__ = ["COMMANDS", "main"]
 
 _TRAINING, _DATA = "dgltrees.training.commands", "dgltrees.training.data_commands"
 _SENTENCES = "dgltrees.training.sentence_commands"
+_ANALYSES = "dgltrees.training.analysis_commands"
 _TREES = "dgltrees.training.tree_commands"
 
 COMMANDS = {
@@ -27,6 +28,9 @@ COMMANDS = {
     "decide": (_TREES, "train when a tree-lm run adds edges, to generate trees: decide DIR"),
     "generate": (_TREES, "draw trees from a tree-lm run: generate DIR --number 10 --seed 0"),
     "compress": (_TREES, "shorten sentences: compress DIR --input FILE --max_words 10"),
+    "attend": (_ANALYSES, "what a hypothesis attends to: attend DIR --input FILE --out FILE.svg"),
+    "nearest": (_ANALYSES, "phrases or sentences alike: nearest DIR --input FILE --query TEXT"),
+    "padding": (_ANALYSES, "accuracy by number of pads: padding DIR --input FILE --out FILE.png"),
     "demo": (_TRAINING, "two ListOps models made, trained and compared: demo --out DIR"),
     "make": (_DATA, "write a synthetic data set from a seed: make NAME --out DIR"),
     "presets": (_DATA, "list the presets"),

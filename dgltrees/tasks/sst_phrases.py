@@ -34,7 +34,7 @@ def _read(
     words = vocabs["word"] if vocabs else new_words()
     read = read_sst(path).forest
     target = np.asarray(read.columns["target"])
-    names = SST_LABELS
+    names: tuple[str, ...] = SST_LABELS
     if settings.binary:
         names = ("negative", "positive")
         target = np.where(target == _NEUTRAL, -1, target > _NEUTRAL)

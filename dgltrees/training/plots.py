@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,13 @@ from dgltrees.training.rundir import RunDirectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NO_PICTURE", "has_matplotlib", "learning_curve", "measure_against_parameters"]
+__all__ = [
+    "NO_PICTURE",
+    "accuracy_against_pads",
+    "has_matplotlib",
+    "learning_curve",
+    "measure_against_parameters",
+]
 
 NO_PICTURE = "no picture: it needs matplotlib, pip install 'dgltrees[plots]'"
 
@@ -112,5 +118,26 @@ def measure_against_parameters(rows: Sequence[dict[str, Any]], path: Path) -> No
     measure = rows[0]["measure"]
     what = "one aggregation" if measure == "accuracy" else "the recurrent part"
     axes.set(xscale="log", xlabel=f"parameters of {what}", ylabel=f"validation {measure}")
+    axes.legend()
+    _save(figure, path)
+
+
+def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: Path) -> None:
+    """Accuracy by the number of pads, a line a model: Figure 3 of the paper on NTI.
+
+    Arguments:
+        models: by their names, the rows of
+            :func:`~dgltrees.training.padding.accuracy_by_padding`.
+        path: the picture, written whole or not at all; its ending says the format.
+
+    Raises:
+        ConfigError: matplotlib is missing.
+    """
+    figure = _figure(figsize=(6, 4))
+    axes = figure.subplots()
+    for name, rows in models.items():
+        pads = [row["pads"] for row in rows]
+        axes.plot(pads, [row["accuracy"] for row in rows], marker="o", label=name)
+    axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
     axes.legend()
     _save(figure, path)
