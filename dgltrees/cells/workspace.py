@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from math import prod
+from typing import Optional
 
 import torch
 from torch import Tensor
 
-__all__ = ["Workspace"]
+__all__ = ["Workspace", "tables"]
 
 KEPT = 4
 """Blocks that are kept: two for the states of a step, and two for its gradients."""
@@ -44,6 +45,19 @@ class Workspace:
     def __del__(self) -> None:
         if hasattr(self, "_block"):
             _free.append(self._block)
+
+
+def tables(
+    like: Tensor, shapes: Sequence[tuple[int, ...]]
+) -> tuple[Optional[Workspace], list[Tensor]]:
+    """Tensors of some shapes, with arbitrary numbers in them, on the device of ``like``.
+
+    On a processor they are cut from a :class:`Workspace`, which comes first.
+    """
+    if like.device.type == "cpu":
+        space = Workspace(like, shapes)
+        return space, space.tensors
+    return None, [like.new_empty(shape) for shape in shapes]
 
 
 def _take(dtype: torch.dtype, size: int) -> Tensor:

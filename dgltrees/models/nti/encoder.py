@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from dgltrees.models.nti.leaves import (
     State,
 )
 from dgltrees.models.nti.sentences import Sentences
-from dgltrees.traversal import traverse
+from dgltrees.traversal import Shared, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import full_trees, left_branching_trees
 
@@ -141,7 +141,7 @@ class NTIEncoder(nn.Module):
 
     def read(
         self, sentences: Sentences, start: Optional[State] = None
-    ) -> tuple[TreeBatch, dict[str, Tensor], Optional[State]]:
+    ) -> tuple[TreeBatch, dict[str, Union[Tensor, Shared]], Optional[State]]:
         """The trees, what their nodes show to the cell, and what the leaf LSTM has at the end.
 
         Arguments:
@@ -153,11 +153,18 @@ class NTIEncoder(nn.Module):
         vectors = torch.cat([x, self.pad.to(x.dtype).unsqueeze(0)])
         vectors = self.dropout(vectors.index_select(0, index.to(device)))  # (W, k)
         made = self.leaves(vectors, torch.bincount(_trees(batch, leaf)), start)
-        leaf = leaf.to(device)
-        ndata = {"x": _at(leaf, made.h, batch.num_nodes)}
+        row = torch.full((batch.num_nodes,), len(leaf))
+        row[leaf] = torch.arange(len(leaf))
+        row, batch = row.to(device), batch.to(device)
+        ndata: dict[str, Union[Tensor, Shared]] = {"x": _at_leaves(made.h, row)}
         if made.c is not None:
-            ndata["c0"] = _at(leaf, made.c, batch.num_nodes)
+            ndata["c0"] = _at_leaves(made.c, row)
         return batch, ndata, made.last
+
+
+def _at_leaves(leaves: Tensor, row: Tensor) -> Shared:
+    """A node field whose row is one of ``leaves``, or zero."""
+    return Shared(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
 
 
 def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -174,11 +181,6 @@ def _trees(batch: TreeBatch, leaf: Tensor) -> Tensor:
     return batch.tree_of_node.index_select(0, leaf)
 
 
-def _at(rows: Tensor, values: Tensor, size: int) -> Tensor:
-    """``(size, ...)`` zeros with ``values`` at ``rows``."""
-    return values.new_zeros(size, *values.shape[1:]).index_copy(0, rows, values)
-
-
 def make_nti_encoder(
     input_size: int,
     hidden_size: int,
@@ -187,6 +189,7 @@ def make_nti_encoder(
     node: str = "s_lstm",
     branching: int = 2,
     init: str = "kaiming",
+    fused: bool = True,
     node_dropout: float = 0.0,
     node_options: Optional[dict[str, Any]] = None,
     **options: Any,
@@ -200,6 +203,8 @@ def make_nti_encoder(
         node: ``"s_lstm"``, ``"chainer_s_lstm"`` or ``"anf"``.
         branching: b.
         init: ``"kaiming"``, ``"xavier"`` or ``"uniform"``, U(-0.1, 0.1), as in the paper's code.
+        fused: let leaf function and cell run all their steps in one autograd function; False where
+            a second derivative is wanted.
         node_dropout: probability of dropout on all children before each node function.
         node_options: more arguments of the node function, by name.
         options: more arguments of :class:`NTIEncoder`, by name.
@@ -213,9 +218,9 @@ def make_nti_encoder(
         )
     leaf: LeafFunction
     if leaves == "lstm":
-        leaf = LSTMLeaves(input_size, hidden_size, init=init)
+        leaf = LSTMLeaves(input_size, hidden_size, init=init, fused=fused)
     elif leaves == "bilstm":
-        leaf = BidirectionalLSTMLeaves(input_size, hidden_size, init=init)
+        leaf = BidirectionalLSTMLeaves(input_size, hidden_size, init=init, fused=fused)
     else:
         leaf = IdentityLeaves(input_size)
     cell = make_cell(
@@ -228,4 +233,4 @@ def make_nti_encoder(
         init=init,
         **(node_options or {}),
     )
-    return NTIEncoder(leaf, cell, branching=branching, **options)
+    return NTIEncoder(leaf, cell, branching=branching, fused=fused, **options)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.fused_lstm import autocasts
+from dgltrees.cells.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.initial import initialize
 from dgltrees.errors import ConfigError
 
@@ -85,19 +87,22 @@ class IdentityLeaves(LeafFunction):
 class LSTMLeaves(LeafFunction):
     r"""An LSTM reads the leaves from left to right; its memories start those of the tree.
 
-    .. math::
+    .. math:: h_t, c_t = LSTM(W x_t + b, h_{t-1}, c_{t-1})
 
-        (i, f, o, u) &= (\sigma, \sigma, \sigma, \tanh)(W x_t + U h_{t-1} + b) \\
-        c_t &= f \odot c_{t-1} + i \odot u, \quad h_t = o \odot \tanh(c_t)
+    as :func:`~dgltrees.cells.fused_steps.lstm_steps` has it.
 
     Arguments:
         input_size: k.
         size: d.
         init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; the bias is zero.
+        fused: run all steps in one autograd function; False where a second derivative is wanted.
     """
 
-    def __init__(self, input_size: int, size: int, *, init: str = "kaiming") -> None:
+    def __init__(
+        self, input_size: int, size: int, *, init: str = "kaiming", fused: bool = True
+    ) -> None:
         super().__init__(input_size, size)
+        self.fused = fused
         self.W = nn.Parameter(torch.empty(input_size, 4 * size))
         self.U = nn.Parameter(torch.empty(size, 4 * size))
         self.b = nn.Parameter(torch.zeros(4 * size))
@@ -127,20 +132,14 @@ class LSTMLeaves(LeafFunction):
             back: ``(W,)`` which of these ``steps T`` places each row has.
             start: see :meth:`forward`.
         """
-        d, (steps, trees) = self.size, index.shape
-        rows = wx.index_select(0, index.flatten().to(wx.device)).view(steps, trees, 4 * d)
-        zero = wx.new_zeros(trees, d)
+        index, back = index.to(wx.device), back.to(wx.device)
+        zero = wx.new_zeros(index.shape[1], self.size)
         h, c = (zero, zero) if start is None else start
-        states, memories = [], []
-        for wx_t in rows.unbind(0):
-            a = torch.addmm(wx_t, h, self.U)  # (T, 4 d)
-            i, f, o = torch.sigmoid(a[:, : 3 * d]).chunk(3, 1)
-            c = f * c + i * torch.tanh(a[:, 3 * d :])
-            h = o * torch.tanh(c)
-            states.append(h)
-            memories.append(c)
-        back = back.to(wx.device)
-        return torch.cat(states).index_select(0, back), torch.cat(memories).index_select(0, back)
+        way: Any = lstm_steps
+        if self.fused and not autocasts(wx.device.type):
+            way = FusedSteps.apply
+        h, c = way(wx, h, c, self.U, index, back)
+        return h, c
 
 
 class BidirectionalLSTMLeaves(LeafFunction):
@@ -149,18 +148,20 @@ class BidirectionalLSTMLeaves(LeafFunction):
     Arguments:
         input_size: k.
         size: d, even.
-        init: see :class:`LSTMLeaves`.
+        init, fused: see :class:`LSTMLeaves`.
 
     Raises:
         ConfigError: the size is odd.
     """
 
-    def __init__(self, input_size: int, size: int, *, init: str = "kaiming") -> None:
+    def __init__(
+        self, input_size: int, size: int, *, init: str = "kaiming", fused: bool = True
+    ) -> None:
         super().__init__(input_size, size)
         if size % 2:
             raise ConfigError(f"expected an even size for two directions, got {size}")
-        self.right = LSTMLeaves(input_size, size // 2, init=init)
-        self.left = LSTMLeaves(input_size, size // 2, init=init)
+        self.right = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
+        self.left = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
 
     def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
         """See :class:`LeafFunction`; the last state is that after the end each LSTM goes to."""
