@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional, Union
 
 from dgltrees.errors import ConfigError, TreeError
 
@@ -43,9 +44,19 @@ COMMANDS = {
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run the command line; returns the exit status.
 
-    Wrong data and wrong settings end in one line on standard error and status 2.
+    Wrong data and wrong settings end in one line on standard error and status 2; a warning is one
+    line too.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    usual = warnings.formatwarning
+    warnings.formatwarning = _plain  # type: ignore[assignment]
+    try:
+        return _run(words)
+    finally:
+        warnings.formatwarning = usual
+
+
+def _run(words: Sequence[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(_help())
         return 0 if words else 2
@@ -71,6 +82,12 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
 def _fail(message: str) -> int:
     print(f"dgltrees: {' '.join(message.split())}", file=sys.stderr)
     return 2
+
+
+def _plain(message: Union[Warning, str], category: type[Warning], *where: Any) -> str:
+    """A warning as a line: of a command, the line of code that it comes from tells nobody more."""
+    kind = "" if category is UserWarning else f"{category.__name__}: "
+    return f"dgltrees: {kind}{' '.join(str(message).split())}\n"
 
 
 def _help() -> str:

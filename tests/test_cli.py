@@ -274,6 +274,19 @@ def test_wrong_data_name_file_and_line(capsys, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_warning_is_one_plain_line(tmp_path):
+    sample = SAMPLES / "ud" / "sample.conllu"
+    argv = ["train", "tree-lm", "--data.train", str(sample), "--data.valid", str(sample)]
+    argv += ["--data.max_words", "8", *_QUICK, "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, "-m", "dgltrees", *argv], check=True, capture_output=True, text=True
+    )
+    lines = [line for line in done.stderr.splitlines() if "left out" in line]
+    expected = f"dgltrees: {sample}: left out 3 of 5 sentences, which have more than 8 words"
+    assert lines == [expected]
+    assert "chosen" not in done.stderr
+
+
 def test_as_a_module():
     argv = [sys.executable, "-m", "dgltrees", "presets"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)

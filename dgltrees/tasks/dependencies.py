@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -14,19 +14,16 @@ from dgltrees.errors import TreeError
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders.ordered import constituents, headless
+from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.readers.conllu import read_conllu
+from dgltrees.trees.readers.dp import read_dp
 from dgltrees.trees.readers.mrg import read_mrg
-from dgltrees.trees.words import UNKNOWN
+from dgltrees.trees.words import UNKNOWN, recode
 
-__all__ = ["LABEL", "has_heads", "read_trees"]
+__all__ = ["LABEL", "read_trees"]
 
 LABEL = "deprel"
 """The column of dependency labels."""
-
-
-def has_heads(path: Path) -> bool:
-    """Whether a file holds dependency trees; all others are read without heads."""
-    return not path.is_dir() and path.suffix != ".mrg"
 
 
 def read_trees(
@@ -34,37 +31,69 @@ def read_trees(
 ) -> Forest:
     """A dependency forest from a file.
 
-    A folder is a saved forest, whose column ``settings.label`` names the nodes; ``.mrg`` are Penn
-    brackets, whose words hang below their tags; their nodes are made right dependents
-    (:func:`~dgltrees.trees.builders.headless`). Every other file is CoNLL-U.
+    A folder is a saved forest. Where the root of every tree has the word ROOT in a column ``word``
+    it is one of dependencies, as ``read_conllu(...).forest.save(...)`` writes it; of any other the
+    column ``settings.label`` names the nodes. ``.mrg`` are Penn brackets, whose words hang below
+    their tags. The nodes of these two are made right dependents
+    (:func:`~dgltrees.trees.builders.headless`). ``.dp`` has three columns, and every other file is
+    CoNLL-U.
 
     Arguments:
         path: the file or folder.
-        settings: ``max_words`` counts, ``label`` for saved forests, ``lower`` for all others.
+        settings: ``max_words`` counts, ``lower``, and ``label`` for saved forests without heads.
         vocabs: the vocabularies ``word`` and, unless labels are not wanted, ``deprel``; new ones
             with an unknown name, if not given.
 
     Returns:
-        a forest with the column ``word``, and ``deprel`` of CoNLL-U.
+        a forest with the column ``word``, and of dependencies ``deprel``, -1 for none.
 
     Raises:
         TreeError: the file is not what its name says, or all its trees are too large.
     """
     if vocabs is None:
         vocabs = {name: Vocabulary([UNKNOWN], unknown=UNKNOWN) for name in ("word", LABEL)}
-    if has_heads(path):
-        wanted = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
-        read = read_conllu(
-            path, vocabs=wanted, lower=settings.lower, max_words=settings.max_words
-        ).forest
-        columns = {name: read.columns[name] for name in wanted}
-        return replace(read, columns=columns, vocabs=wanted)
+    wanted = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
+    options: dict[str, Any] = {"lower": settings.lower, "max_words": settings.max_words}
     if path.is_dir():
-        ordered, column = Forest.load(path), settings.label
-    else:
+        saved = Forest.load(path)
+        if _has_root_words(saved):
+            return _short(_saved(saved, wanted, settings.lower, path), settings.max_words, path)
+        ordered, column = saved, settings.label
+    elif path.suffix == ".mrg":
         ordered, column = constituents(read_mrg(path).forest, lower=settings.lower), "label"
+    elif path.suffix == ".dp":
+        return _labeled(read_dp(path, vocabs={"word": wanted["word"]}, **options).forest, wanted)
+    else:
+        return _labeled(read_conllu(path, vocabs=wanted, **options).forest, wanted)
     made = headless(ordered, column=column, vocab=vocabs["word"], file=path)
     return _short(made, settings.max_words, path)
+
+
+def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
+    """The columns of ``vocabs`` alone; -1, for none, in one that the forest has not."""
+    none = np.full(forest.num_nodes, -1, np.int32)
+    columns = {name: forest.columns.get(name, none) for name in vocabs}
+    return replace(forest, columns=columns, vocabs=dict(vocabs))
+
+
+def _has_root_words(forest: Forest) -> bool:
+    """Whether the word of each root is ROOT, as in all forests of dependencies."""
+    words = forest.vocabs.get("word")
+    if words is None or ROOT not in words:
+        return False
+    return bool((forest.columns["word"][forest.roots] == words.encode([ROOT])[0]).all())
+
+
+def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: Path) -> Forest:
+    """A saved forest of dependencies with the ids of ``vocabs``."""
+    if "etype" in forest.columns:
+        raise TreeError(
+            "expected a saved forest of dependencies, got one of generation, which has a column "
+            "'etype'; save what the reader gives, or dependency_forest(...)",
+            file=path,
+        )
+    known = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
+    return _labeled(recode(forest, known, lower=lower), vocabs)
 
 
 def _short(forest: Forest, most: Optional[int], path: Path) -> Forest:

@@ -6,7 +6,7 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from dgltrees.tasks.attachment import attachment, punctuation
 from dgltrees.training.scoring import TrainedLanguageModel
 from dgltrees.trees import Forest
 from dgltrees.trees.readers import KBest, read_conllu, write_conllu
+from dgltrees.trees.readers.conllu import conllu_sentences
 
 __all__ = ["choose", "combined", "most", "read_gold", "scored", "table", "tune", "write_chosen"]
 
@@ -75,38 +76,40 @@ def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
     return hit[np.unique(group, return_index=True)[1]]
 
 
-def read_gold(path: PathLike, kbest: KBest, source: Optional[PathLike] = None) -> Forest:
+def read_gold(path: PathLike, kbest: KBest) -> Forest:
     """The right trees of the sentences of k-best lists, with the ids of their vocabularies.
 
     Raises:
-        TreeError: there are more or fewer sentences, or one has other words.
+        TreeError: with file and line: there are more or fewer sentences, or one has other words.
     """
-    gold = read_conllu(path, vocabs=kbest.forest.vocabs).forest
-    if len(gold) != len(kbest):
+    lists, count = _spelled(kbest), 0
+    for count, one in enumerate(conllu_sentences(path), start=1):
+        if count > len(lists):
+            wanted = f"no more than the {len(lists)} sentences of the k-best lists"
+        elif list(one.words) != lists[count - 1]:
+            wanted = f"sentence {count} of the k-best lists, {_start(lists[count - 1])}"
+        else:
+            continue
+        raise TreeError(f"expected {wanted}, got {_start(one.words)}", file=path, line=one.line)
+    if count < len(lists):
         raise TreeError(
-            f"expected a tree for each of the {len(kbest)} sentences of the k-best lists, "
-            f"got {len(gold)}",
+            f"expected a tree for each of the {len(lists)} sentences of the k-best lists, "
+            f"got {count}",
             file=path,
+            line=one.lines[-1],
         )
+    return read_conllu(path, vocabs=kbest.forest.vocabs).forest
+
+
+def _spelled(kbest: KBest) -> list[list[str]]:
+    """The words of each sentence, ROOT aside."""
     first = kbest.forest.select(kbest.offsets[:-1])
-    same = gold.sizes == first.sizes
-    if same.all():
-        differs = gold.columns["word"] != first.columns["word"]
-        same[gold.tree_of_node[differs]] = False
-    if not same.all():
-        wrong = int(same.argmin())
-        raise TreeError(
-            f"expected the words of the sentence in the k-best lists, {_text(first, wrong)!r}, "
-            f"got {_text(gold, wrong)!r}",
-            file=path,
-            tree=wrong,
-        )
-    return gold
+    ids = np.split(first.columns["word"], first.offsets[1:-1])
+    return [first.vocabs["word"].decode(words[1:]) for words in ids]
 
 
-def _text(forest: Forest, tree: int) -> str:
-    words = forest.vocabs["word"].decode(forest.tree(tree).columns["word"][1:])
-    return f"{' '.join(words):.60}"
+def _start(words: Sequence[str]) -> str:
+    return repr(" ".join(words)[:60])
 
 
 def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str, Any]]]:

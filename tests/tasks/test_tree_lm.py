@@ -20,6 +20,8 @@ from dgltrees.tasks.tree_lm import TREE_LM, Objective
 from dgltrees.training.run import evaluate, predict, prepare, train
 from dgltrees.training.settings import Settings, settings_from
 from dgltrees.trees.builders import from_nested
+from dgltrees.trees.dependencies import generation_forest
+from dgltrees.trees.readers import read_conllu
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "samples" / "ud" / "sample.conllu"
 
@@ -139,6 +141,33 @@ def test_constituents_and_taxonomies_are_trees_too(tmp_path: Path) -> None:
         data = {"train": str(tmp_path / name), "valid": str(tmp_path / name)}
         result = train(settings(data=data), tmp_path / f"run-{name}", bar=False)
         assert result["valid"]["words"] == (11 if name == "a.mrg" else 5)
+
+
+def test_a_saved_forest_of_dependencies_is_read_as_such(tmp_path: Path) -> None:
+    """As the file it is from, also with vocabularies and settings of its own."""
+    read_conllu(SAMPLE).forest.save(tmp_path / "saved")
+    how = DataSettings(lower=True, max_words=20)
+    one, two = (TREE_LM.read(path, how, None).forest for path in (SAMPLE, tmp_path / "saved"))
+    assert (one.parent == two.parent).all()
+    assert (one.pos == two.pos).all()
+    for name in ("word", "deprel"):
+        names = [f.vocabs[name].decode(f.columns[name][f.parent >= 0]) for f in (one, two)]
+        assert names[0] == names[1]
+    data = {"train": [str(SAMPLE), str(tmp_path / "saved")], "valid": str(tmp_path / "saved")}
+    result = train(settings({"labels": True}, data=data), tmp_path / "run", bar=False)
+    assert result["valid"]["words"] == one.num_nodes - len(one)
+    generation_forest(read_conllu(SAMPLE).forest).save(tmp_path / "generation")
+    with pytest.raises(TreeError, match="generation: expected a saved forest of dependencies"):
+        TREE_LM.read(tmp_path / "generation", how, None)
+
+
+def test_three_columns_are_dependencies_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.dp"
+    path.write_text("Ada\tNNP\t2\ncounts\tVBZ\t0\nstars\tNNS\t2\n\n", encoding="utf-8")
+    read = TREE_LM.read(path, DataSettings(), None).forest
+    assert read.vocabs["etype"].decode(read.pos[1:]) == ["LEFT", "RIGHT", "RIGHT"]
+    data = {"train": [str(SAMPLE), str(path)], "valid": str(path)}
+    assert train(settings(data=data), tmp_path / "run", bar=False)["valid"]["words"] == 3
 
 
 def test_a_step_is_divided_by_its_sentences() -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.trees.readers.lines import numbered_lines
 
 __all__ = ["BLANK", "Question", "read_answers", "read_questions"]
 
@@ -75,9 +76,9 @@ def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
 
     Raises:
         TreeError: with file and line: the columns are others, an answer is no letter from a to e,
-            an id stands twice or is no question's, a question has no answer.
+            an id stands twice or is no question's, a question has no answer (the line is the last).
     """
-    known, found = {question.id for question in questions}, {}
+    known, found, line = {question.id for question in questions}, {}, 1
     for line, (name, answer) in _rows(path, _ANSWERS):
         letter = answer.strip().lower().rstrip(")")
         if len(letter) != 1 or letter not in _LETTERS:
@@ -94,6 +95,7 @@ def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
             f"expected an answer to each of {len(questions)} questions, got none to {missing[0]!r}"
             + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
             file=path,
+            line=line,
         )
     return [found[question.id] for question in questions]
 
@@ -101,35 +103,27 @@ def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
 def _rows(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """The rows below the header, each with the number of its last line."""
     header = False
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(_decoded(file, path), strict=True)
-        try:
-            for row in reader:
-                if not row:
-                    continue
-                if not header and [name.strip() for name in row] != list(columns):
-                    raise TreeError(
-                        f"expected the columns {','.join(columns)}, got {','.join(row)[:60]!r}",
-                        file=path,
-                        line=reader.line_num,
-                    )
-                if header and len(row) != len(columns):
-                    raise TreeError(
-                        f"expected {len(columns)} columns {','.join(columns)}, got {len(row)}",
-                        file=path,
-                        line=reader.line_num,
-                    )
-                if header:
-                    yield reader.line_num, [row[0].strip(), *row[1:]]
-                header = True
-        except csv.Error as error:
-            raise TreeError(f"expected CSV, got {error}", file=path, line=reader.line_num) from None
+    reader = csv.reader((f"{text}\n" for _, text in numbered_lines(path)), strict=True)
+    try:
+        for row in reader:
+            if not row:
+                continue
+            if not header and [name.strip() for name in row] != list(columns):
+                raise TreeError(
+                    f"expected the columns {','.join(columns)}, got {','.join(row)[:60]!r}",
+                    file=path,
+                    line=reader.line_num,
+                )
+            if header and len(row) != len(columns):
+                raise TreeError(
+                    f"expected {len(columns)} columns {','.join(columns)}, got {len(row)}",
+                    file=path,
+                    line=reader.line_num,
+                )
+            if header:
+                yield reader.line_num, [row[0].strip(), *row[1:]]
+            header = True
+    except csv.Error as error:
+        raise TreeError(f"expected CSV, got {error}", file=path, line=reader.line_num) from None
     if not header:
         raise TreeError(f"expected the columns {','.join(columns)}, got nothing", file=path)
-
-
-def _decoded(lines: Iterator[str], path: PathLike) -> Iterator[str]:
-    try:
-        yield from lines
-    except UnicodeDecodeError:
-        raise TreeError("expected UTF-8 text, got other bytes", file=path) from None

@@ -21,6 +21,12 @@ def test_questions(tmp_path: Path) -> None:
     assert two.candidates[4] == "Then, too"
 
 
+def test_a_row_over_two_lines(tmp_path: Path) -> None:
+    text = HEADER + '7,"She _____ it,\r\ntwice.",saw,sea,see,sew,sun\r\n' + "8,dots,a,b,c,d,e\n"
+    with pytest.raises(TreeError, match=":4: expected one blank"):
+        read_questions(write(tmp_path, text))
+
+
 def test_answers_in_any_order(tmp_path: Path) -> None:
     questions = read_questions(write(tmp_path, HEADER + ROWS))
     assert read_answers(write(tmp_path, "id,answer\n8,e\n7,B)\n"), questions) == [1, 4]
@@ -48,8 +54,8 @@ def test_questions_that_are_none(tmp_path: Path, text: str, message: str) -> Non
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("7,a\n", "expected an answer to each of 2 questions, got none to '8'"),
-        ("", "got none to '7' and 1 more"),
+        ("7,a\n", ":2: expected an answer to each of 2 questions, got none to '8'"),
+        ("", ":1: .*got none to '7' and 1 more"),
         ("7,a\n8,f\n", ":3: expected a letter from a to e, got 'f'"),
         ("7,a\n8,\n", ":3: expected a letter from a to e, got ''"),
         ("7,a\n8,b\n9,c\n", ":4: expected one answer to each question, got one of another .* '9'"),
@@ -65,5 +71,5 @@ def test_answers_that_do_not_fit(tmp_path: Path, rows: str, message: str) -> Non
 def test_other_bytes(tmp_path: Path) -> None:
     path = tmp_path / "questions.csv"
     path.write_bytes(HEADER.encode() + "1,_____ caf\xe9,a,b,c,d,e\n".encode("latin-1"))
-    with pytest.raises(TreeError, match=r"questions\.csv: expected UTF-8"):
+    with pytest.raises(TreeError, match=r"questions\.csv:2: expected UTF-8 .* byte 0xe9"):
         read_questions(path)
