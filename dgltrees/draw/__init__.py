@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dgltrees.draw.arcs import ArcDrawing, draw_arcs
-from dgltrees.draw.attention import AttentionDrawing, draw_attention
+from dgltrees.draw.attention import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.draw.drawing import Drawing, draw
 from dgltrees.draw.files import draw_examples, draw_file
 
@@ -16,4 +16,5 @@ __all__ = [
     "draw_attention",
     "draw_examples",
     "draw_file",
+    "tree_cells",
 ]

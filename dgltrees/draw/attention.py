@@ -16,8 +16,11 @@ from dgltrees.draw.marks import format_number, visible
 from dgltrees.draw.save import check_size, save_picture
 from dgltrees.draw.source import as_rows
 from dgltrees.errors import TreeError
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.depth import depths
+from dgltrees.trees.subtrees import over_subtrees
 
-__all__ = ["AttentionDrawing", "draw_attention"]
+__all__ = ["AttentionDrawing", "draw_attention", "tree_cells"]
 
 _MOST = 5  # nodes of a query that text shows
 
@@ -105,7 +108,7 @@ def draw_attention(
     Arguments:
         words: ``(L,)`` the words at the leaves; None is a pad.
         spans: ``(N, 2)`` the first and the last leaf that each node covers.
-        depth: ``(N,)`` edges between each node and the root.
+        depth: ``(N,)`` edges between each node and the root; :func:`tree_cells` finds both.
         weights: ``(Q, N)`` the weight that each query gives each node.
         titles: ``(Q,)`` what attends, such as the queries' phrases; numbers, if not given.
         svg_limit: the most cells an SVG may have.
@@ -132,3 +135,26 @@ def draw_attention(
     return AttentionDrawing(
         shown, covered, row, given, [visible(name, 120) for name in names], svg_limit
     )
+
+
+def tree_cells(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Where the nodes of one tree stand in a heat map; its leaves are in the order of the nodes.
+
+    Returns:
+        ``(L,)`` the leaves; ``(N, 2)`` the first and the last leaf that each node covers; and
+        ``(N,)`` edges between each node and the root.
+
+    Raises:
+        TreeError: it is more than one tree, or sub-trees overlap.
+    """
+    src, dst, nodes = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
+    if len(src) != nodes - 1 or len(np.unique(src)) < len(src):
+        raise TreeError("expected one tree to draw, got several, or sub-trees that overlap")
+    parent = np.full(nodes, -1)
+    parent[src] = dst
+    leaves = np.flatnonzero(np.bincount(dst, minlength=nodes) == 0)
+    place = np.full(nodes, -1)
+    place[leaves] = np.arange(len(leaves))
+    low = np.where(place < 0, len(leaves), place)
+    spans = [over_subtrees(np.minimum, low, parent), over_subtrees(np.maximum, place, parent)]
+    return leaves, np.stack(spans, 1), depths(parent).astype(np.int64)

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._files import PathLike
-from dgltrees.draw import AttentionDrawing, draw_attention
+from dgltrees.draw import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.nti import Encoding, NodeByNode, TreeMatching
 from dgltrees.training.sentence_runs import SentenceRun
 from dgltrees.trees import BatchSampler, TreeBatch
-from dgltrees.trees.depth import depths
-from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["AttentionMap", "attention_map", "pad_attention"]
 
@@ -90,7 +88,7 @@ def attention_map(run: SentenceRun, files: Sequence[PathLike], example: int = 0)
     asks = _asks(hypothesis, weights).numpy()
     spans = hypothesis.batch.ndata["span"].cpu().numpy()[asks]
     phrases = [" ".join(words[1][first : last + 1]) for first, last in spans.tolist()]
-    leaves, covered, depth = _layout(premise.batch)
+    leaves, covered, depth = tree_cells(premise.batch)
     tokens = premise.batch.ndata["token"].cpu().numpy()[leaves]
     shown = [None if token < 0 else words[0][token] for token in tokens.tolist()]
     return AttentionMap(shown, covered, depth, phrases, weights.cpu().double().numpy()[asks])
@@ -151,18 +149,3 @@ def _attention(run: SentenceRun, batch: TreeBatch) -> tuple[Encoding, Encoding, 
 def _asks(hypothesis: Encoding, weights: Tensor) -> Tensor:
     """Which nodes attend, and have a word below them."""
     return ((weights.sum(1) > 0) & ~hypothesis.pad).cpu()
-
-
-def _layout(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The leaves of one tree; the first and the last leaf below each node; the nodes' depths."""
-    src, dst, nodes = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
-    if len(src) >= max(nodes, 2) or len(np.unique(src)) < len(src):
-        raise TreeError("expected a tree to draw, got sub-trees that overlap; see model.stride")
-    parent = np.full(nodes, -1)
-    parent[src] = dst
-    leaves = np.flatnonzero(np.bincount(dst, minlength=nodes) == 0)
-    place = np.full(nodes, -1)
-    place[leaves] = np.arange(len(leaves))
-    low = np.where(place < 0, len(leaves), place)
-    spans = [over_subtrees(np.minimum, low, parent), over_subtrees(np.maximum, place, parent)]
-    return leaves, np.stack(spans, 1), depths(parent).astype(np.int64)

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from dgltrees import TreeError
-from dgltrees.draw import draw_attention
+from dgltrees.draw import draw_attention, tree_cells
+from dgltrees.trees.builders import from_brackets, full_trees
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = [None, "a", "<b>", "cat"]
@@ -93,3 +94,23 @@ def test_a_map_too_large():
 def test_what_does_not_fit(spans, depth, weights, message):
     with pytest.raises(TreeError, match=message):
         draw_attention(WORDS, spans, depth, weights)
+
+
+def test_cells_of_a_full_tree():
+    leaves, spans, depth = tree_cells(full_trees([3]))
+    assert leaves.tolist() == [0, 1, 2, 3]
+    assert spans.tolist() == [list(span) for span in SPANS]
+    assert depth.tolist() == DEPTH
+
+
+def test_cells_of_any_tree():
+    leaves, spans, depth = tree_cells(from_brackets("(a (b c d) e)").batch())
+    assert spans.tolist() == [[0, len(leaves) - 1], *spans[1:].tolist()]
+    assert (spans[leaves, 0] == np.arange(len(leaves))).all()
+    assert depth[0] == 0
+
+
+def test_cells_of_more_than_a_tree():
+    for batch in (full_trees([2, 3]), full_trees([5], 3, stride=2)):
+        with pytest.raises(TreeError, match="expected one tree to draw"):
+            tree_cells(batch)
