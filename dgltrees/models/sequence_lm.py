@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Optional
+from typing import Any, ClassVar, Optional
 
 import torch
 from torch import Tensor, nn
@@ -61,6 +61,7 @@ class SequenceLM(_SequenceModel):
         tied: the output embeddings are the word vectors, which needs s = d.
         dropout: probability of dropout between the top layer and the output layer.
         vectors: ``(V, s)`` what the word vectors are at first.
+        end: predict the end of every sentence too; ``log_prob`` is that of the sentence with it.
 
     Raises:
         ConfigError: sizes do not fit.
@@ -68,25 +69,22 @@ class SequenceLM(_SequenceModel):
 
     directions = 1
 
-    def forward(self, batch: TreeBatch, *, end: bool = False) -> Predictions:
-        """All words but ROOT, and with ``end`` the end of every sentence, in the nodes' order."""
+    def __init__(self, words: int, hidden_size: int, *, end: bool = False, **options: Any) -> None:
+        super().__init__(words, hidden_size, **options)
+        self.end = end
+
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """All words but ROOT in the order of the nodes; and, in ROOT's place, the end."""
         h = self.run(0, self.embed(batch), batch)
         stops = batch.sizes.cumsum(0)
-        following = torch.arange(1, batch.num_nodes + 1)
-        following[stops - 1] = stops - batch.sizes  # ROOT, after the last word
-        rows = torch.arange(batch.num_nodes)
-        if not end:
-            last = torch.zeros(batch.num_nodes, dtype=torch.bool)
-            last[stops - 1] = True
-            rows = rows[~last]
-        following, rows = following[rows].to(h.device), rows.to(h.device)
+        rows = before = torch.arange(batch.num_nodes)
+        before = (before - 1).index_copy(0, stops - batch.sizes, stops - 1)
+        if not self.end:
+            rows = rows[before < rows]
+        before, rows = before[rows].to(h.device), rows.to(h.device)
         words, tree = batch.ndata["word"], batch.tree_of_node
-        h = self.dropout(h.index_select(0, rows))
-        return Predictions(h, words.index_select(0, following), tree.index_select(0, rows))
-
-    def log_prob(self, batch: TreeBatch, *, end: bool = False) -> Tensor:
-        """``(T,)`` the log-probability of each sentence, with or without its end."""
-        return self.total(self(batch, end=end), batch)
+        h = self.dropout(h.index_select(0, before))
+        return Predictions(h, words.index_select(0, rows), tree.index_select(0, rows))
 
 
 class BidirectionalLM(_SequenceModel):

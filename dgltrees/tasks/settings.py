@@ -132,6 +132,7 @@ class ModelSettings:
         checkpoint: compute levels again in the backward pass, which takes longer and less memory.
         language_model: along a "tree" top-down, or the words' "sequence", or "bidirectional", which
             sees the words on both sides of each (tree-lm; so are all settings down to noise).
+        end: predict the end of each sentence too ("sequence"); perplexity stays that of the words.
         layers: of the LSTMs (parser too).
         left_dependents: LdTreeLSTM.
         shared: one LSTM for all types of edges.
@@ -186,6 +187,7 @@ class ModelSettings:
     backend: str = "levels"
     checkpoint: bool = False
     language_model: str = "tree"
+    end: bool = False
     layers: int = 1
     left_dependents: bool = False
     shared: bool = False

@@ -106,7 +106,7 @@ class LanguageModelTask(Task):
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """``(N,)`` the loss of every node's word, and of its label if the model has them."""
         loss, scores = model(batch)
-        rows = torch.nonzero(targets >= 0)[:, 0]
+        rows = _nodes(loss, targets)
         if scores is not None:
             loss = loss + nll(scores, batch.ndata[LABEL].index_select(0, rows))
         spread: Tensor = loss.new_zeros(len(targets)).index_copy(0, rows, loss)
@@ -119,10 +119,11 @@ class LanguageModelTask(Task):
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """``(3, N)`` float64: the word's loss, the likeliest label, and the true label's p.
 
-        Label and probability are -1 where the model, or the word, has no label.
+        At ROOT stands the loss of the sentence's end, or 0 if the model does not predict it. Label
+        and probability are -1 where the model, or the word, has no label.
         """
         loss, scores = model(batch)
-        rows = torch.nonzero(targets >= 0)[:, 0]
+        rows = _nodes(loss, targets)
         found = torch.full((3, len(targets)), -1.0, dtype=torch.float64, device=loss.device)
         found[0] = 0.0
         found[0, rows] = loss.double()
@@ -149,14 +150,18 @@ class LanguageModelTask(Task):
     ) -> dict[str, Any]:
         """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
 
-        Where the model has labels, ``label_loss`` and ``label_accuracy`` stand beside them.
+        Where the model predicts the ends of sentences, ``joint_loss`` is that of words and ends
+        over the words, as a tree's is that of its words and its shape. Where it has labels,
+        ``label_loss`` and ``label_accuracy`` stand beside them.
         """
-        words = data.forest.num_nodes - len(data)
-        loss = float(outputs.loss.sum() / words)
+        words, ends = data.forest.num_nodes - len(data), outputs.loss[data.forest.parent < 0]
+        total = float(outputs.loss.sum())
+        loss = (total - float(ends.sum())) / words
         perplexity = math.exp(loss) if loss < 700 else math.inf
         return {
             "loss": loss,
             "perplexity": perplexity,
+            **({"joint_loss": total / words} if ends.any() else {}),
             **_label_report(data, outputs),
             "words": words,
             "examples": len(data),
@@ -168,13 +173,19 @@ class LanguageModelTask(Task):
         Where the model has labels, ``labels`` are the likeliest of the words in their order.
         """
         offsets = data.forest.offsets
-        totals = np.add.reduceat(outputs.loss, offsets[:-1])
+        totals = np.add.reduceat(np.where(data.forest.parent < 0, 0, outputs.loss), offsets[:-1])
         for example, (loss, size) in enumerate(zip(totals.tolist(), data.forest.sizes.tolist())):
             found = {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
             labels = outputs.prediction[offsets[example] + 1 : offsets[example + 1]]
             if (labels >= 0).all():
                 found["labels"] = data.forest.vocabs[LABEL].decode(labels)
             yield found
+
+
+def _nodes(loss: Tensor, targets: Tensor) -> Tensor:
+    """The node that each loss is of: all but ROOT, or all where the end of a sentence has one."""
+    there = targets >= (0 if len(loss) < len(targets) else -1)
+    return torch.nonzero(there)[:, 0]
 
 
 def _label_report(data: Examples, outputs: Outputs) -> dict[str, float]:
@@ -204,6 +215,10 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
         raise ConfigError(
             f"model.labels is for model.language_model tree, got {settings.language_model!r}"
         )
+    if settings.end and settings.language_model != "sequence":
+        raise ConfigError(
+            f"model.end is for model.language_model sequence, got {settings.language_model!r}"
+        )
     model: LanguageModel
     if settings.language_model == "tree":
         model = TreeLM(
@@ -215,9 +230,10 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
             backend=settings.backend,
             **shared,
         )
+    elif settings.language_model == "sequence":
+        model = SequenceLM(words, settings.hidden_size, end=settings.end, **shared)
     else:
-        kinds = {"sequence": SequenceLM, "bidirectional": BidirectionalLM}
-        model = kinds[settings.language_model](words, settings.hidden_size, **shared)
+        model = BidirectionalLM(words, settings.hidden_size, **shared)
     nce = NCE(torch.ones(words), noise=settings.noise) if settings.objective == "nce" else None
     return Objective(model, nce)
 

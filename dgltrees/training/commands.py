@@ -46,14 +46,20 @@ def train(argv: Sequence[str]) -> None:
 
 
 def evaluate(argv: Sequence[str]) -> None:
-    """``evaluate DIR --data.test FILE``: prints one JSON object."""
+    """``evaluate DIR --data.test FILE``: prints one JSON object.
+
+    ``joint_loss`` is among it where ``decide`` has been run.
+    """
     made = _run_parser("evaluate")
     made.add_argument("--data.test", type=str, nargs="+", help="test files; else the run's own")
     made.add_argument("--data.root", type=str, help="folder of the data sets")
     values = parse_flags(made, argv)
-    from dgltrees.training import run
+    from dgltrees.training import decisions, run
 
-    print(json.dumps(run.evaluate(values.run, test=values.data.test, root=values.data.root)))
+    where = {"test": values.data.test, "root": values.data.root}
+    found = run.evaluate(values.run, **where)
+    joint = decisions.joint_loss(values.run, **where)
+    print(json.dumps(found if joint is None else {**found, "joint_loss": joint}))
 
 
 def predict(argv: Sequence[str]) -> None:

@@ -23,9 +23,10 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.models import AddDecisions, JointTreeLM, TreeLM
 from dgltrees.models.add_decisions import STATES, deciding, outgoing
-from dgltrees.tasks.files import fingerprint
+from dgltrees.tasks.files import data_files, fingerprint
 from dgltrees.tasks.ranges import COUNT, FRACTION, POSITIVE, SEED, check, one_of
-from dgltrees.tasks.splits import load_splits
+from dgltrees.tasks.settings import Files
+from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.tasks.task import rows_of_trees
 from dgltrees.tasks.tree_lm import TREE_LM, Objective
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
@@ -43,7 +44,14 @@ from dgltrees.trees import BatchSampler, Forest, Vocabulary
 from dgltrees.trees.dependencies import generation_batch
 from dgltrees.trees.edge_types import EDGE_TYPES
 
-__all__ = ["DecisionSettings", "JointRun", "load_joint", "load_words", "train_decisions"]
+__all__ = [
+    "DecisionSettings",
+    "JointRun",
+    "joint_loss",
+    "load_joint",
+    "load_words",
+    "train_decisions",
+]
 
 WEIGHTS, RESUME, ABOUT = "decisions.safetensors", "decisions-resume.safetensors", "decisions.json"
 
@@ -131,8 +139,8 @@ def train_decisions(
 
     Returns:
         ``valid``, for each type of edge the number of ``decisions``, ``accuracy``, ``majority``
-        (always the more frequent answer) and ``loss`` on the run's validation trees; and the
-        settings.
+        (always the more frequent answer) and ``loss`` on the run's validation trees;
+        ``joint_loss``, the mean of -log P(S, T) of these trees over their words; the settings.
 
     Raises:
         ConfigError: there is no usable run of a TreeLM, it has other decisions, or its data have
@@ -161,7 +169,12 @@ def train_decisions(
     result: dict[str, Any] = about
     if splits.valid is not None:
         cases = _Cases(words, splits.valid.forest, settings.state, fabric.device)
-        result = {**result, "valid": _report(decisions.eval(), words.output, cases)}
+        joint = JointTreeLM(words, decisions.eval())
+        result = {
+            **result,
+            "valid": _report(decisions, words.output, cases),
+            "joint_loss": _joint_loss(joint, splits.valid.forest, fabric.device),
+        }
     write_tensors(run / WEIGHTS, decisions.state_dict(), {})
     write_json(run / ABOUT, result)
     return result
@@ -189,6 +202,26 @@ def load_joint(path: PathLike, fabric: Optional[Fabric] = None) -> JointRun:
     return JointRun(settings, JointTreeLM(words, decisions).eval(), run.vocabularies())
 
 
+def joint_loss(
+    path: PathLike, *, test: Files = None, root: Optional[str] = None
+) -> Optional[float]:
+    """-log P(S, T) of test files over their words, in nats; None if the run has no decisions.
+
+    Arguments:
+        path, test, root: see :func:`~dgltrees.training.run.evaluate`.
+    """
+    if not (RunDirectory(path) / ABOUT).exists():
+        return None
+    fabric = make_fabric(RunDirectory(path).one_device())
+    run = load_joint(path, fabric)
+    data = replace(
+        run.settings.data, test=test or run.settings.data.test, root=root or run.settings.data.root
+    )
+    files, most = data_files(data, "test"), run.settings.model.max_children
+    forest = load_examples(TREE_LM, data, files, run.vocabs, most).forest
+    return _joint_loss(run.model, forest, fabric.device)
+
+
 def load_words(
     path: PathLike, fabric: Optional[Fabric] = None
 ) -> tuple[RunDirectory, Settings, TreeLM]:
@@ -206,6 +239,15 @@ def load_words(
             f"({settings.model.language_model}) at {run.path}"
         )
     return run, settings, words.eval().requires_grad_(False)
+
+
+@torch.no_grad()
+def _joint_loss(model: JointTreeLM, forest: Forest, device: torch.device) -> float:
+    total = 0.0
+    for ids in BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False):
+        batch = generation_batch(forest, ids).to(device)
+        total -= float(model.log_prob(batch).double().sum())
+    return total / (forest.num_nodes - len(forest))
 
 
 def _make(words: TreeLM, settings: DecisionSettings) -> AddDecisions:

@@ -14,6 +14,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
 from dgltrees.models import BidirectionalLM, SequenceLM
+from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.splits import vocabularies
 from dgltrees.tasks.tree_lm import TREE_LM, Objective
@@ -54,6 +55,7 @@ def test_words_are_read_as_the_settings_say() -> None:
         {"left_dependents": True, "layers": 2, "output_dropout": 0.2},
         {"objective": "nce", "noise": 3},
         {"language_model": "sequence", "tied": True, "embedding": 8},
+        {"language_model": "sequence", "end": True},
         {"language_model": "bidirectional"},
         {"labels": True},
         {"labels": True, "objective": "nce", "noise": 3},
@@ -83,6 +85,24 @@ def test_perplexity_is_of_the_words_alone() -> None:
     assert (loss[torch.from_numpy(data.forest.roots)] == 0).all()
     with torch.no_grad():
         assert_close(loss.sum(), -model.model.log_prob(batch).double().sum())
+
+
+def test_the_end_of_a_sentence_counts_beside_its_words() -> None:
+    ready = prepare(settings({"language_model": "sequence", "end": True}))
+    model, data = ready.model.eval(), ready.splits.train
+    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    outputs = Outputs(*TREE_LM.outputs(model, batch, targets).detach().numpy())
+    report = TREE_LM.report(data, outputs, {})
+    with torch.no_grad():
+        whole = -float(model.model.log_prob(batch).double().sum())
+        assert_close(float(TREE_LM.losses(model, batch, targets).sum()), whole)
+        model.model.end = False
+        alone = -float(model.model.log_prob(batch).double().sum())
+    words = report["words"]
+    assert_close((report["loss"], report["joint_loss"]), (alone / words, whole / words))
+    assert alone < whole
+    with pytest.raises(ConfigError, match=r"end is for model\.language_model sequence, got 'tree"):
+        prepare(settings({"end": True}))
 
 
 def test_labels_are_learned_beside_the_words(tmp_path: Path) -> None:

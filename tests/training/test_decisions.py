@@ -11,12 +11,13 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees import ConfigError
+from dgltrees.cli import main
 from dgltrees.tasks.splits import load_splits
 from dgltrees.tasks.tree_lm import TREE_LM
 from dgltrees.training.decisions import DecisionSettings, load_joint, train_decisions
 from dgltrees.training.run import train
 from dgltrees.trees.dependencies import generation_batch
-from tests.tasks.test_tree_lm import settings
+from tests.tasks.test_tree_lm import SAMPLE, settings
 
 QUICK: dict[str, Any] = {"hidden": [6, 5], "batch_size": 16}
 
@@ -52,6 +53,24 @@ def test_they_learn_the_trees(tmp_path: Path, state: str) -> None:
         total = sum(v["loss"] * v["decisions"] for v in result["valid"].values())
         log_p = joint.model.decisions.log_prob(batch, H, output)
         assert_close(-total, float(log_p.double().sum()), rtol=1e-5, atol=0)
+        words = data.forest.num_nodes - len(data)
+        whole = -float(joint.model.log_prob(batch).double().sum()) / words
+    assert_close(result["joint_loss"], whole, rtol=1e-5, atol=0)
+
+
+def test_evaluate_tells_the_joint_loss(
+    tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the perplexity, and only where there are decisions."""
+    _copy(run, tmp_path / "run")
+    argv = ["evaluate", str(tmp_path / "run"), "--data.test", str(SAMPLE)]
+    assert main(argv) == 0
+    assert "joint_loss" not in json.loads(capsys.readouterr().out)
+    result = train_decisions(tmp_path / "run", DecisionSettings(epochs=1, **QUICK))
+    assert main(argv) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert_close(found["joint_loss"], result["joint_loss"])
+    assert found["joint_loss"] > found["loss"]
 
 
 def test_training_goes_on_where_it_stood(tmp_path: Path, run: Path) -> None:

@@ -65,6 +65,8 @@ def read_questions(path: PathLike) -> list[Question]:
                 f"expected five candidates, got {candidates}; one is missing", file=path, line=line
             )
         found[name] = Question(name, text, [candidate.strip() for candidate in candidates])
+    if not found:
+        raise TreeError("expected a question below the names of the columns, got none", file=path)
     return list(found.values())
 
 

@@ -36,6 +36,7 @@ def test_answers_in_any_order(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "expected the columns id,question"),
+        (HEADER, "expected a question below the names of the columns, got none"),
         ("id,question\n", r":1: expected the columns id,question,a\),.*got 'id,question'"),
         (HEADER + "1,a _____,b,c,d,e\n", ":2: expected 7 columns .* got 6"),
         (HEADER + "1,no blank,a,b,c,d,e\n", ":2: expected one blank _____ .* got 'no blank'"),
