@@ -27,12 +27,10 @@ class _SequenceModel(LanguageModel):
         *,
         embedding: Optional[int] = None,
         layers: int = 1,
-        tied: bool = False,
-        dropout: float = 0.0,
-        vectors: Optional[Tensor] = None,
+        **options: Any,
     ) -> None:
         s, size = half(hidden_size, embedding), self.directions * hidden_size
-        super().__init__(words, size, s, tied=tied, dropout=dropout, vectors=vectors)
+        super().__init__(words, size, s, **options)
         self.lstms = nn.ModuleList(nn.LSTM(s, hidden_size, layers) for _ in range(self.directions))
         uniform(self.lstms)
 
@@ -58,9 +56,7 @@ class SequenceLM(_SequenceModel):
         hidden_size: d.
         embedding: s; d/2, if not given.
         layers: of the LSTM.
-        tied: the output embeddings are the word vectors, which needs s = d.
-        dropout: probability of dropout between the top layer and the output layer.
-        vectors: ``(V, s)`` what the word vectors are at first.
+        tied, dropout, vectors: see :class:`~dgltrees.models.LanguageModel`; tied needs s = d.
         end: predict the end of every sentence too; ``log_prob`` is that of the sentence with it.
 
     Raises:
