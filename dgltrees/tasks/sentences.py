@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -33,6 +35,23 @@ class SentenceTask(Task):
     def kind(self, model: ModelSettings) -> str:
         """The paper's name of the model."""
         return sentence_model_name(model)
+
+    def meet(self, data: Examples, settings: DataSettings, paths: Sequence[Path]) -> None:
+        """Let the vocabulary take the words of ``paths``, if the settings say so.
+
+        Raises:
+            ConfigError: there are no word vectors, without which this tells a model nothing.
+            TreeError: a file is not what the task reads.
+        """
+        if not settings.every_word:
+            return
+        if not settings.vectors:
+            raise ConfigError("expected data.vectors with data.every_word, got none")
+        vocabs = {**data.forest.vocabs, "target": data.targets}
+        vocabs["word"].frozen = False
+        for path in paths:
+            self.read(path, settings, vocabs)
+        vocabs["word"].freeze()
 
     def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Read the word vectors; words that are not in the file have zeros.

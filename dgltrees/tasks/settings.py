@@ -80,6 +80,8 @@ class DataSettings:
         truncate: cut sentences to max_words instead (snli, wikiqa, sst-phrases).
         vectors: a text file of word vectors for the words to begin with (tree-lm, snli, wikiqa,
             sst-phrases).
+        every_word: know the words of the validation and test files too, so that they have the
+            vectors of the file (snli, wikiqa, sst-phrases).
     """
 
     root: Optional[str] = None
@@ -99,6 +101,7 @@ class DataSettings:
     max_words: Optional[int] = None
     truncate: bool = False
     vectors: Files = None
+    every_word: bool = False
 
     def __post_init__(self) -> None:
         check("data", self, _DATA)

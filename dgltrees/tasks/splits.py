@@ -105,6 +105,7 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         )
     valid = train.select(np.sort(order[:kept])) if kept else None
     train, valid = _without_rare(train.select(learned), valid, settings.min_count)
+    task.meet(train, settings, [*valid_files, *data_files(settings, "test")])
     for vocabulary in vocabularies(train).values():
         vocabulary.freeze()
     if valid_files:

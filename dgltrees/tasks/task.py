@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional
@@ -81,6 +81,9 @@ class Task:
         """The trees of the examples ``ids`` and the classes of their rows, int64."""
         batch, columns = data.batch(ids)
         return batch, batch.ndata["target"] if self.nodes else columns["target"]
+
+    def meet(self, data: Examples, settings: DataSettings, paths: Sequence[Path]) -> None:
+        """Let vocabularies of the training examples ``data`` take names of files yet to be read."""
 
     def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Give a new model what it begins with of the training examples ``data``."""

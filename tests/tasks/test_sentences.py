@@ -138,6 +138,23 @@ def test_word_vectors_that_are_learned_move(tmp_path):
     assert (words != 0).any(1).sum() > 1
 
 
+def test_every_word_of_the_files_has_its_vector(tmp_path):
+    for name, text in (("train", "yes no"), ("dev", "yes unheard"), ("test", "unseen")):
+        (tmp_path / name).write_text(f"NEUTRAL\t{text}\tno\n", encoding="utf-8")
+    vectors = "unheard 1 1 1 1 1 1\nunseen 2 2 2 2 2 2\n"
+    (tmp_path / "v.txt").write_text(vectors, encoding="utf-8")
+    files = {"train": "train", "valid": "dev", "test": "test", "vectors": "v.txt"}
+    data = {**files, "root": str(tmp_path)}
+    for every, known in ((False, 3), (True, 5)):
+        ready = prepare(settings("snli", data={**data, "every_word": every}))
+        assert ready.model.input.weight.shape == (known, 6)
+        assert len(ready.splits.train) == 1
+    assert ready.model.input.weight[-1].tolist() == [2] * 6
+    assert ready.test.forest.columns["word"].tolist()[0] == 4
+    with pytest.raises(ConfigError, match=r"data.vectors with data.every_word"):
+        prepare(settings("snli", data={**data, "every_word": True, "vectors": None}))
+
+
 def test_fixed_words_want_vectors():
     with pytest.raises(ConfigError, match=r"data.vectors with model.fixed_words, got none"):
         prepare(settings("snli", model={"fixed_words": True}))
