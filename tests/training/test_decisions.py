@@ -105,6 +105,8 @@ def test_errors(tmp_path: Path, run: Path) -> None:
     weights = bytearray((path / "weights.safetensors").read_bytes())
     weights[-1] ^= 1
     (path / "weights.safetensors").write_bytes(weights)
+    with pytest.warns(UserWarning, match=r"no joint_loss: .* trained on since"):
+        assert main(["evaluate", str(path), "--data.test", str(SAMPLE)]) == 0
     for use in (load_joint, train_decisions):
         with pytest.raises(ConfigError, match=r"trained on since .* train them again"):
             use(path)
