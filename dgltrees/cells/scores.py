@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.fused_lstm import autocasts
+from dgltrees.cells.fused_scores import FusedScores
 from dgltrees.cells.initial import initialize
 from dgltrees.errors import ConfigError
 
@@ -31,16 +35,20 @@ class Score(nn.Module):
         size: k.
         kind: one of those.
         init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; b is zero.
+        fused: make all scores of "mlp" block by block in one autograd function; False where a
+            second derivative is wanted, and memory for all hidden units is there.
 
     Raises:
         ConfigError: there is no such function.
     """
 
-    def __init__(self, size: int, kind: str = "mlp", *, init: str = "kaiming") -> None:
+    def __init__(
+        self, size: int, kind: str = "mlp", *, init: str = "kaiming", fused: bool = True
+    ) -> None:
         super().__init__()
         if kind not in SCORES:
             raise ConfigError(f"expected score to be one of {', '.join(SCORES)}, got {kind!r}")
-        self.kind = kind
+        self.kind, self.fused = kind, fused
         if kind == "mlp":
             self.W_1 = nn.Parameter(torch.empty(size, size))
             self.w = nn.Parameter(torch.empty(size))
@@ -70,6 +78,10 @@ class Score(nn.Module):
 
     def every(self, keys: Tensor, queries: Tensor) -> Tensor:
         """Scores of all keys for all queries: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
-        if self.kind == "mlp":
-            return self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))
-        return torch.bmm(queries, keys.transpose(1, 2))
+        if self.kind != "mlp":
+            return torch.bmm(queries, keys.transpose(1, 2))
+        if self.fused and not autocasts(keys.device.type):
+            way: Any = FusedScores.apply
+            scores: Tensor = way(keys, queries, self.w)
+            return scores
+        return self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))

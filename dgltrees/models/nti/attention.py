@@ -16,7 +16,7 @@ from dgltrees.models.nti.encoding import Encoding
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks", "pad_mass"]
 
-CHUNK = 1 << 26
+CHUNK = 1 << 28
 """Bytes that all queries of one chunk may take at once, about."""
 
 
@@ -119,8 +119,7 @@ class GlobalAttention(AttentionOverTrees):
             alpha = torch.softmax(m.masked_fill(hidden.unsqueeze(1), -torch.inf), 2)
             return self.blend(torch.bmm(alpha, h), q), alpha
 
-        wide = self.size if self.score.kind == "mlp" else 1
-        return in_chunks(attend, queries, keys[:, :, :wide].numel() * keys.element_size())
+        return in_chunks(attend, queries, 4 * h[:, :, 0].numel() * h.element_size())
 
     def blend(self, z: Tensor, q: Tensor) -> Tensor:
         """Equation (15)."""
