@@ -205,9 +205,7 @@ def test_refused_settings(options: dict[str, Any], message: str) -> None:
 
 
 def test_sizes_must_fit() -> None:
-    with pytest.raises(
-        ConfigError, match="a cell with input_size=4, the size of the leaf"
-    ):
+    with pytest.raises(ConfigError, match="a cell with input_size=4, the size of the leaf"):
         NTIEncoder(IdentityLeaves(4), SLSTM(3, 3, 2))
 
 
