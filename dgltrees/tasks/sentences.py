@@ -12,10 +12,12 @@ from torch import nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.models import WordEmbedding, read_word_vectors
+from dgltrees.models.nti import NTIEncoder
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.builders import full_shape
 
 __all__ = ["SentenceTask", "new_words"]
 
@@ -58,8 +60,10 @@ class SentenceTask(Task):
 
         Raises:
             TreeError: the file of word vectors is broken, or its vectors have another size.
-            ConfigError: the word vectors are to stay as they are, and there are none.
+            ConfigError: the word vectors are to stay as they are, and there are none; or sentences
+                may be longer than the trees are wide.
         """
+        _check_width(model, settings)
         words = _words_of(model)
         paths = data_files(settings, "vectors")
         if not paths:
@@ -80,6 +84,22 @@ class SentenceTask(Task):
         total = sum(p.numel() for p in model.parameters())
         own = total - _words_of(model).weight.numel()
         return {"table": own, "cell": own, "model": total}
+
+
+def _check_width(model: nn.Module, settings: DataSettings) -> None:
+    """Long sentences are refused, or cut, where they are read: there the file and line are known.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    for part in model.modules():
+        shape = full_shape(part.make_trees([1])) if isinstance(part, NTIEncoder) else None
+        width = 1 if shape is None else shape.widths[0]  # 1 where each sentence has its own
+        if width > 1 and (settings.max_words is None or settings.max_words > width):
+            raise ConfigError(
+                f"expected data.max_words of at most {width} with model.width {width}, got "
+                f"{settings.max_words}; longer sentences have no place in the trees"
+            )
 
 
 def _words_of(model: nn.Module) -> WordEmbedding:

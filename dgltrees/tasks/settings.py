@@ -136,6 +136,8 @@ class ModelSettings:
         language_model: along a "tree" top-down, or the words' "sequence", or "bidirectional", which
             sees the words on both sides of each (tree-lm; so are all settings down to noise).
         end: predict the end of each sentence too ("sequence"); perplexity stays that of the words.
+        stops: generate a tree's shape too, by START and STOP after the last dependents ("tree");
+            perplexity stays that of the words.
         layers: of the LSTMs (parser too).
         left_dependents: LdTreeLSTM.
         shared: one LSTM for all types of edges.
@@ -156,7 +158,8 @@ class ModelSettings:
         stride: how far the first children of neighbours are apart; below branching, sub-trees
             overlap.
         padding: the side of a sentence on which leaves without a word stand, "left" or "right".
-        width: leaves of every full tree; without it, of each as few as there can be.
+        width: leaves of every full tree, which wants data.max_words; without it, of each as few as
+            there can be.
         pad: the vector of leaves without a word: "fixed", "learned" or "zero".
         interaction: of two sentences: "none", "node_by_node", "matching" or "full_matching"
             (snli).
@@ -191,6 +194,7 @@ class ModelSettings:
     checkpoint: bool = False
     language_model: str = "tree"
     end: bool = False
+    stops: bool = False
     layers: int = 1
     left_dependents: bool = False
     shared: bool = False

@@ -160,6 +160,16 @@ def test_fixed_words_want_vectors():
         prepare(settings("snli", model={"fixed_words": True}))
 
 
+def test_trees_of_one_width_want_a_limit():
+    for limit in (None, 9):
+        with pytest.raises(ConfigError, match=rf"data.max_words of at most 8 .*, got {limit}"):
+            prepare(settings("snli", data={"max_words": limit}, model={"width": 8}))
+    made = settings("snli", data={"max_words": 5}, model={"width": 8})
+    with pytest.raises(TreeError, match=r"SICK_train_parsed.txt:1: .* at most 5 words, got 6"):
+        prepare(made)
+    prepare(settings("snli", data={"max_words": 8}, model={"width": 8}))
+
+
 def test_vectors_of_another_size(tmp_path):
     (tmp_path / "v.txt").write_text("a 1 2 3\n", encoding="utf-8")
     with pytest.raises(TreeError, match=r"v.txt:1: expected a word and 6 numbers, got 4 fields"):
