@@ -139,8 +139,9 @@ def in_chunks(
     at_once = max(1, CHUNK // max(1, size))
     if at_once >= queries.shape[1]:
         return Attended(*attend(queries))
-    cuts = tuple(range(at_once, queries.shape[1], at_once))
-    pieces = queries.tensor_split(cuts, 1)
+    number = queries.shape[1]
+    sizes = [min(at_once, number - first) for first in range(0, number, at_once)]
+    pieces = queries.split_with_sizes(sizes, 1)  # whose gradients are put together once
     parts = [checkpoint(attend, q, use_reentrant=False) for q in pieces]
     h, weights = zip(*parts)
     return Attended(torch.cat(h, 1), torch.cat(weights, 1))
