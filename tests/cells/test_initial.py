@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.cells import BaseCell, make_cell
+from dgltrees.cells.initial import initialize
 
 M, C, L, R, K = 11, 14, 2, 9, 3  # input, state, children, rank, operators
 
@@ -123,3 +124,12 @@ def test_how_parameters_start(
             assert p.abs().max() <= math.sqrt(3 * variance), name
         else:  # a normal law has tails
             assert p.abs().max() > math.sqrt(3 * variance), name
+
+
+def test_uniform_is_one_range_whatever_the_fans() -> None:
+    """U(-0.1, 0.1), as the code of Neural Tree Indexers has it."""
+    for fan_in in (1, 10_000):
+        weight = torch.empty(10_000)
+        initialize(weight, fan_in, 3, "uniform")
+        assert 0.099 < weight.abs().max() <= 0.1
+        assert weight.var().item() == pytest.approx(0.2**2 / 12, rel=0.05)
