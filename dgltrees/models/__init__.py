@@ -5,7 +5,14 @@ from dgltrees.models.classifier import Comparison, NodeLabeler, PairClassifier, 
 from dgltrees.models.compression import Compression, compress
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.growing import Grown, grow_trees
-from dgltrees.models.inputs import Concat, NodeInput, OneHot, Thermometer, WordEmbedding
+from dgltrees.models.inputs import (
+    Concat,
+    GivenVectors,
+    NodeInput,
+    OneHot,
+    Thermometer,
+    WordEmbedding,
+)
 from dgltrees.models.language_model import LanguageModel, Predictions
 from dgltrees.models.mlp import MLP
 from dgltrees.models.nce import NCE
@@ -47,6 +54,7 @@ __all__ = [
     "Compression",
     "Concat",
     "EveryNode",
+    "GivenVectors",
     "GlobalAttention",
     "Grown",
     "JointTreeLM",

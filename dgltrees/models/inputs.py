@@ -14,7 +14,7 @@ from dgltrees.traversal.order import at_node
 from dgltrees.traversal.views import Shared
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Concat", "NodeInput", "OneHot", "Thermometer", "WordEmbedding"]
+__all__ = ["Concat", "GivenVectors", "NodeInput", "OneHot", "Thermometer", "WordEmbedding"]
 
 
 class NodeInput(nn.Module, ABC):
@@ -162,6 +162,37 @@ class WordEmbedding(NodeInput):
         """``(N, m)`` vectors of ids, zero where the id is -1."""
         vectors = nn.functional.embedding(ids.clamp(min=0), self.weight)
         return vectors.masked_fill((ids < 0).unsqueeze(1), 0.0)
+
+
+class GivenVectors(nn.Module):
+    """Vectors that the nodes have already.
+
+    Arguments:
+        column: the node column ``(N, size)``.
+        size: m, the size of a vector.
+    """
+
+    def __init__(self, column: str, size: int) -> None:
+        super().__init__()
+        self.column, self.size = column, size
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """``(N, m)`` vectors of all nodes.
+
+        Raises:
+            TreeError: the batch has no such column, or one of another size.
+        """
+        found = batch.ndata.get(self.column)
+        if found is None or found.shape[1:] != (self.size,):
+            got = f"only {sorted(batch.ndata)}" if found is None else str(tuple(found.shape))
+            raise TreeError(
+                f"expected a node column {self.column!r} of shape (N, {self.size}), got {got}"
+            )
+        return found
+
+    def extra_repr(self) -> str:
+        """The column and the size, for printing."""
+        return f"{self.column!r}, m={self.size}"
 
 
 class Concat(nn.Module):

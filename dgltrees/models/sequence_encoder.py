@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_sequence
 
 from dgltrees.cells.top_down import uniform
 from dgltrees.errors import TreeError
-from dgltrees.models.inputs import NodeInput
+from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.nti.answers import word_counts
 from dgltrees.models.nti.heads import PairHead
 from dgltrees.trees.batch import TreeBatch
@@ -36,7 +36,7 @@ class SequenceEncoder(nn.Module):
 
     def __init__(
         self,
-        inputs: NodeInput,
+        inputs: Union[NodeInput, GivenVectors],
         hidden_size: int,
         *,
         layers: int = 1,

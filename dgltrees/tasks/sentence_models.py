@@ -12,6 +12,7 @@ from dgltrees.cells import cell_options
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
+    GivenVectors,
     SequenceClassifier,
     SequenceEncoder,
     SequencePairClassifier,
@@ -32,12 +33,14 @@ from dgltrees.models.nti import (
     TreeMatching,
 )
 from dgltrees.tasks.build import settings_cell
+from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.settings import ModelSettings
 from dgltrees.trees import Vocabulary
 
 __all__ = ["make_answer_selector", "make_pair_classifier", "make_sentence_classifier"]
 
 Names = Mapping[str, Vocabulary]
+Words = Union[GivenVectors, WordEmbedding]
 
 _SHARED = "shared"
 
@@ -100,12 +103,16 @@ def make_answer_selector(settings: ModelSettings, vocabs: Names) -> nn.Module:
     return AnswerSelector(words, question, answer, head, shared=shared)
 
 
-def _words(settings: ModelSettings, vocabs: Names) -> WordEmbedding:
+def _words(settings: ModelSettings, vocabs: Names) -> Words:
+    if settings.words == "pretrained":
+        if settings.fixed_words:
+            raise ConfigError("expected no model.fixed_words with model.words pretrained")
+        return GivenVectors(VECTOR, settings.embedding)
     size = len(vocabs["word"])
     return WordEmbedding("word", size, settings.embedding, frozen=settings.fixed_words)
 
 
-def _encoder(settings: ModelSettings, words: WordEmbedding) -> Union[SequenceEncoder, NTIEncoder]:
+def _encoder(settings: ModelSettings, words: Words) -> Union[SequenceEncoder, NTIEncoder]:
     if settings.encoder == "nti":
         return _nti(settings, words.size)
     return SequenceEncoder(

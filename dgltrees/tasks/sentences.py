@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import nn
@@ -14,6 +14,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models import WordEmbedding, read_word_vectors
 from dgltrees.models.nti import NTIEncoder
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.pretrained import check_pretrained
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Vocabulary
@@ -31,7 +32,8 @@ def new_words() -> Vocabulary:
 class SentenceTask(Task):
     """Examples are sentences, or pairs of them, as chains of words.
 
-    Models read them by one :class:`~dgltrees.models.WordEmbedding`, their attribute ``input``.
+    Models read them by their attribute ``input``: a :class:`~dgltrees.models.WordEmbedding`, or
+    :class:`~dgltrees.models.GivenVectors`, those of a pretrained encoder.
     """
 
     def kind(self, model: ModelSettings) -> str:
@@ -64,8 +66,13 @@ class SentenceTask(Task):
                 may be longer than the trees are wide.
         """
         _check_width(model, settings)
+        check_pretrained(model, settings)
         words = _words_of(model)
         paths = data_files(settings, "vectors")
+        if words is None:
+            if paths:
+                raise ConfigError("expected no data.vectors with data.pretrained, got both")
+            return
         if not paths:
             if not words.weight.requires_grad:
                 raise ConfigError(
@@ -82,7 +89,8 @@ class SentenceTask(Task):
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Without the words' vectors (``table`` and ``cell``), as Table 1 counts, and in all."""
         total = sum(p.numel() for p in model.parameters())
-        own = total - _words_of(model).weight.numel()
+        words = _words_of(model)
+        own = total if words is None else total - words.weight.numel()
         return {"table": own, "cell": own, "model": total}
 
 
@@ -102,8 +110,8 @@ def _check_width(model: nn.Module, settings: DataSettings) -> None:
             )
 
 
-def _words_of(model: nn.Module) -> WordEmbedding:
-    return next(part for part in model.modules() if isinstance(part, WordEmbedding))
+def _words_of(model: nn.Module) -> Optional[WordEmbedding]:
+    return next((part for part in model.modules() if isinstance(part, WordEmbedding)), None)
 
 
 def sentence_model_name(model: ModelSettings) -> str:

@@ -37,6 +37,7 @@ _MODEL = {
     "language_model": one_of(["tree", "sequence", "bidirectional"]),
     "objective": one_of(["nll", "nce"]),
     "encoder": one_of(["nti", "lstm", "bilstm"]),
+    "words": one_of(["table", "pretrained"]),
     "leaves": one_of(LEAF_FUNCTIONS),
     "trees": one_of(["full", "left"]),
     "padding": one_of(["left", "right"]),
@@ -82,6 +83,8 @@ class DataSettings:
             sst-phrases).
         every_word: know the words of the validation and test files too, so that they have the
             vectors of the file (snli, wikiqa, sst-phrases).
+        pretrained: folder of a Hugging Face encoder that gives words their vectors in the sentence,
+            for model.words "pretrained" (snli, wikiqa, sst-phrases; extra "transformers").
     """
 
     root: Optional[str] = None
@@ -102,6 +105,7 @@ class DataSettings:
     truncate: bool = False
     vectors: Files = None
     every_word: bool = False
+    pretrained: Optional[str] = None
 
     def __post_init__(self) -> None:
         check("data", self, _DATA)
@@ -152,6 +156,8 @@ class ModelSettings:
         labels: predict each word's dependency label after it (tree-lm).
         encoder: of sentences: "nti", Neural Tree Indexers; or "lstm", "bilstm", which read along
             (snli, wikiqa, sst-phrases; so are all settings down to fixed_words).
+        words: where word vectors come from: a "table" of the vocabulary, or data.pretrained,
+            "pretrained"; these are not trained, and have the size ``embedding``.
         leaves: leaf function of "nti": "identity", "linear", "lstm" or "bilstm".
         trees: "full", or "left", left-branching ones.
         branching: children of a node of a full tree.
@@ -208,6 +214,7 @@ class ModelSettings:
     projective: bool = True
     labels: bool = False
     encoder: str = "nti"
+    words: str = "table"
     leaves: str = "lstm"
     trees: str = "full"
     branching: int = 2

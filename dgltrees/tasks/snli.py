@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Optional
 
+from dgltrees.tasks.pretrained import with_pretrained
 from dgltrees.tasks.sentence_models import make_pair_classifier
 from dgltrees.tasks.sentences import SentenceTask, new_words
 from dgltrees.tasks.settings import DataSettings
@@ -32,4 +33,4 @@ def _read(
     )
 
 
-SNLI = SentenceTask("snli", _read, make_pair_classifier, max_children=1)
+SNLI = SentenceTask("snli", with_pretrained(_read), make_pair_classifier, max_children=1)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
+from dgltrees.tasks.pretrained import with_pretrained
 from dgltrees.tasks.sentence_models import make_sentence_classifier
 from dgltrees.tasks.sentences import SentenceTask, new_words
 from dgltrees.tasks.settings import DataSettings
@@ -68,4 +69,6 @@ def _short(forest: Forest, tree: NDArray[np.int64], settings: DataSettings, path
     return chains(np.minimum(forest.sizes, most), columns, forest.vocabs)
 
 
-SST_PHRASES = SentenceTask("sst-phrases", _read, make_sentence_classifier, max_children=1)
+SST_PHRASES = SentenceTask(
+    "sst-phrases", with_pretrained(_read), make_sentence_classifier, max_children=1
+)

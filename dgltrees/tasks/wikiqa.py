@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.tasks.measures import Outputs
+from dgltrees.tasks.pretrained import with_pretrained
 from dgltrees.tasks.ranking import rank_within, ranking
 from dgltrees.tasks.sentence_models import make_answer_selector
 from dgltrees.tasks.sentences import SentenceTask, new_words
@@ -101,4 +102,6 @@ def _read(
     )
 
 
-WIKIQA = WikiQATask("wikiqa", _read, make_answer_selector, max_children=1, measure="map")
+WIKIQA = WikiQATask(
+    "wikiqa", with_pretrained(_read), make_answer_selector, max_children=1, measure="map"
+)

@@ -1,0 +1,82 @@
+"""Sentences whose words have the vectors that a pretrained encoder gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Optional
+
+from torch import nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models import GivenVectors
+from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.tasks.files import data_files
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import Reader
+from dgltrees.trees import Examples, Vocabulary
+
+__all__ = ["VECTOR", "check_pretrained", "with_pretrained"]
+
+VECTOR = "vector"
+"""The node column ``(N, size)`` of these vectors."""
+
+
+def with_pretrained(read: Reader) -> Reader:
+    """``read``, and the vectors of the words where ``data.pretrained`` names an encoder.
+
+    The encoder reads the words as the file has them, unknown ones and capitals included.
+    """
+
+    def reader(
+        path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    ) -> Examples:
+        data = read(path, settings, vocabs)
+        encoder = _encoder_of(settings)
+        if encoder is None:
+            return data
+        # The same sentences again, with the names of all their words.
+        frozen = vocabs is not None and vocabs["word"].frozen
+        supervise = "root" if frozen else settings.supervise
+        named = read(path, replace(settings, lower=False, supervise=supervise), None).forest
+        words = named.vocabs["word"].decode(named.columns["word"])
+        bounds = zip(named.offsets[:-1].tolist(), named.offsets[1:].tolist())
+        vectors = encoder([words[start:stop] for start, stop in bounds]).numpy()
+        columns = {**data.forest.columns, VECTOR: vectors}
+        return replace(data, forest=replace(data.forest, columns=columns))
+
+    return reader
+
+
+def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
+    """That a model reads a pretrained encoder's vectors where there are some, and only there.
+
+    Raises:
+        ConfigError: it does not, or its word vectors have another size.
+    """
+    given = next((part for part in model.modules() if isinstance(part, GivenVectors)), None)
+    encoder = _encoder_of(settings)
+    if (given is None) != (encoder is None):
+        raise ConfigError(
+            "expected model.words pretrained and data.pretrained together, got only "
+            f"{'data.pretrained' if given is None else 'model.words pretrained'}"
+        )
+    if given is not None and encoder is not None and given.size != encoder.size:
+        raise ConfigError(
+            f"expected model.embedding {encoder.size}, the size of the pretrained encoder's "
+            f"vectors, got {given.size}"
+        )
+
+
+def _encoder_of(settings: DataSettings) -> Optional[PretrainedEncoder]:
+    folders = data_files(settings, "pretrained")
+    if len(folders) > 1:
+        raise ConfigError(f"expected one folder as data.pretrained, got {len(folders)}")
+    return _load(folders[0]) if folders else None
+
+
+@lru_cache(maxsize=1)
+def _load(folder: Path) -> PretrainedEncoder:
+    return PretrainedEncoder(folder)
