@@ -15,6 +15,7 @@ from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.cells.s_lstm import SLSTM
 from dgltrees.cells.scores import Score
+from dgltrees.cells.selective_s_lstm import SelectiveSLSTM
 from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_gru import TreeGRU
@@ -36,6 +37,7 @@ __all__ = [
     "NodeFunction",
     "ParameterCount",
     "Score",
+    "SelectiveSLSTM",
     "TopDownLSTM",
     "TreeCell",
     "TreeGRU",
@@ -56,6 +58,7 @@ CELLS: dict[str, type[BaseCell]] = {
     "s_lstm": SLSTM,
     "chainer_s_lstm": ChainerSLSTM,
     "anf": AttentiveNode,
+    "selective_s_lstm": SelectiveSLSTM,
 }
 """The cells by the names that settings use."""
 

@@ -66,10 +66,14 @@ class SLSTM(NodeFunction):
         for weight in (self.U, self.P, self.V):
             initialize(weight, len(weight), c, init)
 
+    def below(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+        """States and memories of the children, each ``(n, L, c)``."""
+        self.slots_filled(nodes)
+        return self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]
+
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equations (1) to (4): the memory ``k``; and ``a``, what (5) has of the children."""
-        self.slots_filled(nodes)
-        h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
+        h, c = self.below(nodes)
         L, size = self.max_children, self.hidden_size
         a = torch.addmm(self.b, h.flatten(1), self.U)  # (n, (3 + L) c)
         gates, a_o, a_u = a.split_with_sizes([(1 + L) * size, size, size], 1)

@@ -118,7 +118,12 @@ def sentence_model_name(model: ModelSettings) -> str:
     """What the paper calls a model with these settings."""
     if model.encoder != "nti":
         return {"lstm": "LSTM", "bilstm": "bidirectional LSTM"}[model.encoder]
-    nodes = {"s_lstm": "SLSTM", "chainer_s_lstm": "chainer SLSTM", "anf": "ANF"}
+    nodes = {
+        "s_lstm": "SLSTM",
+        "chainer_s_lstm": "chainer SLSTM",
+        "anf": "ANF",
+        "selective_s_lstm": "selective SLSTM",
+    }
     leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
     name = f"NTI-{nodes.get(model.gate, model.kind)}{leaves[model.leaves]}"
     if model.interaction == "none":

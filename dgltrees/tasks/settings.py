@@ -78,6 +78,7 @@ class DataSettings:
         lower: turn words to lower case (tree-lm, parser, snli, wikiqa, sst-phrases).
         max_words: leave out longer sentences (tree-lm; parser, in training), or refuse them (snli,
             wikiqa, sst-phrases).
+        single_root: refuse sentences with several words below ROOT, which CoNLL-X has (tree-lm).
         truncate: cut sentences to max_words instead (snli, wikiqa, sst-phrases).
         vectors: a text file of word vectors for the words to begin with (tree-lm, snli, wikiqa,
             sst-phrases).
@@ -102,6 +103,7 @@ class DataSettings:
     min_count: int = 1
     lower: bool = False
     max_words: Optional[int] = None
+    single_root: bool = True
     truncate: bool = False
     vectors: Files = None
     every_word: bool = False
@@ -117,7 +119,8 @@ class ModelSettings:
 
     Attributes:
         gate: "lstm", "gru" or "rnn"; or a cell with its own aggregation, "child_sum" or "nary", or
-            a node function of Neural Tree Indexers, "s_lstm", "chainer_s_lstm" or "anf".
+            a node function of Neural Tree Indexers, "s_lstm", "chainer_s_lstm", "anf" or
+            "selective_s_lstm".
         aggregator: "sum", "full", "hosvd", "canonical", "tensor_train" and the shared and
             symmetric ones.
         hidden_size: size c of a node's state.
@@ -132,7 +135,7 @@ class ModelSettings:
         head_dropout: dropout before every layer of the head.
         dropout: recurrent dropout in the cell; of inputs and between layers (parser).
         layer_norm: layer normalisation in the cell.
-        init: "kaiming" (normal) or "xavier" (uniform).
+        init: "kaiming" (normal), "xavier" (uniform) or "uniform", U(-0.1, 0.1).
         max_children: children of a node at most; without it the most there are in the data, or what
             the task allows.
         backend: "levels" or "dgl".

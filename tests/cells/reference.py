@@ -10,9 +10,16 @@ import torch
 from torch import Tensor
 
 from dgltrees import Forest
-from dgltrees.cells import BaseCell
+from dgltrees.cells import BaseCell, Score
 from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.base import GateNorm
+
+
+def score_of(s: Score, h: Tensor, q: Tensor) -> Tensor:
+    """Equation (11) of Munkhdalai and Yu, or the line below it, or what their code has."""
+    if s.kind == "mlp":
+        return s.w @ torch.relu(s.W_1.T @ h + s.W_2.T @ q)
+    return (q if s.kind == "dot" else s.W_2.T @ q + s.b) @ h
 
 
 def bar(v: Tensor) -> Tensor:
@@ -224,16 +231,38 @@ class Recursion:
         return torch.sigmoid(o) * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
 
     def SLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
-        cell, size, L = self.cell, self.cell.hidden_size, self.cell.max_children
+        cell, size = self.cell, self.cell.hidden_size
         if not self.children[v]:
             return cell.leaf.weight @ self.x[v] + cell.leaf.bias, self.x.new_zeros(size)
         h, c = [cell.dropout(h_j) for h_j in self.slots(v, 0)], self.slots(v, 1)
+        return self.s_lstm(h, c)
+
+    def s_lstm(self, h: list[Tensor], c: list[Tensor]) -> tuple[Tensor, ...]:
+        """Equations (1) to (6) of Munkhdalai and Yu, for the children's states and memories."""
+        cell, size, L = self.cell, self.cell.hidden_size, self.cell.max_children
         U, P = cell.U.view(L, size, 3 + L, size), cell.P.view(L, size, 1 + L, size)
         a = cell.b.view(3 + L, size) + sum(torch.tensordot(h[j], U[j], dims=1) for j in range(L))
         peeped = sum(torch.tensordot(c[j], P[j], dims=1) for j in range(L))
         i, *f = torch.sigmoid(a[: 1 + L] + peeped)
         memory = i * torch.tanh(a[-1]) + sum(f[j] * c[j] for j in range(L))
         return torch.sigmoid(a[-2] + memory @ cell.V) * torch.tanh(memory), memory
+
+    def SelectiveSLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
+        cell = self.cell
+        if not self.children[v]:
+            return self.SLSTM(v)
+        h, c = [cell.dropout(h_j) for h_j in self.slots(v, 0)], self.slots(v, 1)
+        places = [j for j, _ in self.children[v]]
+        m = [score_of(cell.score, h[j], cell.q) for j in places]
+        # p_j = max(m_j - tau, 0) adds up to 1: of all supports one has such a tau.
+        for k in range(1, len(m) + 1):
+            top = sorted(m, reverse=True)[:k]
+            tau = (sum(top) - 1) / k
+            if all(m_j > tau for m_j in top) and sum(bool(m_j > tau) for m_j in m) == k:
+                p = [m_j - tau if m_j > tau else 0 * m_j for m_j in m]
+        for j, p_j in zip(places, p):
+            h[j], c[j] = p_j / max(p) * h[j], p_j / max(p) * c[j]
+        return self.s_lstm(h, c)
 
     def ChainerSLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell, size = self.cell, self.cell.hidden_size
@@ -253,12 +282,7 @@ class Recursion:
             return (cell.leaf.weight @ self.x[v] + cell.leaf.bias,)
         S = [cell.dropout(self.state[child][0]) for _, child in self.children[v]]
         q = given_query(self.x[v]) if cell.q is None else cell.q
-        if s.kind == "mlp":
-            m = [s.w @ torch.relu(s.W_1.T @ h_j + s.W_2.T @ q) for h_j in S]
-        else:
-            q = q if s.kind == "dot" else s.W_2.T @ q + s.b
-            m = [q @ h_j for h_j in S]
-        alpha = torch.softmax(torch.stack(m), 0)
+        alpha = torch.softmax(torch.stack([score_of(s, h_j, q) for h_j in S]), 0)
         z = sum(alpha_j * h_j for alpha_j, h_j in zip(alpha, S))
         return (torch.relu(cell.W.T @ z),)
 

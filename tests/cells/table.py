@@ -95,6 +95,7 @@ def _rows() -> list[Row]:
     for score in SCORES:
         rows.append(Row("anf", {"score": score}))
         rows.append(Row("anf", {"score": score, "query": "given"}))
+        rows.append(Row("selective_s_lstm", {"score": score}))
     for layers in (1, 2):
         rows.append(Row("left_dependents", {"layers": layers}))
         for left_size in (0, LEFT):

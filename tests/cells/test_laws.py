@@ -269,7 +269,10 @@ def test_depth_2000_backward(row: Row) -> None:
         assert_close(h, Recursion(cell, forest, x, op).h())
     for name, gradient in found.items():
         assert torch.isfinite(gradient).all(), name
-        if row.cell != "anf":  # one child alone has the weight 1, however it scores
+        if row.cell not in (
+            "anf",
+            "selective_s_lstm",
+        ):  # one child alone has the weight 1, however it scores
             assert gradient.abs().max() > 0, name
 
 

@@ -200,7 +200,7 @@ def make_nti_encoder(
         input_size: k, the size of a token's vector.
         hidden_size: c.
         leaves: ``"identity"`` (k must be c), ``"linear"``, ``"lstm"`` or ``"bilstm"``.
-        node: ``"s_lstm"``, ``"chainer_s_lstm"`` or ``"anf"``.
+        node: ``"s_lstm"``, ``"chainer_s_lstm"``, ``"anf"`` or ``"selective_s_lstm"``.
         branching: b.
         init: ``"kaiming"``, ``"xavier"`` or ``"uniform"``, U(-0.1, 0.1), as in the paper's code.
         fused: let leaf function and cell run all their steps in one autograd function; False where

@@ -1,0 +1,108 @@
+"""An S-LSTM that learns which of its children to compose, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import initialize
+from dgltrees.cells.s_lstm import SLSTM
+from dgltrees.cells.scores import Score
+from dgltrees.traversal.views import Nodes
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["SelectiveSLSTM", "sparsemax"]
+
+
+class SelectiveSLSTM(SLSTM):
+    r"""S-LSTM over those of its children that it selects.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), end with the wish
+    for models that "select and compose dynamic number of nodes". This one is ours: the scores of
+    (11), for a learned query q, pass through a softmax that is exactly zero at low scores
+    (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
+
+    .. math::
+
+        m_j &= f_{score}(h_j, q) \\
+        p   &= sparsemax(m) \\
+        g_j &= p_j / \max_l p_l
+
+    and :math:`g_j h_j`, :math:`g_j c_j` take the place of :math:`h_j`, :math:`c_j` in (1) to (6).
+    The child of the highest score is always whole; one of a score that is lower by the width of the
+    support or more is as if it were not there. With equal scores this is the S-LSTM. It has most to
+    choose from on wide trees, or on those whose sub-trees overlap.
+
+    Arguments:
+        input_size, hidden_size, max_children, leaf, dropout, init: see
+            :class:`~dgltrees.cells.node_function.NodeFunction`.
+        score: ``"mlp"``, ``"dot"`` or ``"map"`` (:class:`~dgltrees.cells.scores.Score`).
+
+    Shapes:
+        ``x`` (N, m) and, if wanted, ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        max_children: int,
+        *,
+        score: str = "mlp",
+        leaf: str = "linear",
+        dropout: float = 0.0,
+        init: str = "kaiming",
+    ) -> None:
+        super().__init__(
+            input_size, hidden_size, max_children, leaf=leaf, dropout=dropout, init=init
+        )
+        self.score = Score(hidden_size, score, init=init)
+        self.q = nn.Parameter(torch.empty(hidden_size))
+        initialize(self.q, hidden_size, 1, init)
+
+    def below(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+        """States and memories of the children, each ``(n, L, c)``, times what is selected."""
+        there = self.slots_filled(nodes)  # (n, L)
+        h, c = super().below(nodes)
+        g = self.selected(h, there).unsqueeze(2)  # (n, L, 1)
+        return g * h, g * c
+
+    def selected(self, h: Tensor, there: Tensor) -> Tensor:
+        """``(n, L)`` how much of each child is composed, 0 to 1, of ``(n, L, c)`` states.
+
+        Arguments:
+            h: the states.
+            there: ``(n, L)`` bool, which children there are, at least one of each node.
+        """
+        m = self.score.pairs(self.score.keys(h), self.score.queries(self.q))
+        p = sparsemax(m.masked_fill(~there, -torch.inf))
+        return p / p.amax(1, keepdim=True)
+
+    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
+        """No way of its own: it goes level by level."""
+        return None
+
+
+def sparsemax(m: Tensor) -> Tensor:
+    r"""The point of the simplex nearest to each row of scores: ``(n, L)`` to ``(n, L)``.
+
+    .. math::
+
+        p_j = \max(m_j - \tau, 0), \quad \tau = (\textstyle\sum_{j \le k} m_{(j)} - 1) / k
+
+    with :math:`m_{(j)}` in falling order and k the largest for which
+    :math:`1 + k m_{(k)} > \sum_{j \le k} m_{(j)}`. A score of minus infinity has no part; one of a
+    row must be finite.
+    """
+    ordered = m.sort(1, descending=True).values
+    total = ordered.cumsum(1)  # (n, L)
+    rank = torch.arange(1, m.shape[1] + 1, device=m.device)
+    k = (1 + rank * ordered > total).sum(1, keepdim=True)  # (n, 1)
+    tau = (total.gather(1, k - 1) - 1) / k
+    return (m - tau).clamp(min=0)
