@@ -47,17 +47,9 @@ def scored(model: TrainedLanguageModel, kbest: KBest) -> Scores:
 def combined(kbest: KBest, log_probs: Scores, weight: float) -> Scores:
     """``(T,)`` log P plus ``weight`` times the parser's score.
 
-    Raises:
-        TreeError: an analysis has no score, and there is a weight.
+    With a weight every analysis must have a score: ``read_kbest(..., scored=True)`` sees to it.
     """
-    if weight == 0.0:
-        return log_probs
-    if np.isnan(kbest.score).any():
-        raise TreeError(
-            "expected '# score = ...' above each analysis for --weight, got none",
-            tree=int(np.isnan(kbest.score).argmax()),
-        )
-    return log_probs + weight * kbest.score
+    return log_probs if weight == 0.0 else log_probs + weight * kbest.score
 
 
 def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
@@ -76,8 +68,13 @@ def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
     return hit[np.unique(group, return_index=True)[1]]
 
 
-def read_gold(path: PathLike, kbest: KBest) -> Forest:
+def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Forest:
     """The right trees of the sentences of k-best lists, with the ids of their vocabularies.
+
+    Arguments:
+        path: a CoNLL-U file.
+        kbest: the lists.
+        single_root: whether a tree with two words below ROOT is an error.
 
     Raises:
         TreeError: with file and line: there are more or fewer sentences, or one has other words.
@@ -98,7 +95,7 @@ def read_gold(path: PathLike, kbest: KBest) -> Forest:
             file=path,
             line=one.lines[-1],
         )
-    return read_conllu(path, vocabs=kbest.forest.vocabs).forest
+    return read_conllu(path, vocabs=kbest.forest.vocabs, single_root=single_root).forest
 
 
 def _spelled(kbest: KBest) -> list[list[str]]:
@@ -149,6 +146,7 @@ def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
 def _hits(kbest: KBest, gold: Forest) -> Scores:
     """``(T,)`` the words of each analysis with the right head, punctuation aside."""
     punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
+    punct *= (punct[gold.parent >= 0] >= 0).all()  # as attachment has it
     counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
     repeated = counted.select(np.repeat(np.arange(len(gold)), np.diff(kbest.offsets)))
     right = (repeated.parent == kbest.forest.parent) & (repeated.columns["punct"] != 1)

@@ -43,6 +43,7 @@ class TrainedLanguageModel:
             )
         self.model = cast(Objective, model).model.eval()
         self.words, self.lower = run.vocabularies()["word"], settings.data.lower
+        self.single_root = settings.data.single_root
 
     @property
     def needs_trees(self) -> bool:

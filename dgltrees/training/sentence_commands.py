@@ -86,10 +86,13 @@ def rerank(argv: Sequence[str]) -> None:
     from dgltrees.training.scoring import TrainedLanguageModel
     from dgltrees.trees.readers import read_kbest
 
-    kbest = read_kbest(values.input)
-    gold = None if values.tune is None else reranking.read_gold(values.tune, kbest)
-    log_probs = reranking.scored(TrainedLanguageModel(values.run), kbest)
-    scores = reranking.combined(kbest, log_probs, values.weight)
+    model = TrainedLanguageModel(values.run)
+    single = model.single_root
+    kbest = read_kbest(values.input, single_root=single, scored=values.weight != 0.0)
+    gold = None
+    if values.tune is not None:
+        gold = reranking.read_gold(values.tune, kbest, single_root=single)
+    scores = reranking.combined(kbest, reranking.scored(model, kbest), values.weight)
     k = values.k or reranking.most(kbest)
     if gold is not None:
         k, rows = reranking.tune(kbest, scores, gold)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
+from dgltrees.cli import main
 from dgltrees.training.parsing import TrainedParser, chains, parse_files, read_sentences
 from dgltrees.training.reranking import (
     choose,
@@ -24,7 +25,7 @@ from dgltrees.training.reranking import (
 )
 from dgltrees.training.run import predict
 from dgltrees.training.scoring import TrainedLanguageModel
-from dgltrees.trees.readers import KBest, read_conllu, read_kbest
+from dgltrees.trees.readers import read_conllu, read_kbest
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 
@@ -113,15 +114,25 @@ def test_what_is_written(lists: Path, tmp_path: Path) -> None:
     assert (found.parent == kbest.forest.select(chosen).parent).all()
 
 
-def test_errors(lists: Path, sequence_lm_run: Path, parser_run: Path, tmp_path: Path) -> None:
+def test_errors(
+    lists: Path,
+    tree_lm_run: Path,
+    sequence_lm_run: Path,
+    parser_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     kbest = read_kbest(lists)
     with pytest.raises(ConfigError, match="over trees at .* got one over sequences"):
         scored(TrainedLanguageModel(sequence_lm_run), kbest)
     with pytest.raises(ConfigError, match="expected a language model at .* the task parser"):
         TrainedLanguageModel(parser_run)
-    bare = KBest(kbest.forest, kbest.offsets, np.full(len(kbest.score), np.nan), kbest.ids)
-    with pytest.raises(TreeError, match="expected '# score = ...' above each analysis"):
-        combined(bare, kbest.score, 1.0)
+    lines = lists.read_text(encoding="utf-8").splitlines(keepends=True)
+    at = [n for n, line in enumerate(lines) if line.startswith("# score")][7]
+    begin = max(n for n in range(at) if lines[n] == "\n") + 2
+    bare = write(tmp_path, "".join([*lines[:at], *lines[at + 1 :]]))
+    assert main(["rerank", str(tree_lm_run), "--input", str(bare), "--out", "-", "--weight", "1"])
+    assert f"{bare}:{begin}: expected '# score = ...'" in capsys.readouterr().err
     text = SENTENCES.read_text(encoding="utf-8")
     other = write(tmp_path, text.replace("gardener\t", "baker\t", 1))
     with pytest.raises(TreeError, match=f"{other}:1: .* sentence 1 .*The gard.*The baker"):

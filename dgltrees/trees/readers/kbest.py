@@ -46,6 +46,7 @@ def read_kbest(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     lower: bool = False,
     single_root: bool = True,
+    scored: bool = False,
 ) -> KBest:
     """The k-best lists of one or many CoNLL-U files.
 
@@ -56,11 +57,13 @@ def read_kbest(
     Arguments:
         paths, vocabs, lower, single_root: see :func:`~dgltrees.trees.readers.stream_conllu`, also
             for the node columns.
+        scored: whether every analysis must have a score.
 
     Raises:
         TreeError: with file and line: an analysis has other words than the first of its group, an
             analysis has neither comment, a group is continued after another, analyses are not
-            numbered 1, 2, 3, a score is no number; or what ``stream_conllu`` raises.
+            numbered 1, 2, 3, a score is no number, or missing where it must not; or what
+            ``stream_conllu`` raises.
         ConfigError: no file.
     """
     known = own_vocabs(vocabs, *CONLLU_COLUMNS)
@@ -73,7 +76,7 @@ def read_kbest(
         for group in _groups(conllu_sentences(file), file):
             sizes.append(len(group))
             ids.append(group[0].comments.get("sent_id"))
-            scores += [_score(one, file) for one in group]
+            scores += [_score(one, file, scored) for one in group]
             sentences += group
         forests.append(
             forest_of(sentences, vocabs=known, lower=lower, single_root=single_root, file=file)
@@ -142,8 +145,14 @@ def _check_words(one: Sentence, first: Sentence, file: PathLike) -> None:
     )
 
 
-def _score(one: Sentence, file: PathLike) -> float:
+def _score(one: Sentence, file: PathLike, needed: bool) -> float:
     text = one.comments.get("score")
+    if text is None and needed:
+        raise TreeError(
+            "expected '# score = ...', the parser's score, above each analysis, got none",
+            file=file,
+            line=one.line,
+        )
     try:
         return float("nan") if text is None else float(text)
     except ValueError:
