@@ -40,7 +40,8 @@ def read_trees(
 
     Arguments:
         path: the file or folder.
-        settings: ``max_words`` counts, ``lower``, and ``label`` for saved forests without heads.
+        settings: ``max_words`` counts, ``lower``, ``single_root`` for files of dependencies, and
+            ``label`` for saved forests without heads.
         vocabs: the vocabularies ``word`` and, unless labels are not wanted, ``deprel``; new ones
             with an unknown name, if not given.
 
@@ -53,7 +54,8 @@ def read_trees(
     if vocabs is None:
         vocabs = {name: Vocabulary([UNKNOWN], unknown=UNKNOWN) for name in ("word", LABEL)}
     wanted = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
-    options: dict[str, Any] = {"lower": settings.lower, "max_words": settings.max_words}
+    names = ("lower", "max_words", "single_root")
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     if path.is_dir():
         saved = Forest.load(path)
         if _has_root_words(saved):

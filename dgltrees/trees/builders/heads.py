@@ -121,7 +121,7 @@ def _check_heads(heads: NDArray[np.int64], place: _Place, single_root: bool) -> 
         word = int(np.flatnonzero((heads == 0) & (place.sentence == tree))[1])
         raise place.error(
             f"expected one word with the head 0, got a second of {roots[tree]} roots; "
-            "allow several with single_root=False",
+            "allow several with single_root=False, for language models --data.single_root false",
             word,
         )
 
