@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
 from dgltrees.models.mlp import MLP
+from dgltrees.models.possible_edges import deciding, outgoing
 from dgltrees.models.tree_lm import TreeLM, source_of_node
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.edge_types import EDGE_TYPES
 
-__all__ = ["AddDecisions", "Decisions", "JointTreeLM", "deciding", "outgoing"]
+__all__ = ["AddDecisions", "Decisions", "JointTreeLM"]
 
 STATES = ("own", "source")
-
-
-def deciding(etype: NDArray[Any], is_root: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """``(4, N)`` which nodes decide on an outgoing edge of each type.
-
-    Every word decides on LEFT and RIGHT; a left dependent on NX-LEFT, a right one on NX-RIGHT.
-    ROOT decides nothing: it has a right dependent and no left ones.
-
-    Arguments:
-        etype: ``(N,)`` the type of the edge into each node.
-        is_root: ``(N,)`` whether there is none.
-    """
-    is_left = np.isin(etype, (EdgeType.LEFT, EdgeType.NX_LEFT))
-    every = np.ones_like(is_left)
-    by_type = {
-        EdgeType.LEFT: every,
-        EdgeType.RIGHT: every,
-        EdgeType.NX_LEFT: is_left,
-        EdgeType.NX_RIGHT: ~is_left,
-    }
-    return np.stack([by_type[kind] & ~is_root for kind in EdgeType])
-
-
-def outgoing(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.bool_]:
-    """``(4, N)`` which nodes have an outgoing edge of each type.
-
-    Arguments:
-        etype: ``(N,)`` the type of the edge into each node.
-        source: ``(N,)`` where it comes from; -1 where there is none.
-    """
-    has = np.zeros((len(EDGE_TYPES), len(source)), np.bool_)
-    inner = source >= 0
-    has[etype[inner], source[inner]] = True
-    return has
 
 
 class Decisions(NamedTuple):
@@ -153,10 +119,18 @@ class JointTreeLM(nn.Module):
     Arguments:
         words: the model of the words.
         decisions: the classifiers, which read its states.
+
+    Raises:
+        ConfigError: the model of the words generates the shape already.
     """
 
     def __init__(self, words: TreeLM, decisions: AddDecisions) -> None:
         super().__init__()
+        if words.start is not None:
+            raise ConfigError(
+                "expected a model of words alone, got one with START and STOP (stops=True), whose "
+                "log_prob is joint already"
+            )
         self.words, self.decisions = words, decisions
 
     def log_prob(self, batch: TreeBatch) -> Tensor:

@@ -23,12 +23,12 @@ class Predictions(NamedTuple):
     Attributes:
         h: ``(P, d)`` the state each is predicted from.
         words: ``(P,)`` the words.
-        tree: ``(P,)`` the tree, or sentence, each belongs to.
+        node: ``(P,)`` the node of each in the batch; ROOT of what tells an end, which has no node.
     """
 
     h: Tensor
     words: Tensor
-    tree: Tensor
+    node: Tensor
 
 
 class LanguageModel(nn.Module, ABC):
@@ -90,7 +90,8 @@ class LanguageModel(nn.Module, ABC):
     def total(self, predictions: Predictions, batch: TreeBatch) -> Tensor:
         """``(T,)`` the sum over the predictions of each tree."""
         nll = softmax_nll(predictions.h, self.output, predictions.words)
-        return nll.new_zeros(batch.num_trees).index_add(0, predictions.tree, -nll)
+        tree = batch.tree_of_node.index_select(0, predictions.node)
+        return nll.new_zeros(batch.num_trees).index_add(0, tree, -nll)
 
 
 def half(hidden_size: int, embedding: Optional[int]) -> int:

@@ -78,9 +78,8 @@ class SequenceLM(_SequenceModel):
         if not self.end:
             rows = rows[before < rows]
         before, rows = before[rows].to(h.device), rows.to(h.device)
-        words, tree = batch.ndata["word"], batch.tree_of_node
         h = self.dropout(h.index_select(0, before))
-        return Predictions(h, words.index_select(0, rows), tree.index_select(0, rows))
+        return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
 
 
 class BidirectionalLM(_SequenceModel):
@@ -110,5 +109,4 @@ class BidirectionalLM(_SequenceModel):
         b = self.run(1, x.index_select(0, backwards.to(device)), batch)
         h = self.dropout(torch.cat([f, b.index_select(0, after.to(device))], 1))
         rows = rows.to(device)
-        words, tree = batch.ndata["word"], batch.tree_of_node
-        return Predictions(h, words.index_select(0, rows), tree.index_select(0, rows))
+        return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)

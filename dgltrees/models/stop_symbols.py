@@ -2,69 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+import torch
 
-from dgltrees.errors import TreeError
-from dgltrees.models.add_decisions import deciding
+from dgltrees.models.possible_edges import deciding, outgoing
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.dependencies.batch import nearest_left
 from dgltrees.trees.edge_types import EdgeType
-from dgltrees.trees.forest import Forest
-from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["START", "STOP", "with_stops"]
-
-START, STOP = "<start>", "<stop>"
+__all__ = ["with_stops"]
 
 
-def with_stops(forest: Forest) -> Forest:
-    """The generation forest with START after each last left dependent and STOP after each right.
+def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
+    """The batch with START after each last left dependent and STOP after each right one.
 
     Zhang, Lu and Lapata (2016), footnote 5, after Eisner (1996): with these symbols, words like
     others, P(S|T) of the new trees is the joint probability of the words and of the shape. Where a
     node could have another edge and has none, the edge leads to a symbol: each word has one START,
     at the end of its left dependents or in their place, and one STOP; ROOT has a STOP after its
-    dependents. That is 2 N + 1 symbols for N words.
+    dependents. That is 2 N + 1 symbols for N words. The LD LSTM reads START before the left
+    dependents.
 
     Arguments:
-        forest: a generation forest with columns ``word`` and ``etype``.
+        batch: as :func:`~dgltrees.trees.dependencies.generation_batch` makes it, with a node column
+            ``word``.
+        start: the id of START, which no word has; STOP's is the next.
 
     Returns:
-        the same nodes, and the symbols behind them in each tree; columns ``word``, whose vocabulary
-        has the two symbols at its end, and ``etype``.
-
-    Raises:
-        TreeError: there is no vocabulary of words, or it has the symbols already.
+        such a batch, where the symbols stand behind the nodes of their tree; of the node columns
+        it has ``word``, ``etype``, ``nearest_left``, and ``node``: which node of ``batch`` each
+        is, for a symbol ROOT.
     """
-    vocab = forest.vocabs.get("word")
-    if vocab is None or START in vocab or STOP in vocab:
-        got = sorted(forest.vocabs) if vocab is None else f"one with {START} or {STOP}"
-        raise TreeError(f"expected a vocabulary 'word' without {START} and {STOP}, got {got}")
-    names = Vocabulary([*vocab.names, START, STOP], unknown=vocab.unknown, frozen=vocab.frozen)
-    is_root = forest.parent < 0
-    has = np.zeros((len(EdgeType), forest.num_nodes), np.bool_)
-    has[forest.pos[~is_root], forest.global_parent[~is_root]] = True
-    kind, source = np.nonzero(deciding(forest.pos, is_root) & ~has)
+    etype, word = (batch.on_host(batch.ndata[name]).numpy() for name in ("etype", "word"))
+    source = np.full(batch.num_nodes, -1)
+    source[batch.dst.numpy()] = batch.src.numpy()
+    is_root = source < 0
+    kind, at = np.nonzero(deciding(etype, is_root) & ~outgoing(etype, source))
     is_left = np.isin(kind, (EdgeType.LEFT, EdgeType.NX_LEFT))
-    symbol = np.where(is_left, len(vocab), len(vocab) + 1)
 
-    tree = np.concatenate([forest.tree_of_node, forest.tree_of_node[source]])
-    order = np.argsort(tree, kind="stable")  # the symbols stand behind their tree's nodes
-
-    def column(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-        joined: NDArray[Any] = np.concatenate([old, new.astype(old.dtype)])[order]
-        return joined
-
-    local = source - forest.offsets[forest.tree_of_node[source]]
-    sizes = np.bincount(tree, minlength=len(forest))
-    pos = column(forest.pos, kind)
-    return replace(
-        forest,
-        parent=column(forest.parent, local),
-        pos=pos,
-        offsets=np.concatenate([[0], np.cumsum(sizes)]),
-        columns={"word": column(forest.columns["word"], symbol), "etype": pos},
-        vocabs={"word": names, "etype": forest.vocabs["etype"]},
-    )
+    sizes = batch.sizes.numpy()
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    tree = np.concatenate([tree, tree[at]])
+    order = np.argsort(tree, kind="stable")
+    place = np.argsort(order)  # where each node stands now
+    source = np.concatenate([source, at])[order]
+    child = np.flatnonzero(source >= 0)
+    root = np.flatnonzero(is_root)[tree[len(word) :]]
+    columns = {
+        "word": np.concatenate([word, np.where(is_left, start, start + 1)]),
+        "etype": np.concatenate([etype, kind]),
+        "node": np.concatenate([np.arange(len(word)), root]),
+    }
+    ndata = {name: torch.from_numpy(column[order]) for name, column in columns.items()}
+    made = TreeBatch(
+        torch.from_numpy(child),
+        torch.from_numpy(place[source[child]]),
+        torch.from_numpy(np.bincount(tree, minlength=len(sizes))),
+        ndata=ndata,
+        edata={"etype": ndata["etype"][child]},
+    ).reversed()
+    made.ndata["nearest_left"] = nearest_left(made)
+    return made.to(batch.device)

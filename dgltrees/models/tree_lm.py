@@ -12,6 +12,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uniform
 from dgltrees.errors import ConfigError
 from dgltrees.models.language_model import LanguageModel, Predictions, half
+from dgltrees.models.stop_symbols import with_stops
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.dependencies import left_chains
@@ -43,9 +44,11 @@ class TreeLM(LanguageModel):
         shared: one LSTM for all types of edges.
         tied: the output embeddings are the word vectors, which needs s = d.
         dropout: probability of dropout between the top layer and the output layer.
-        vectors: ``(V, s)`` what the word vectors are at first (TreeLSTM*); U(-0.1, 0.1), as all
-            other parameters, if not given.
+        vectors: ``(V, s)`` what the word vectors are at first (TreeLSTM*), with ``stops`` two rows
+            more; U(-0.1, 0.1), as all other parameters, if not given.
         labels: how many labels a dependency may have; 0 for a model of words alone, as the paper's.
+        stops: generate the shape too, by START and STOP (:func:`~dgltrees.models.with_stops`), two
+            more rows of the tables of words: ``log_prob`` is log P(S, T) then.
         backend, fused: see :func:`~dgltrees.traversal.traverse`.
 
     Raises:
@@ -65,11 +68,14 @@ class TreeLM(LanguageModel):
         dropout: float = 0.0,
         vectors: Optional[Tensor] = None,
         labels: int = 0,
+        stops: bool = False,
         backend: str = "levels",
         fused: bool = True,
     ) -> None:
         s = half(hidden_size, embedding)
-        super().__init__(words, hidden_size, s, tied=tied, dropout=dropout, vectors=vectors)
+        rows = words + 2 * stops
+        super().__init__(rows, hidden_size, s, tied=tied, dropout=dropout, vectors=vectors)
+        self.start = words if stops else None  # the id of START; STOP's is the next
         left_size = hidden_size if left_dependents else 0
         self.cell = TopDownLSTM(s, hidden_size, layers=layers, left_size=left_size, shared=shared)
         self.left = LeftDependentLSTM(s, hidden_size) if left_dependents else None
@@ -96,21 +102,25 @@ class TreeLM(LanguageModel):
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
         """``(N, d)`` q_K for nodes on a RIGHT edge: after the nearest left dependent, or q_0."""
-        q = self._run(cell, left_chains(batch), {"x": x})
-        nearest = batch.ndata["nearest_left"]
-        read = q.index_select(0, nearest.clamp(min=0))
-        return read.masked_fill((nearest < 0).unsqueeze(1), INITIAL)
+        chains = left_chains(batch)
+        nodes = chains.ndata["node"]
+        q = self._run(cell, chains, {"x": x.index_select(0, nodes)})
+        states = q.new_full((len(x) + 1, q.shape[1]), INITIAL).index_copy(0, nodes, q)
+        return states.index_select(0, batch.ndata["nearest_left"] % len(states))  # -1: the last row
 
     def forward(self, batch: TreeBatch) -> Predictions:
-        """All words of all trees but ROOT, in the order of the nodes."""
-        return self.predictions(batch, self.states(batch))
+        """All words of all trees but ROOT in the order of the nodes; and START and STOP."""
+        if self.start is None:
+            return self.predictions(batch, self.states(batch))
+        whole = with_stops(batch, self.start)
+        made = self.predictions(whole, self.states(whole))
+        return made._replace(node=whole.ndata["node"].index_select(0, made.node))
 
     def predictions(self, batch: TreeBatch, H: Tensor) -> Predictions:
         """All words but ROOT, from the :meth:`states` of all nodes."""
         rows = words_alone(batch)
-        words, tree = batch.ndata["word"], batch.tree_of_node
         h = self.dropout(H.index_select(0, rows))
-        return Predictions(h, words.index_select(0, rows), tree.index_select(0, rows))
+        return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
 
     def label_scores(self, h: Tensor, words: Tensor) -> Tensor:
         r"""``(P, K)`` scores of the labels of P dependencies, whose softmax is P(label | w, D(w)).

@@ -52,17 +52,24 @@ class Objective(nn.Module):
         super().__init__()
         self.model, self.nce = model, nce
 
-    def forward(self, batch: TreeBatch) -> tuple[Tensor, Optional[Tensor]]:
-        """The loss of each word but ROOT, and the scores of its labels, in the order of the nodes.
+    @property
+    def stops(self) -> bool:
+        """Whether the model generates trees by START and STOP."""
+        return isinstance(self.model, TreeLM) and self.model.start is not None
+
+    def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Optional[Tensor]]:
+        """The loss of each word but ROOT, and of ends; its node; and the scores of its labels.
 
         Returns:
-            ``(P,)``, and ``(P, K)`` or None if the model has no labels.
+            ``(P,)``; ``(P,)``, see :class:`~dgltrees.models.Predictions`; and ``(P, K)`` or None if
+            the model has no labels.
         """
-        h, words, _ = self.model(batch)
+        h, words, node = self.model(batch)
         objective = self.nce if self.nce is not None and self.training else softmax_nll
         loss: Tensor = objective(h, self.model.output, words)
         labeled = isinstance(self.model, TreeLM) and self.model.labels is not None
-        return loss, cast(TreeLM, self.model).label_scores(h, words) if labeled else None
+        scores = cast(TreeLM, self.model).label_scores(h, words) if labeled else None
+        return loss, node, scores
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,9 @@ class LanguageModelTask(Task):
         own, vocab = cast(Objective, model), data.forest.vocabs["word"]
         if own.nce is not None:
             counts = np.bincount(data.forest.columns["word"], minlength=len(vocab))
-            own.nce.count(torch.from_numpy(counts))
+            words = data.forest.num_nodes - len(data)
+            symbols = [words, words + len(data)][: 2 * own.stops]  # a START a word, and a STOP more
+            own.nce.count(torch.from_numpy(np.append(counts, symbols)))
         weight = own.model.embed.weight
         for path in data_files(settings, "vectors"):
             vectors, _ = read_word_vectors(path, vocab, weight.detach())
@@ -104,12 +113,14 @@ class LanguageModelTask(Task):
                 weight.copy_(vectors)
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(N,)`` the loss of every node's word, and of its label if the model has them."""
-        loss, scores = model(batch)
-        rows = _nodes(loss, targets)
+        """``(N,)`` the loss of every node's word, and of its label if the model has them.
+
+        At ROOT stands that of the ends: of the sentence, or of all dependents.
+        """
+        loss, node, scores = model(batch)
         if scores is not None:
-            loss = loss + nll(scores, batch.ndata[LABEL].index_select(0, rows))
-        spread: Tensor = loss.new_zeros(len(targets)).index_copy(0, rows, loss)
+            loss = loss + nll(scores, batch.ndata[LABEL].index_select(0, node))
+        spread: Tensor = loss.new_zeros(len(targets)).index_add(0, node, loss)
         return spread
 
     def share(self, examples: int, rows: int) -> int:
@@ -119,19 +130,20 @@ class LanguageModelTask(Task):
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """``(3, N)`` float64: the word's loss, the likeliest label, and the true label's p.
 
-        At ROOT stands the loss of the sentence's end, or 0 if the model does not predict it. Label
-        and probability are -1 where the model, or the word, has no label.
+        At ROOT stands the loss of what tells the shape: of the sentence's end, or of START and
+        STOP; or 0 if the model predicts none. Label and probability are -1 where the model, or the
+        word, has no label.
         """
-        loss, scores = model(batch)
-        rows = _nodes(loss, targets)
+        loss, node, scores = model(batch)
         found = torch.full((3, len(targets)), -1.0, dtype=torch.float64, device=loss.device)
-        found[0] = 0.0
-        found[0, rows] = loss.double()
+        found[0] = torch.zeros_like(found[0]).index_add(0, node, loss.double())
         if scores is not None:
-            label = batch.ndata[LABEL].index_select(0, rows)
+            words = torch.nonzero(targets.index_select(0, node) >= 0)[:, 0]
+            node, scores = node[words], scores[words]
+            label = batch.ndata[LABEL].index_select(0, node)
             p = torch.exp(-nll(scores, label)).double()
-            found[1, rows] = scores.argmax(1).double()
-            found[2, rows] = p.masked_fill(label < 0, -1.0)
+            found[1, node] = scores.argmax(1).double()
+            found[2, node] = p.masked_fill(label < 0, -1.0)
         return found
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
@@ -150,9 +162,9 @@ class LanguageModelTask(Task):
     ) -> dict[str, Any]:
         """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
 
-        Where the model predicts the ends of sentences, ``joint_loss`` is that of words and ends
-        over the words, as a tree's is that of its words and its shape. Where it has labels,
-        ``label_loss`` and ``label_accuracy`` stand beside them.
+        Where the model predicts the ends of sentences, or a tree's shape by START and STOP,
+        ``joint_loss`` is that of words and ends over the words: the mean of -log P(S, T). Where it
+        has labels, ``label_loss`` and ``label_accuracy`` stand beside them.
         """
         words, ends = data.forest.num_nodes - len(data), outputs.loss[data.forest.parent < 0]
         total = float(outputs.loss.sum())
@@ -170,22 +182,21 @@ class LanguageModelTask(Task):
     def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
         """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
 
-        Where the model has labels, ``labels`` are the likeliest of the words in their order.
+        Where the model predicts ends, ``joint_log_prob`` is log P(S, T). Where it has labels,
+        ``labels`` are the likeliest of the words in their order.
         """
         offsets = data.forest.offsets
-        totals = np.add.reduceat(np.where(data.forest.parent < 0, 0, outputs.loss), offsets[:-1])
-        for example, (loss, size) in enumerate(zip(totals.tolist(), data.forest.sizes.tolist())):
+        ends = outputs.loss[data.forest.parent < 0]
+        words = np.add.reduceat(np.where(data.forest.parent < 0, 0, outputs.loss), offsets[:-1])
+        for example, size in enumerate(data.forest.sizes.tolist()):
+            loss, end = float(words[example]), float(ends[example])
             found = {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
+            if end:
+                found["joint_log_prob"] = round(-loss - end, 6)
             labels = outputs.prediction[offsets[example] + 1 : offsets[example + 1]]
             if (labels >= 0).all():
                 found["labels"] = data.forest.vocabs[LABEL].decode(labels)
             yield found
-
-
-def _nodes(loss: Tensor, targets: Tensor) -> Tensor:
-    """The node that each loss is of: all but ROOT, or all where the end of a sentence has one."""
-    there = targets >= (0 if len(loss) < len(targets) else -1)
-    return torch.nonzero(there)[:, 0]
 
 
 def _label_report(data: Examples, outputs: Outputs) -> dict[str, float]:
@@ -215,6 +226,10 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
         raise ConfigError(
             f"model.labels is for model.language_model tree, got {settings.language_model!r}"
         )
+    if settings.stops and settings.language_model != "tree":
+        raise ConfigError(
+            f"model.stops is for model.language_model tree, got {settings.language_model!r}"
+        )
     if settings.end and settings.language_model != "sequence":
         raise ConfigError(
             f"model.end is for model.language_model sequence, got {settings.language_model!r}"
@@ -227,6 +242,7 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
             left_dependents=settings.left_dependents,
             shared=settings.shared,
             labels=_labels(settings, vocabs),
+            stops=settings.stops,
             backend=settings.backend,
             **shared,
         )
@@ -234,7 +250,8 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
         model = SequenceLM(words, settings.hidden_size, end=settings.end, **shared)
     else:
         model = BidirectionalLM(words, settings.hidden_size, **shared)
-    nce = NCE(torch.ones(words), noise=settings.noise) if settings.objective == "nce" else None
+    rows = torch.ones(len(model.output))
+    nce = NCE(rows, noise=settings.noise) if settings.objective == "nce" else None
     return Objective(model, nce)
 
 

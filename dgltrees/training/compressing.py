@@ -37,7 +37,8 @@ def compress_files(
         files: the sentences with their trees.
         max_words: words to keep of each.
         beam: parts kept of each length.
-        joint: score by log P(S, T), with the decisions to add edges, instead of log P(S | T).
+        joint: score by log P(S, T), with the decisions to add edges, instead of log P(S | T); a
+            model that generates the shape (``model.stops``) always does.
 
     Returns:
         what is left of every sentence, with all columns of the files; of each, the score, which is
@@ -61,9 +62,9 @@ def compress_files(
         coded = recode(forest, {"word": vocabs["word"]}, lower=settings.data.lower)
         return log_probs(model, coded, fabric)
 
-    whole = read_conllu(list(files)).forest
+    whole = read_conllu(list(files), single_root=settings.data.single_root).forest
     found = [compress(whole.tree(t), max_words, score, beam=beam) for t in range(len(whole))]
-    name = "joint_log_prob" if joint else "log_prob"
+    name = "joint_log_prob" if joint or settings.model.stops else "log_prob"
     comments = [
         {name: each.score, "words": int(size) - 1, "exact": "yes" if each.exact else "no"}
         for each, size in zip(found, whole.sizes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,8 @@ from torch import Tensor
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.models import AddDecisions, JointTreeLM, TreeLM
-from dgltrees.models.add_decisions import STATES, deciding, outgoing
+from dgltrees.models.add_decisions import STATES
+from dgltrees.models.possible_edges import deciding, outgoing
 from dgltrees.tasks.files import data_files, fingerprint
 from dgltrees.tasks.ranges import COUNT, FRACTION, POSITIVE, SEED, check, one_of
 from dgltrees.tasks.settings import Files
@@ -86,16 +87,17 @@ class DecisionSettings:
 
 @dataclass(frozen=True)
 class JointRun:
-    """A run's language model with its decisions.
+    """A run's language model with its decisions, or one that needs none.
 
     Attributes:
         settings: the run's.
-        model: words and decisions, in evaluation mode.
+        model: words and decisions, or words with START and STOP (``model.stops``), whose log P is
+            joint; in evaluation mode.
         vocabs: the run's vocabularies.
     """
 
     settings: Settings
-    model: JointTreeLM
+    model: Union[JointTreeLM, TreeLM]
     vocabs: dict[str, Vocabulary]
 
 
@@ -143,12 +145,17 @@ def train_decisions(
         ``joint_loss``, the mean of -log P(S, T) of these trees over their words; the settings.
 
     Raises:
-        ConfigError: there is no usable run of a TreeLM, it has other decisions, or its data have
-            changed.
+        ConfigError: there is no usable run of a TreeLM, it generates the shape already
+            (``model.stops``), it has other decisions, or its data have changed.
     """
     settings = settings or DecisionSettings()
     fabric = make_fabric(RunDirectory(path).one_device())
     run, whole, words = load_words(path, fabric)
+    if words.start is not None:
+        raise ConfigError(
+            f"expected a model of words alone to train decisions for, got one at {run.path} that "
+            "generates the shape of trees by START and STOP (model.stops); its log P is joint"
+        )
     whole = replace(whole, data=replace(whole.data, root=root or whole.data.root))
     run.check(whole, fingerprints(whole))
     about = {"settings": asdict(settings), "weights": _weights_of(run)}
@@ -181,13 +188,15 @@ def train_decisions(
 
 
 def load_joint(path: PathLike, fabric: Optional[Fabric] = None) -> JointRun:
-    """The language model of the run at ``path`` with the decisions trained for it.
+    """The language model of the run at ``path`` with its decisions, if it needs them.
 
     Raises:
         ConfigError: there is no usable run of a TreeLM, it has no decisions, or has been trained on
             since they were.
     """
     run, settings, words = load_words(path, fabric)
+    if words.start is not None:
+        return JointRun(settings, words, run.vocabularies())
     if not (run / ABOUT).exists():
         raise ConfigError(
             f"{run.path} has no decisions to add edges yet: dgltrees decide {run.path} trains them"
@@ -242,7 +251,7 @@ def load_words(
 
 
 @torch.no_grad()
-def _joint_loss(model: JointTreeLM, forest: Forest, device: torch.device) -> float:
+def _joint_loss(model: Union[JointTreeLM, TreeLM], forest: Forest, device: torch.device) -> float:
     total = 0.0
     for ids in BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False):
         batch = generation_batch(forest, ids).to(device)

@@ -47,8 +47,8 @@ def generate(
     Raises:
         ConfigError: a number is out of its range.
     """
-    words, weight = run.vocabs["word"], run.model.words.output
-    generator = torch.Generator(weight.device).manual_seed(seed)
+    words, device = run.vocabs["word"], next(run.model.parameters()).device
+    generator = torch.Generator(device).manual_seed(seed)
     parts: list[Grown] = []
     for begun in range(0, max(1, number), BATCH):
         grown = grow_trees(
@@ -60,6 +60,7 @@ def generate(
             sampling=sampling,
             sample_decisions=sample_decisions,
             without=() if unknown else words.encode([UNKNOWN]).tolist(),
+            single_root=run.settings.data.single_root,
             generator=generator,
         )
         parts.append(grown)

@@ -131,6 +131,8 @@ class TreeBatch:
             self.src, self.dst, self.sizes, ndata=ndata, edata=edata, depth=self.depth
         )
         batch.memo, batch._moved = self.memo, list(self._moved)
+        if "roots" in self.__dict__:  # of a batch with turned edges the structure does not tell
+            batch.__dict__["roots"] = self.roots.to(batch.device)
         return batch
 
     def with_data(self, ndata: Mapping[str, Tensor]) -> TreeBatch:

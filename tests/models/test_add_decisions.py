@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, Forest, TreeError
+from dgltrees import ConfigError
 from dgltrees.models import AddDecisions, JointTreeLM, TreeLM, with_stops
-from dgltrees.models.stop_symbols import START, STOP
-from dgltrees.trees.dependencies import generation_batch, generation_forest
+from dgltrees.models.tree_lm import source_of_node
+from dgltrees.trees.dependencies import generation_batch, generation_forest, left_chains
 from tests.trees.dependencies import HEADS, forest_of, sentences
 
 V, D = 20, 4
@@ -85,48 +85,73 @@ def test_they_learn() -> None:
 
 @given(trees=sentences())
 def test_symbols_stand_where_an_edge_could(trees: list[list[int]]) -> None:
-    plain = generation_forest(forest_of(trees))
-    forest = with_stops(plain)
-    start, stop = forest.vocabs["word"].encode([START, STOP])
+    plain = generation_batch(generation_forest(forest_of(trees)))
+    batch = with_stops(plain, V)
+    first, before = 0, 0  # of the tree, with symbols and without
     for t, heads in enumerate(trees):
-        nodes = slice(forest.offsets[t], forest.offsets[t + 1])
-        parent, pos, word = forest.parent[nodes], forest.pos[nodes], forest.columns["word"][nodes]
         n = len(heads) + 1
-        old = slice(plain.offsets[t], plain.offsets[t + 1])
-        assert parent[:n].tolist() == plain.parent[old].tolist()
-        assert word[:n].tolist() == plain.columns["word"][old].tolist()
-        assert len(parent) == n + 2 * len(heads) + 1
-        assert (word[n:] == start).sum() == len(heads)
-        assert (word[n:] == stop).sum() == len(heads) + 1
+        assert int(batch.sizes[t]) == n + 2 * len(heads) + 1
+        words, symbols = slice(first, first + n), slice(first + n, first + int(batch.sizes[t]))
+        old = slice(before, before + n)
+        for name in ("word", "etype"):
+            assert (batch.ndata[name][words] == plain.ndata[name][old]).all()
+        assert batch.ndata["node"][words].tolist() == list(range(before, before + n))
+        assert (batch.ndata["node"][symbols] == before).all()
+        source = source_of_node(batch)
+        assert (source[words] - first == source_of_node(plain)[old] - before).all()
+        word, etype = batch.ndata["word"][symbols], batch.ndata["etype"][symbols]
+        assert (word == V).sum() == len(heads)
+        assert (word == V + 1).sum() == len(heads) + 1
+        assert ((etype % 2 == 0) == (word == V)).all()
         absent = {(k, w) for k, w, added in slow_decisions(heads) if not added}
-        assert {(int(k), int(p)) for k, p in zip(pos[n:], parent[n:])} == absent
-        assert (np.isin(pos[n:], (0, 2)) == (word[n:] == start)).all()
-    Forest.build(forest.parent, pos=forest.pos, offsets=forest.offsets)  # sound
+        assert set(zip(etype.tolist(), (source[symbols] - first).tolist())) == absent
+        first, before = symbols.stop, old.stop
+    assert batch.roots.tolist() == [int(batch.sizes[:t].sum()) for t in range(len(trees))]
 
 
-def test_the_joint_probability_of_words_and_shape() -> None:
-    """With symbols the words of all trees with one word or none below it add up to at most 1."""
-    shapes = generation_forest(forest_of([[0], [2, 0], [0, 1]]))
-    forest = with_stops(shapes)
-    size = len(forest.vocabs["word"])
+def test_start_is_the_first_that_left_dependents_are_read_after() -> None:
+    """LD reads START, then the left dependents; ROOT has none."""
+    batch = with_stops(generation_batch(generation_forest(forest_of([[2, 0]]))), V)
+    # ROOT, a, b; then the symbols: a has LEFT, RIGHT, NX-LEFT; b has RIGHT, NX-RIGHT
+    nearest = batch.ndata["nearest_left"].tolist()
+    source, etype = source_of_node(batch).tolist(), batch.ndata["etype"].tolist()
+    for node, found in enumerate(nearest):
+        lefts = [v for v in range(1, len(source)) if (source[v], etype[v]) == (source[node], 0)]
+        wanted = lefts[0] if etype[node] == 1 and lefts else -1
+        assert found == wanted
+    chains = left_chains(batch)
+    start = [v for v, word in enumerate(batch.ndata["word"].tolist()) if word == V]
+    node = chains.ndata["node"]
+    before = dict(zip(node[chains.dst].tolist(), node[chains.src].tolist()))
+    assert list(before) == [1]
+    assert before[1] in start
+
+
+@pytest.mark.parametrize("left_dependents", [False, True])
+def test_the_joint_probability_of_words_and_shape(left_dependents: bool) -> None:
+    """The sum over all trees of up to two words is below 1, and what is left goes to others."""
+    words = 3
     torch.manual_seed(0)
-    model = TreeLM(size, D).double()
+    model = TreeLM(words, D, left_dependents=left_dependents, stops=True).double()
     with torch.no_grad():
         for p in model.parameters():
             p.uniform_(-1, 1)
-        total = 0.0
-        for t, words in ((0, 1), (1, 2), (2, 2)):
-            one = forest.tree(t)
-            for choice in np.ndindex(*[size - 2] * words):
-                one.columns["word"][1 : 1 + words] = choice
-                total += float(model.log_prob(generation_batch(one)).exp())
-    assert 0 < total < 1
+        total = []
+        for heads in ([0], [2, 0], [0, 1], [0, 0]):
+            shape = generation_forest(forest_of([heads]))
+            part = 0.0
+            for choice in np.ndindex(*[words] * len(heads)):
+                shape.columns["word"][1:] = choice
+                part += float(model.log_prob(generation_batch(shape)).exp())
+            total.append(part)
+        assert min(total) > 0
+        assert sum(total) < 1
+        # The first word, and then four symbols: START, STOP, and STOP of ROOT, from its state.
+        one = generation_forest(forest_of([[0]]))
+        h, _, _ = model(generation_batch(one))
+        assert len(h) == 4
 
 
-def test_stop_symbol_errors() -> None:
-    forest = with_stops(generation_forest(forest_of([[0]])))
-    with pytest.raises(TreeError, match="'word' without <start> and <stop>, got one with"):
-        with_stops(forest)
-    nameless = Forest(forest.parent, forest.pos, forest.offsets, forest.columns)
-    with pytest.raises(TreeError, match=r"got \[\]"):
-        with_stops(nameless)
+def test_a_joint_model_needs_no_decisions() -> None:
+    with pytest.raises(ConfigError, match="got one with START and STOP .* joint already"):
+        JointTreeLM(TreeLM(V, D, stops=True), AddDecisions(D))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, Vocabulary
@@ -181,3 +182,75 @@ def test_errors() -> None:
             Sampling(**wrong)
     with pytest.raises(ConfigError, match="at least 1 tree and 1 word, got 0 and 15"):
         grow(make(), 0)
+
+
+def joint(**options: Any) -> TreeLM:
+    """A model with START and STOP, both of them likely."""
+    torch.manual_seed(0)
+    model = TreeLM(V, D, stops=True, **options)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.uniform_(-0.9, 0.9)
+        model.output[V:] += 1.5 * model.output.mean()
+    return model.double().eval()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"left_dependents": True, "layers": 2}, {"shared": True, "labels": 3}],
+    ids=lambda o: "-".join(o) or "plain",
+)
+def test_trees_grow_by_start_and_stop(options: dict[str, Any]) -> None:
+    """The scorer says the same of them, also where the limit has cut them, and all are whole."""
+    model = joint(**options)
+    how = {"max_words": 9, "without": range(3, V), "generator": torch.Generator().manual_seed(0)}
+    grown = grow_trees(model, VOCABS, 200, root=0, **how)
+    assert len(set(grown.forest.sizes.tolist())) >= 3
+    assert grown.forest.sizes.max() == 10
+    assert grown.cut.any()
+    assert not grown.cut.all()
+    assert not grown.cut[torch.from_numpy(grown.forest.sizes) < 10].any()
+    assert (grown.forest.columns["word"] < V).all()
+    assert (np.bincount(grown.forest.parent + 1)[:2] == len(grown.forest)).all()
+    with torch.no_grad():
+        batch = generation_batch(grown.forest)
+        assert_close(model.log_prob(batch), grown.log_prob + grown.decisions)
+        h, words, _ = model(batch)
+        nll = F.cross_entropy(h @ model.output.t(), words, reduction="none")
+        assert_close(-float(nll[words >= V].sum()), float(grown.decisions.sum()))
+    again = generation_forest(dependency_forest(grown.forest)).columns["t"]
+    assert sorted(again.tolist()) == sorted(grown.forest.columns["t"].tolist())
+
+
+def test_symbols_are_drawn_as_often_as_they_are_likely() -> None:
+    """Trees of one word are those where START stands left of it and STOP right of it."""
+    model, generator = joint(left_dependents=True), torch.Generator().manual_seed(1)
+    grown = grow_trees(model, VOCABS, 6000, root=0, max_words=4, generator=generator).forest
+    first = grown.columns["word"][grown.roots + 1]
+    word = np.bincount(first).argmax()
+    alone = (grown.sizes == 2)[first == word].mean()
+    single = grown.select(np.flatnonzero((grown.sizes == 2) & (first == word))[:1])
+    with torch.no_grad():
+        h, words, _ = model(generation_batch(single))
+        y = h @ model.output.t()
+    assert words.tolist() == [word, V, V + 1, V + 1]  # at LEFT, RIGHT, and beside it, for ROOT
+    y[:, 0] = -torch.inf
+    y[1, V + 1] = y[2, V] = -torch.inf  # on each side there is one symbol
+    p = torch.softmax(y, 1)
+    assert_close(float(alone), float(p[1, V] * p[2, V + 1]), atol=0.03, rtol=0)
+
+
+@pytest.mark.parametrize("model", [make(), joint()], ids=["decisions", "stops"])
+def test_root_may_have_several_dependents(model: Any) -> None:
+    how = {"max_words": 6, "sample_decisions": True, "single_root": False}
+    grown = grow_trees(model, VOCABS, 60, root=0, generator=torch.Generator().manual_seed(0), **how)
+    heads = dependency_forest(grown.forest)
+    assert (np.bincount(heads.tree_of_node[heads.parent == 0]) > 1).any()
+    with torch.no_grad():
+        batch = generation_batch(grown.forest)
+        assert_close(model.log_prob(batch), grown.log_prob + grown.decisions)
+
+
+def test_a_shape_comes_from_somewhere() -> None:
+    with pytest.raises(ConfigError, match="with decisions to add edges or with stops=True"):
+        grow_trees(TreeLM(V, D), VOCABS, 1, root=0)

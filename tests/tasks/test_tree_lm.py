@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
+from dgltrees.cli import main
 from dgltrees.models import BidirectionalLM, SequenceLM
 from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.settings import DataSettings, ModelSettings
@@ -59,10 +61,13 @@ def test_words_are_read_as_the_settings_say() -> None:
         {"language_model": "bidirectional"},
         {"labels": True},
         {"labels": True, "objective": "nce", "noise": 3},
+        {"stops": True, "left_dependents": True, "labels": True},
+        {"stops": True, "objective": "nce", "noise": 3, "tied": True, "embedding": 8},
     ],
 )
 def test_train_evaluate_predict(tmp_path: Path, model: dict[str, Any]) -> None:
-    result = train(settings(model), tmp_path / "run", bar=False)
+    loop = {"lr": 0.2} if "stops" in model else {}  # more losses a sentence
+    result = train(settings(model, training=loop), tmp_path / "run", bar=False)
     valid = result["valid"]
     assert_close(valid["perplexity"], math.exp(valid["loss"]))
     again = evaluate(tmp_path / "run", test=[str(SAMPLE)])
@@ -71,9 +76,12 @@ def test_train_evaluate_predict(tmp_path: Path, model: dict[str, Any]) -> None:
     assert len(found) == valid["examples"]
     assert sum(each["words"] for each in found) == valid["words"]
     assert_close(-sum(each["log_prob"] for each in found) / valid["words"], valid["loss"])
+    assert all(("joint_log_prob" in each) == ("joint_loss" in valid) for each in found)
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    losses = [json.loads(line)["valid_loss"] for line in lines]
-    assert min(losses) == valid["loss"] < losses[0]
+    history = list(map(json.loads, lines))
+    assert min(line["valid_loss"] for line in history) == valid["loss"]
+    learned = "valid_joint_loss" if "joint_loss" in valid else "valid_loss"
+    assert min(line[learned] for line in history) < history[0][learned]
 
 
 def test_perplexity_is_of_the_words_alone() -> None:
@@ -103,6 +111,43 @@ def test_the_end_of_a_sentence_counts_beside_its_words() -> None:
     assert alone < whole
     with pytest.raises(ConfigError, match=r"end is for model\.language_model sequence, got 'tree"):
         prepare(settings({"end": True}))
+
+
+def test_start_and_stop_count_beside_the_words(tmp_path: Path) -> None:
+    """Their loss joins that of the words in joint_loss and joint_log_prob."""
+    result = train(settings({"stops": True}), tmp_path / "run", bar=False)["valid"]
+    ready = prepare(settings({"stops": True}))
+    model, data = ready.model.eval(), ready.splits.train
+    batch, targets = TREE_LM.batch(data, np.arange(len(data)))
+    report = TREE_LM.report(
+        data, Outputs(*TREE_LM.outputs(model, batch, targets).detach().numpy()), {}
+    )
+    with torch.no_grad():
+        h, words, node = model.model(batch)
+        loss = F.cross_entropy(h @ model.model.output.t(), words, reduction="none")
+        assert_close(TREE_LM.losses(model, batch, targets).sum(), loss.sum())
+    known = words < len(data.forest.vocabs["word"])
+    assert (known == (targets[node] >= 0)).all()
+    per_word = loss[known].mean(), loss.sum() / report["words"]
+    found = torch.tensor([report["loss"], report["joint_loss"]])
+    assert_close(found, torch.stack(per_word))
+    assert report["words"] == int(known.sum())
+    said = list(predict(tmp_path / "run", [SAMPLE]))
+    joint = -sum(each["joint_log_prob"] for each in said) / result["words"]
+    assert_close(joint, result["joint_loss"])
+    assert joint > result["loss"]
+    with pytest.raises(ConfigError, match=r"stops is for model\.language_model tree, got 'seq"):
+        prepare(settings({"stops": True, "language_model": "sequence"}))
+
+
+def test_noise_counts_start_and_stop() -> None:
+    ready = prepare(settings({"objective": "nce", "stops": True}))
+    words = ready.splits.train.forest
+    n, trees = words.num_nodes - len(words), len(words)
+    found = ready.model.nce.log_noise.exp()
+    root = float(found[words.columns["word"][0]])
+    wanted = torch.tensor([n / trees, (n + trees) / trees]) ** 0.75
+    assert_close(found[-2:].float() / root, wanted)
 
 
 def test_labels_are_learned_beside_the_words(tmp_path: Path) -> None:
@@ -188,6 +233,27 @@ def test_three_columns_are_dependencies_too(tmp_path: Path) -> None:
     assert read.vocabs["etype"].decode(read.pos[1:]) == ["LEFT", "RIGHT", "RIGHT"]
     data = {"train": [str(SAMPLE), str(path)], "valid": str(path)}
     assert train(settings(data=data), tmp_path / "run", bar=False)["valid"]["words"] == 3
+
+
+def test_several_roots_where_they_are_asked_for(tmp_path: Path) -> None:
+    """They stand right of ROOT: RIGHT, then NX-RIGHT. A run keeps to it in all it does."""
+    path = tmp_path / "a.conll"
+    path.write_text(
+        "".join(f"{i}\t{w}\t_\t_\t_\t_\t0\tx\t_\t_\n" for i, w in ((1, "a"), (2, "b"))) + "\n"
+    )
+    with pytest.raises(TreeError, match=r"a\.conll:2: .* models --data\.single_root false"):
+        TREE_LM.read(path, DataSettings(), None)
+    read = TREE_LM.read(path, DataSettings(single_root=False), None).forest
+    assert read.vocabs["etype"].decode(read.pos[1:]) == ["RIGHT", "NX-RIGHT"]
+    assert read.parent.tolist() == [-1, 0, 1]
+    data = {"train": str(path), "valid": str(path), "single_root": False}
+    for model in ({}, {"stops": True, "left_dependents": True}):
+        run = tmp_path / ("stops" if model else "plain")
+        assert train(settings(model, data=data), run, bar=False)["valid"]["words"] == 2
+        assert evaluate(run, test=[str(path)])["words"] == 2
+        flags = ["rerank", str(run), "--out", str(tmp_path / "out"), "--input"]
+        (tmp_path / "kbest").write_text("# analysis = 1\n" + path.read_text())
+        assert main([*flags, str(tmp_path / "kbest"), "--tune", str(path)]) == 0
 
 
 def test_a_step_is_divided_by_its_sentences() -> None:

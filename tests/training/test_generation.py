@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
@@ -17,9 +18,9 @@ from dgltrees.training.compressing import compress_files
 from dgltrees.training.decisions import DecisionSettings, load_joint, train_decisions
 from dgltrees.training.generation import generate
 from dgltrees.training.processes import make_fabric
-from dgltrees.training.run import train
+from dgltrees.training.run import predict, train
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.scoring import log_probs
+from dgltrees.training.scoring import TrainedLanguageModel, log_probs
 from dgltrees.trees.builders import brackets, from_nested
 from dgltrees.trees.readers import read_conllu
 from tests.tasks.test_tree_lm import SAMPLE, settings
@@ -46,6 +47,31 @@ def test_what_is_said_of_the_trees_is_what_the_scorer_says(run: Path) -> None:
         scored = torch.from_numpy(log_probs(model, made.forest, fabric))
         assert_close(scored, found, rtol=1e-4, atol=1e-4)
     assert made.forest.sizes.max() <= 31
+
+
+def test_a_model_with_stops_needs_no_decisions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its trees end where START and STOP are drawn, and all that scores says log P(S, T)."""
+    run = tmp_path / "run"
+    made = {"stops": True, "left_dependents": True}
+    train(settings(made, training={"epochs": 8, "batch_size": 2, "lr": 0.3}), run, bar=False)
+    drawn = generate(load_joint(run), 60, max_words=12)
+    drawn.write(tmp_path / "a.conllu", "conllu")
+    found = [about["joint_log_prob"] for about in drawn.comments]
+    model = TrainedLanguageModel(run)
+    np.testing.assert_allclose(model.log_probs(drawn.forest), found, rtol=1e-4, atol=1e-4)
+    said = list(predict(run, [tmp_path / "a.conllu"]))
+    for name in ("log_prob", "joint_log_prob"):
+        wanted = [about[name] for about in drawn.comments]
+        np.testing.assert_allclose([each[name] for each in said], wanted, rtol=1e-4, atol=1e-4)
+    argv = ["compress", str(run), "--input", str(SAMPLE), "--max_words", "4", "--out"]
+    assert main([*argv, str(tmp_path / "b.conllu")]) == 0
+    assert "# joint_log_prob = -" in (tmp_path / "b.conllu").read_text()
+    assert main(["evaluate", str(run), "--data.test", str(SAMPLE)]) == 0
+    assert "joint_loss" in json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert main(["decide", str(run)]) == 2
+    assert "by START and STOP (model.stops); its log P is joint" in capsys.readouterr().err
 
 
 def test_options_reach_the_model(run: Path) -> None:

@@ -179,7 +179,9 @@ def test_a_batch_of_some_trees_names_its_own_nodes() -> None:
         *(none, none, none, 7),
     ]
     chains = left_chains(batch)
-    assert (chains.src.tolist(), chains.dst.tolist()) == ([1], [2])
+    assert chains.ndata["node"].tolist() == [1, 2, 7]
+    assert chains.sizes.tolist() == [2, 1]
+    assert (chains.src.tolist(), chains.dst.tolist()) == ([0], [1])
     assert left_chains(batch).memo is chains.memo
 
 
@@ -188,7 +190,8 @@ def test_left_dependents_are_read_from_the_farthest_to_the_nearest(heads) -> Non
     generation = generation_forest(forest_of(heads))
     batch = generation_batch(generation)
     chains = left_chains(batch)
-    before = dict(zip(chains.dst.tolist(), chains.src.tolist()))
+    node = chains.ndata["node"]
+    before = dict(zip(node[chains.dst].tolist(), node[chains.src].tolist()))
     for tree, one in enumerate(heads):
         base = int(generation.offsets[tree])
         for w, head in enumerate(one, 1):
@@ -200,6 +203,8 @@ def test_left_dependents_are_read_from_the_farthest_to_the_nearest(heads) -> Non
             is_first_right = generation.pos[base + w] == EdgeType.RIGHT
             wanted = [d for d in range(1, head) if one[d - 1] == head] if is_first_right else []
             assert lefts[::-1] == wanted
+    left = (generation.parent >= 0) & np.isin(generation.pos, (EdgeType.LEFT, EdgeType.NX_LEFT))
+    assert node.tolist() == np.flatnonzero(left).tolist()
 
 
 @pytest.mark.parametrize("shape", [chain, star])
