@@ -76,6 +76,7 @@ def test_reversed_batches_turn_the_edges_and_keep_the_roots() -> None:
     assert torch.equal(turned.src, batch.dst)
     assert torch.equal(turned.dst, batch.src)
     assert torch.equal(turned.roots, batch.roots)
+    assert torch.equal(turned.to("cpu").roots, batch.roots)
     assert torch.equal(turned.reversed().src, batch.src)
 
 
