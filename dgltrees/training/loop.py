@@ -169,7 +169,7 @@ class Trainer:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})
             value = _monitored(report, self.settings.monitor)
-            value = -value if self.settings.monitor == "loss" else value
+            value = -value if self.settings.monitor.endswith("loss") else value
         else:
             value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0
@@ -179,7 +179,7 @@ class Trainer:
             if self.fabric.is_global_zero:
                 self.run.save_weights(self.plain.state_dict())
         if self.settings.schedule == "halve":
-            self._halve(line["valid_loss"])
+            self._halve(line[f"valid_{self.settings.monitor}"])
         if self.fabric.is_global_zero:
             self.run.write_metrics(state.history)
             _say(line, seconds, best=state.best_epoch == state.epoch)
@@ -217,7 +217,7 @@ def _monitored(report: dict[str, Any], name: str) -> float:
         ConfigError: the task does not report it.
     """
     if name not in report:
-        every = ("accuracy", "loss", "uas", "las", "map", "mrr")
+        every = ("accuracy", "loss", "joint_loss", "uas", "las", "map", "mrr")
         known = [key for key in every if key in report]
         raise ConfigError(
             f"expected training.monitor to be {' or '.join(known)}, which this task reports of "

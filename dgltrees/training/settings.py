@@ -24,7 +24,7 @@ _TRAINING = {
     "lr": POSITIVE,
     "l2": NONNEGATIVE,
     "clip": POSITIVE,
-    "monitor": one_of(["accuracy", "loss", "uas", "las", "map", "mrr"]),
+    "monitor": one_of(["accuracy", "loss", "joint_loss", "uas", "las", "map", "mrr"]),
     "schedule": one_of(["constant", "halve"]),
     "alike": one_of(["depth", "size"]),
     "seed": SEED,
@@ -46,11 +46,11 @@ class TrainingSettings:
         clip: largest norm of the gradient of all parameters together, the penalty aside.
         epochs: passes over the training examples at most.
         patience: stop after so many epochs without a better validation value.
-        monitor: the validation value that decides: "accuracy", "loss", a parser's "uas", "las", or
-            "map", "mrr" (wikiqa).
+        monitor: the validation value that decides: "accuracy", "loss", "joint_loss" (tree-lm with
+            ends or stops), a parser's "uas", "las", or "map", "mrr" (wikiqa).
         schedule: "constant", or "halve": the learning rate is halved at every epoch from the first
             on whose validation loss does not improve; the next such epoch ends the training, and a
-            worse one is undone. It wants ``monitor: loss``.
+            worse one is undone. It wants ``monitor: loss`` or joint_loss.
         batch_size: examples in a batch, over all processes.
         max_nodes: nodes in a batch at most, over all processes.
         pool: batches in a pool within which examples that are alike meet; 1 for none.
@@ -95,10 +95,10 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         check("training", self, _TRAINING)
-        if self.schedule == "halve" and self.monitor != "loss":
+        if self.schedule == "halve" and self.monitor not in ("loss", "joint_loss"):
             raise ConfigError(
-                f"expected training.monitor to be loss with training.schedule halve, got "
-                f"{self.monitor!r}"
+                "expected training.monitor to be loss or joint_loss with training.schedule halve, "
+                f"got {self.monitor!r}"
             )
 
 

@@ -140,6 +140,20 @@ def test_start_and_stop_count_beside_the_words(tmp_path: Path) -> None:
         prepare(settings({"stops": True, "language_model": "sequence"}))
 
 
+def test_the_joint_loss_may_decide(tmp_path: Path) -> None:
+    """Which epoch is the best, and when the learning rate is halved."""
+    how = {"monitor": "joint_loss", "epochs": 5}
+    result = train(settings({"stops": True}, training=how), tmp_path / "run", bar=False)
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    losses = [json.loads(line)["valid_joint_loss"] for line in lines]
+    assert result["valid"]["joint_loss"] == min(losses)
+    assert result["best_epoch"] == 1 + losses.index(min(losses))
+    with pytest.raises(
+        ConfigError, match="to be loss, which this task reports .* got 'joint_loss'"
+    ):
+        train(settings(training=how), tmp_path / "plain", bar=False)
+
+
 def test_noise_counts_start_and_stop() -> None:
     ready = prepare(settings({"objective": "nce", "stops": True}))
     words = ready.splits.train.forest
@@ -299,7 +313,9 @@ def test_halving_goes_on_after_a_resume(tmp_path: Path) -> None:
 
 
 def test_errors(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"training\.monitor to be loss with .* halve, got 'acc"):
+    with pytest.raises(
+        ConfigError, match=r"training\.monitor to be loss or joint_loss with .* halve, got 'acc"
+    ):
         settings(training={"monitor": "accuracy"})
     with pytest.raises(ConfigError, match="halve wants validation examples, got none"):
         train(settings(data={"valid": None, "keep_back": 0.0}), tmp_path / "run", bar=False)
