@@ -124,7 +124,7 @@ def test_refused_settings(options: dict[str, object], message: str) -> None:
 def test_make_cell_says_what_is_missing() -> None:
     with pytest.raises(ConfigError, match="cell 'nary': missing a required argument: "):
         make_cell("nary", input_size=3, hidden_size=2)
-    with pytest.raises(ConfigError, match="one of rnn, lstm, .*, anf, got 'lstn'"):
+    with pytest.raises(ConfigError, match="one of rnn, lstm, .*, selective_s_lstm, got 'lstn'"):
         make_cell("lstn")
     assert set(cell_options("child_sum")) == {
         "input_size",
