@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -14,18 +14,35 @@ from dgltrees.errors import ConfigError
 from dgltrees.models import WordEmbedding, read_word_vectors
 from dgltrees.models.nti import NTIEncoder
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.pretrained import check_pretrained
+from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Reader, Task
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.builders import full_shape
 
-__all__ = ["SentenceTask", "new_words"]
+__all__ = ["SentenceTask", "new_words", "pair_reader"]
 
 
 def new_words() -> Vocabulary:
     """A vocabulary for the words of training."""
     return Vocabulary(["<unknown>"], unknown="<unknown>")
+
+
+def pair_reader(read: Callable[..., Examples]) -> Reader:
+    """The reader of a task on pairs of sentences, from one that takes the settings by name."""
+
+    def reader(
+        path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    ) -> Examples:
+        return read(
+            path,
+            vocabs={"word": vocabs["word"] if vocabs else new_words()},
+            lower=settings.lower,
+            max_words=settings.max_words,
+            truncate=settings.truncate,
+        )
+
+    return with_pretrained(reader)
 
 
 @dataclass(frozen=True)

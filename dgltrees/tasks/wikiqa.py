@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,12 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.tasks.measures import Outputs
-from dgltrees.tasks.pretrained import with_pretrained
 from dgltrees.tasks.ranking import rank_within, ranking
 from dgltrees.tasks.sentence_models import make_answer_selector
-from dgltrees.tasks.sentences import SentenceTask, new_words
-from dgltrees.tasks.settings import DataSettings
-from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.tasks.sentences import SentenceTask, pair_reader
+from dgltrees.trees import Examples, TreeBatch
 from dgltrees.trees.readers.wikiqa import read_wikiqa
 
 __all__ = ["WIKIQA", "WikiQATask"]
@@ -89,19 +86,6 @@ def _questions(data: Examples) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(begins)])
 
 
-def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    words = vocabs["word"] if vocabs else new_words()
-    return read_wikiqa(
-        path,
-        vocabs={"word": words},
-        lower=settings.lower,
-        max_words=settings.max_words,
-        truncate=settings.truncate,
-    )
-
-
 WIKIQA = WikiQATask(
-    "wikiqa", with_pretrained(_read), make_answer_selector, max_children=1, measure="map"
+    "wikiqa", pair_reader(read_wikiqa), make_answer_selector, max_children=1, measure="map"
 )

@@ -13,6 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.nti.attention import Attended, AttentionOverTrees, in_chunks
 from dgltrees.models.nti.encoding import Encoding
 from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import FullShape, full_shape
 
@@ -162,8 +163,6 @@ class _Climb:
 
 def _shares(batch: TreeBatch, alpha: Tensor) -> Tensor:
     """``(N, Q)`` the part each node has in its root, level by level from the roots down."""
-    from dgltrees.traversal.order import levels_of
-
     share = torch.ones_like(alpha[:, :, 0])
     level = levels_of(batch)[batch.dst.numpy()]
     for of_level in range(int(level.max(initial=-1)), -1, -1):
