@@ -13,6 +13,7 @@ from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.count import ParameterCount, count_parameters
 from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction
+from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.cells.s_lstm import SLSTM
 from dgltrees.cells.scores import Score
 from dgltrees.cells.selective_s_lstm import SelectiveSLSTM
@@ -37,6 +38,7 @@ __all__ = [
     "NodeFunction",
     "ParameterCount",
     "Score",
+    "RRNetCell",
     "SelectiveSLSTM",
     "TopDownLSTM",
     "TreeCell",

@@ -1,0 +1,260 @@
+"""The three cells of a recurrent-recursive network: split, recur and merge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.base import BaseCell
+from dgltrees.cells.fused_rrnet import fused_rrnet
+from dgltrees.cells.grouped import grouped
+from dgltrees.cells.top_down import by_type, lstm
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.traversal.operations import operations_of
+from dgltrees.traversal.views import Edges, Groups, Nodes
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.operations.kinds import Flow, Operation
+
+__all__ = ["MERGES", "RRNetCell", "Step"]
+
+MERGES = ("mlp", "average")
+
+PUSH = 3
+"""The LSTM unit F1. The others, F2, the recurrent cell and F4, stand at their operation less 1."""
+
+
+class Step(NamedTuple):
+    """What a step makes of each row: the new state, and what splits push; each ``(n, d)``."""
+
+    h: Tensor
+    c: Tensor
+    down: Tensor
+    down_c: Tensor
+
+
+class RRNetCell(BaseCell):
+    r"""Split, recur and merge, over the graph of a sequence of operations.
+
+    Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
+    Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 2. With the input x and the
+    state h of the step before,
+
+    .. math::
+
+        \text{split:}\quad & h_{down} = F_1(h, x), \quad h' = F_2(h, x) \\
+        \text{recur:}\quad & h' = \mathrm{LSTM}(h, x) \\
+        \text{merge:}\quad & h_m = \mathrm{MLP}(h, h_{down}), \quad h' = F_4(x, h_m)
+
+    where
+
+    - F1, F2, the recurrent cell and F4 are LSTM units,
+      :math:`(i, f, o, u) = (\sigma, \sigma, \sigma, \tanh)(W x + U h + b)`;
+    - :math:`h_{down}` waits on a stack, here along a RETURN edge, for the merge of its split;
+    - :math:`\mathrm{MLP}(h, h_{down}) = V_2 \tanh(V_1 [h; h_{down}] + b_1) + b_2`, one hidden layer
+      of width d (depth and activation are not in the paper);
+    - the memory c goes on from step to step, and that of F1 is discarded: the text names h alone.
+
+    Arguments:
+        input_size: m, the size of ``x``.
+        hidden_size: d.
+        merge: ``"mlp"`` as above, or ``"average"``, :math:`h_m = (h + h_{down}) / 2`, as later
+            public code of an author has it.
+        stack_cell: push F1's memory too; a merge then goes on from the mean of both memories.
+        layer_norm: normalize each gate's pre-activation, and the memory on its way into h (Ba et
+            al., 2016).
+
+    Shapes:
+        ``x`` (N, m) and ``op`` (N,) in, and if there are, the state at START and what OPEN pushed,
+        ``h``, ``c``, ``down`` and ``down_c``, each (N, d) and 0 without; ``mask`` (N, d), if there
+        is one, is what the state h of the step before is multiplied with where it is read (dropout
+        with one mask for all steps). ``h``, ``c``, ``down`` and, with ``stack_cell``, ``down_c``
+        out, each (N, d); ``down`` is 0 where nothing is pushed.
+
+    Raises:
+        ConfigError: there is no such merge, or a size is not positive.
+    """
+
+    group_by = "op"
+    slots = len(Flow)
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        merge: str = "mlp",
+        stack_cell: bool = False,
+        layer_norm: bool = False,
+    ) -> None:
+        super().__init__(input_size, hidden_size)
+        if merge not in MERGES:
+            raise ConfigError(f"expected merge to be one of {', '.join(MERGES)}, got {merge!r}")
+        m, d = input_size, hidden_size
+        self.merge, self.stack_cell = merge, stack_cell
+        self.W = nn.Parameter(torch.empty(4, m, 4 * d))  # F2, recur, F4, F1; gates i, f, o, u
+        self.U = nn.Parameter(torch.empty(4, d, 4 * d))
+        self.b = nn.Parameter(torch.empty(4, 4 * d))
+        if merge == "mlp":
+            self.V_1 = nn.Parameter(torch.empty(2 * d, d))
+            self.b_1 = nn.Parameter(torch.empty(d))
+            self.V_2 = nn.Parameter(torch.empty(d, d))
+            self.b_2 = nn.Parameter(torch.empty(d))
+        self.reset_parameters()
+        if layer_norm:
+            self.gain = nn.Parameter(torch.ones(4, 5, d))  # the four gates and the memory
+            self.shift = nn.Parameter(torch.zeros(4, 5, d))
+        self.layer_norm = layer_norm
+
+    @property
+    def state_fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The node fields that the steps make."""
+        return ("h", "c", "down", "down_c") if self.stack_cell else ("h", "c", "down")
+
+    def reset_parameters(self) -> None:
+        """Draw all from U(-1 / sqrt(d), 1 / sqrt(d)), as torch's LSTM does."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.uniform_(-bound, bound)
+
+    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """``W x + b`` of the unit that each step ends with.
+
+        Raises:
+            TreeError: a field is missing or not what the cell takes.
+        """
+        return {"wx": by_type(self.check(ndata), self.W, self.b, units_of(ndata))}
+
+    def message(self, edges: Edges) -> dict[str, Tensor]:
+        """The state along NEXT, what was pushed along RETURN."""
+        returns = (edges.data["pos"] == Flow.RETURN).unsqueeze(1)
+        h = torch.where(returns, edges.src["down"], edges.src["h"])
+        c = edges.src["c"]
+        return {"h": h, "c": torch.where(returns, edges.src["down_c"], c) if self.stack_cell else c}
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The state of the step before, and what a merge takes from the stack."""
+        self.slots_filled(nodes)
+        h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 2, d)
+        return {"h_last": h[:, 0], "c_last": c[:, 0], "h_top": h[:, 1], "c_top": c[:, 1]}
+
+    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The new state; START and OPEN have the one they are given."""
+        data = nodes.data
+        if "h_last" not in data:
+            zero = data["wx"].new_zeros(len(nodes), self.hidden_size)
+            return {name: data.get(name, zero) for name in self.state_fields}
+        if nodes.groups is None:
+            raise ConfigError("expected the groups of op; traverse the graph with group_by='op'")
+        last = Step(data["h_last"], data["c_last"], data["h_top"], data["c_top"])
+        mask = data.get("mask")
+        step = self.step(data["x"], data["wx"], last, nodes.groups, mask)
+        return {name: getattr(step, name) for name in self.state_fields}
+
+    def step(
+        self, x: Tensor, wx: Tensor, last: Step, groups: Groups, mask: Optional[Tensor] = None
+    ) -> Step:
+        """One step of n rows that stand operation by operation.
+
+        Arguments:
+            x: ``(n, m)`` the inputs.
+            wx: ``(n, 4 d)`` what :meth:`prepare` makes of them.
+            last: the state of the step before, and what is on top of the stack (read by merges).
+            groups: the operation and the number of rows of each run.
+            mask: ``(n, d)`` what h is multiplied with.
+        """
+        h, c = last.h if mask is None else last.h * mask, last.c
+        counts = [count for _, count in groups]
+        parts = [list(each.split_with_sizes(counts)) for each in (h, c)]
+        down, down_c = [torch.zeros_like(part) for part in parts[0]], list(parts[1])
+        for i, ((op, _), x_run, h_top, c_top) in enumerate(
+            zip(groups, *(each.split_with_sizes(counts) for each in (x, last.down, last.down_c)))
+        ):
+            h_run, c_run = parts[0][i], parts[1][i]
+            if op == Operation.MERGE:
+                parts[0][i] = self.merged(h_run, h_top)
+                parts[1][i] = (c_run + c_top) / 2 if self.stack_cell else c_run
+            elif op == Operation.SPLIT:
+                a = torch.addmm(self.b[PUSH], x_run, self.W[PUSH])
+                down[i], down_c[i] = self._unit(a, h_run, c_run, PUSH)
+            elif op != Operation.RECUR:
+                raise TreeError(
+                    f"expected no edge into a {Operation(op).name}, got a step of it; it has none"
+                )
+        runs = [(op - 1, count) for op, count in groups]
+        stacked = (self.U, *((self.gain, self.shift) if self.layer_norm else ()))
+        new_h, new_c = grouped(
+            self._units, (wx, torch.cat(parts[0]), torch.cat(parts[1])), stacked, runs
+        )
+        return Step(new_h, new_c, torch.cat(down), torch.cat(down_c))
+
+    def merged(self, h: Tensor, top: Tensor) -> Tensor:
+        """``h_m`` of what is inside a sub-tree and before it, each ``(n, d)``."""
+        if self.merge == "average":
+            return (h + top) / 2
+        inner = torch.tanh(torch.addmm(self.b_1, torch.cat([h, top], 1), self.V_1))
+        return torch.addmm(self.b_2, inner, self.V_2)
+
+    def _unit(self, a: Tensor, h: Tensor, c: Tensor, unit: int) -> tuple[Tensor, ...]:
+        """One LSTM unit from ``W x + b``: ``(n, 4 d)`` and twice ``(n, d)`` to new h and c."""
+        norms = (self.gain[unit, None], self.shift[unit, None]) if self.layer_norm else ()
+        made = self._units(a[None], h[None], c[None], self.U[unit, None], *norms)
+        return tuple(each[0] for each in made)
+
+    def _units(
+        self, a: Tensor, h: Tensor, c: Tensor, U: Tensor, *norms: Tensor
+    ) -> tuple[Tensor, ...]:
+        """LSTM units: ``(K, n, 4 d)`` and twice ``(K, n, d)`` to new h and c."""
+        a = a + h @ U
+        if not norms:
+            return lstm(a, c)
+        gain, shift = norms  # (K, 5, d)
+        gates = F.layer_norm(a.view(*a.shape[:-1], 4, -1), (self.hidden_size,))  # (K, n, 4, d)
+        gates = torch.addcmul(shift[:, None, :4], gates, gain[:, None, :4])
+        i, f, o, u = gates.unbind(-2)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)
+        normal = F.layer_norm(c, (self.hidden_size,))
+        inner = torch.addcmul(shift[:, None, 4], normal, gain[:, None, 4])
+        return torch.sigmoid(o) * torch.tanh(inner), c
+
+    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
+        """The states of all nodes, of the paper's cell; None with an option of later code."""
+        if self.merge != "mlp" or self.stack_cell or self.layer_norm:
+            return None
+        x = self.check(ndata)
+        operations = batch.on_host(operations_in(ndata)).numpy()
+        plan = operations_of(batch, operations, device=x.device)
+        start = tuple(ndata.get(name) for name in ("h", "c", "down"))
+        parameters = self.W, self.U, self.b, self.V_1, self.b_1, self.V_2, self.b_2
+        return fused_rrnet(plan, x, start, ndata.get("mask"), parameters)
+
+
+def operations_in(ndata: Mapping[str, Tensor]) -> Tensor:
+    """The node field ``op``.
+
+    Raises:
+        TreeError: it is missing or not what the cell takes.
+    """
+    op = ndata.get("op")
+    if op is None or op.dim() != 1 or op.dtype.is_floating_point:
+        got = sorted(ndata) if op is None else f"{op.dtype} {tuple(op.shape)}"
+        raise TreeError(
+            "expected an integer node field 'op' of shape (N,), the operation of each step, got "
+            f"{got}; make the graph with operation_graph"
+        )
+    return op
+
+
+def units_of(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
+    """``(N,)`` the unit that each step ends with; START and OPEN, which have none, get F1."""
+    operations: NDArray[np.int64] = operations_in(ndata).cpu().numpy().astype(np.int64)
+    return np.where(
+        (operations == Operation.START) | (operations == Operation.OPEN), PUSH, operations - 1
+    )

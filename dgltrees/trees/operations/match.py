@@ -1,0 +1,81 @@
+"""Which merge takes what a split has pushed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.operations.kinds import Operation
+
+__all__ = ["Matching", "match_splits"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Splits and merges of some sequences.
+
+    Attributes:
+        split, merge: ``(P,)`` the places of each pair, in the order of the merges.
+        open: the places of what no merge takes, in order: of each sequence the stack that is left,
+            bottom first.
+        depth: ``(N,)`` how many sub-trees are open after each step.
+    """
+
+    split: Ints
+    merge: Ints
+    open: Ints
+    depth: Ints
+
+
+def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = False) -> Matching:
+    """Match brackets, all sequences at once: a stack without a loop.
+
+    A split is taken by the first merge after it at whose step as many sub-trees are open as before
+    the split. So, of all splits and merges of one sequence and one level, a merge takes the one
+    right before it.
+
+    Arguments:
+        operations: ``(N,)`` :class:`~dgltrees.trees.operations.Operation`, sequence after sequence.
+        sizes: ``(T,)`` their lengths.
+        complete: refuse sequences that leave a split open.
+
+    Raises:
+        TreeError: a merge finds an empty stack, or a split is left open and may not; with the
+            sequence and the place in it.
+    """
+    ops = np.asarray(operations, dtype=np.int64)
+    lengths = np.asarray(sizes, dtype=np.int64)
+    begins = np.cumsum(lengths) - lengths
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    pushes = (ops == Operation.SPLIT) | (ops == Operation.OPEN)
+    merges = ops == Operation.MERGE
+    change = pushes.astype(np.int64) - merges
+    total = np.cumsum(change)
+    before = total - change  # over all sequences
+    first = before[np.minimum(begins, max(0, len(ops) - 1))] if len(ops) else begins
+    depth = total - first[sequence]
+
+    def fail(place: int, message: str) -> TreeError:
+        at = int(sequence[place])
+        return TreeError(message, tree=at, node=place - int(begins[at]))
+
+    if (depth < 0).any():
+        raise fail(int(np.argmax(depth < 0)), "expected a split for every merge, got none to merge")
+    event = np.flatnonzero(pushes | merges)
+    level = depth[event] + merges[event]  # of the sub-tree that begins or ends here
+    event = event[np.lexsort((event, level, sequence[event]))]
+    is_merge = merges[event]
+    merge = event[is_merge]
+    split = event[np.flatnonzero(is_merge) - 1]
+    taken = np.zeros(len(ops), np.bool_)
+    taken[split] = True
+    left = np.flatnonzero(pushes & ~taken)
+    if complete and len(left):
+        raise fail(int(left[0]), "expected a merge for every split, got none for the split")
+    order = np.argsort(merge, kind="stable")
+    return Matching(split[order], merge[order], left, depth)
