@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,6 +15,7 @@ from dgltrees.models.nti.encoding import Encoding
 from dgltrees.models.nti.heads import PairHead
 from dgltrees.models.nti.sentences import Sentences, pairs
 from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["NodeByNode"]
@@ -89,6 +91,8 @@ class NodeByNode(nn.Module):
 class _Attending:
     """A cell, after whose apply function each node with children attends to a premise."""
 
+    group_by = "tree"  # says on the host how many queries of each tree there are at a level
+
     def __init__(
         self,
         cell: BaseCell,
@@ -98,7 +102,6 @@ class _Attending:
     ) -> None:
         self.cell, self.attention, self.dropout, self.premise = cell, attention, dropout, premise
         self.slots: Optional[int] = cell.slots
-        self.group_by: Optional[str] = cell.group_by
 
     def prepare(self, ndata: Any) -> dict[str, Tensor]:
         return self.cell.prepare(ndata)
@@ -112,29 +115,24 @@ class _Attending:
 
     def apply(self, nodes: Nodes) -> dict[str, Tensor]:
         made: dict[str, Tensor] = self.cell.state(nodes)
-        h, trees = made["h"], self.premise.table
+        h, (trees, number) = made["h"], self.premise.table.there.shape
         if "received" not in nodes.data:
-            return {**made, "weights": h.new_zeros(len(h), trees.h.shape[1])}
-        index = _places(nodes.data["tree"], len(trees.sizes))
-        attended: Attended = self.attention(_spread(h, *index), self.premise)
-        tree, place, _ = index
-        return {
-            **made,
-            "h": self.dropout(attended.h[tree, place]),
-            "weights": attended.weights[tree, place],
-        }
+            return {**made, "weights": h.new_zeros(len(h), number)}
+        place, queries = _places(cast(Groups, nodes.groups))
+        place = place.to(h.device, non_blocking=True)
+        q = h.new_zeros(trees * queries, h.shape[1]).index_copy(0, place, h)
+        found: Attended = self.attention(q.view(trees, queries, -1), self.premise)
+        attended, weights = (each.flatten(0, 1).index_select(0, place) for each in found)
+        return {**made, "h": self.dropout(attended), "weights": weights}
 
 
-def _places(tree: Tensor, trees: int) -> tuple[Tensor, Tensor, tuple[int, int]]:
-    """Of rows of some trees, the place of each among those of its tree; and the size of a table."""
-    count = torch.bincount(tree, minlength=trees)
-    order = torch.argsort(tree, stable=True)
-    place = torch.empty_like(tree)
-    first = (count.cumsum(0) - count).index_select(0, tree.index_select(0, order))
-    place[order] = torch.arange(len(tree), device=tree.device) - first
-    return tree, place, (trees, int(count.max()))
+def _places(groups: Groups) -> tuple[Tensor, int]:
+    """Where rows, tree by tree, stand in a table of as many rows a tree; and how many those are.
 
-
-def _spread(h: Tensor, tree: Tensor, place: Tensor, shape: tuple[int, int]) -> Tensor:
-    """``(T, Q, c)`` the rows of each tree, zeros behind them."""
-    return h.new_zeros(*shape, h.shape[1]).index_put((tree, place), h)
+    Arguments:
+        groups: the trees, in the order of their rows, and how many rows each has.
+    """
+    tree, count = np.array(groups).T
+    queries = int(count.max())
+    nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return torch.from_numpy(np.repeat(tree, count) * queries + nth), queries

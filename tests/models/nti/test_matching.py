@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 import torch
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dgltrees.models.nti import Encoding, pad_mass, pair_features
 from dgltrees.models.nti.node_by_node import NodeByNode
+from dgltrees.models.nti.sentences import pairs
 from tests.models.nti.reference import attend
 from tests.models.nti.worlds import ATTENTIONS, make, texts
 
@@ -100,6 +102,26 @@ def test_node_by_node_backends_agree(attention: str) -> None:
         logits = model(texts(LENGTHS))
         found.append([logits, *torch.autograd.grad(logits.pow(2).sum(), list(model.parameters()))])
     assert_close(*found)
+
+
+class _NothingIsRead(TorchDispatchMode):
+    """Fails where a tensor's values are asked for, which would wait for a GPU."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        assert func is not torch.ops.aten._local_scalar_dense.default, "a value was read"
+        assert func is not torch.ops.aten.nonzero.default, "a mask was read"
+        return func(*args, **(kwargs or {}))
+
+
+def test_levels_wait_for_no_values() -> None:
+    model: NodeByNode = make("node_by_node", encoder={"leaves": "identity"})
+    batch = texts(LENGTHS)
+    first, second = pairs(model.input(batch), batch)
+    premise = model.encoder(first)
+    want = model.read(second, premise)[0].h  # the plan of the traversal is made here
+    with _NothingIsRead():
+        found = model.read(second, premise)[0].h
+    assert_close(found, want)
 
 
 def test_the_hypothesis_begins_where_the_premise_ended() -> None:
