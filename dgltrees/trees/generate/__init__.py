@@ -7,11 +7,13 @@ from typing import Callable
 
 from dgltrees.trees.generate.listops import make_listops
 from dgltrees.trees.generate.logic import make_logic
+from dgltrees.trees.generate.mee import make_mee
 
-__all__ = ["GENERATORS", "make_listops", "make_logic"]
+__all__ = ["GENERATORS", "make_listops", "make_logic", "make_mee"]
 
 GENERATORS: dict[str, Callable[..., dict[str, Path]]] = {
     "listops": make_listops,
     "logic": make_logic,
+    "mee": make_mee,
 }
 """What ``dgltrees make NAME`` calls; their keyword arguments are its options."""

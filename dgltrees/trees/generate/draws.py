@@ -10,11 +10,13 @@ import hashlib
 import random
 from typing import Any, Callable, Optional
 
+import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["below", "distinct", "shuffle", "stream"]
+__all__ = ["below", "distinct", "shuffle", "stream", "table"]
 
 PATIENCE = 10_000
 """So many draws in a row without anything new, and `distinct` gives up."""
@@ -33,6 +35,12 @@ def stream(*key: object) -> random.Random:
 def below(rng: random.Random, n: int) -> int:
     """A whole number drawn from 0..n-1, even to within 2^-53 (for 0 < n < 2^53 never n)."""
     return int(rng.random() * n)
+
+
+def table(rng: random.Random, rows: int, columns: int) -> NDArray[np.float64]:
+    """``(rows, columns)`` numbers from 0 to 1, row after row what ``rng.random()`` gives."""
+    drawn = np.fromiter(iter(rng.random, None), np.float64, rows * columns)
+    return drawn.reshape(rows, columns)
 
 
 def shuffle(rng: random.Random, items: list[Any]) -> None:

@@ -55,3 +55,9 @@ def test_distinct_gives_up_when_there_are_no_more():
         "4 distinct letters were asked for in all splits together, but after 3 the next 10,000 "
         "draws gave nothing new; ask for fewer"
     )
+
+
+def test_a_table_is_the_stream_row_by_row():
+    one, two = draws.stream("table"), draws.stream("table")
+    assert draws.table(one, 3, 2).tolist() == [[two.random(), two.random()] for _ in range(3)]
+    assert one.random() == two.random()
