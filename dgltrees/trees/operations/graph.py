@@ -38,7 +38,8 @@ def operation_graph(
         complete: refuse sequences that leave a split open.
 
     Returns:
-        a batch with node field ``op`` and edge field ``pos``, the :class:`Flow` of each edge: the
+        a batch with node fields ``op`` and ``open``, how many sub-trees are open after each step
+        (OPENs count), and edge field ``pos``, the :class:`Flow` of each edge: the
         place of its message in the mailbox.
 
     Raises:
@@ -61,7 +62,11 @@ def operation_graph(
         torch.from_numpy(src[order]),
         torch.from_numpy(dst[order]),
         torch.from_numpy(lengths),
-        ndata={"op": torch.from_numpy(ops), **(ndata or {})},
+        ndata={
+            "op": torch.from_numpy(ops),
+            "open": torch.from_numpy(matching.depth),
+            **(ndata or {}),
+        },
         edata={"pos": torch.from_numpy(flow[order].astype(np.int64))},
     )
 

@@ -1,0 +1,68 @@
+"""Numbers, digit by digit."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dgltrees.cells.top_down import lstm
+
+__all__ = ["NumberDecoder"]
+
+BASE = 10
+
+
+class NumberDecoder(nn.Module):
+    r"""An LSTM that writes a number of two digits, the tens first.
+
+    Jacob et al. (2018), section 3.1: the encoding is its initial state h (the memory is zero), and
+    it reads the digit that it has written before. In training that is the right one; an answer is
+    the likeliest digit, then the likeliest one after it.
+
+    Arguments:
+        size: d, of an encoding and of the decoder's state.
+        digits: how many digits a number has.
+
+    Shapes:
+        encodings ``(E, d)``, numbers ``(E,)`` int64 from 0 to ``10 ** digits - 1``.
+    """
+
+    arity = 1
+
+    def __init__(self, size: int, digits: int = 2) -> None:
+        super().__init__()
+        self.digits = digits
+        self.read = nn.Embedding(BASE + 1, 4 * size)  # W x + b of each digit, and of the beginning
+        self.U = nn.Linear(size, 4 * size, bias=False)
+        self.output = nn.Linear(size, BASE)
+        bound = size**-0.5
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -bound, bound)
+
+    def nll(self, z: Tensor, targets: Tensor) -> Tensor:
+        """``(E,)`` of the right digits, in sum."""
+        powers = [BASE**place for place in reversed(range(self.digits))]
+        right = [targets // power % BASE for power in powers]
+        h, c = z, torch.zeros_like(z)
+        before, losses = torch.full_like(targets, BASE), torch.zeros_like(z[:, 0])
+        for digit in right:
+            h, c = self._step(before, h, c)
+            losses = losses + F.cross_entropy(self.output(h), digit, reduction="none")
+            before = digit
+        return losses
+
+    def best(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """``(E,)`` the numbers written, and their probabilities."""
+        h, c = z, torch.zeros_like(z)
+        before = torch.full((len(z),), BASE, device=z.device)
+        number, log_p = torch.zeros_like(before), torch.zeros_like(z[:, 0])
+        for _ in range(self.digits):
+            h, c = self._step(before, h, c)
+            likeliest = torch.log_softmax(self.output(h), 1).max(1)
+            before = likeliest.indices
+            number, log_p = number * BASE + before, log_p + likeliest.values
+        return number, log_p.exp()
+
+    def _step(self, before: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        return lstm(self.read(before) + self.U(h), c)

@@ -1,0 +1,35 @@
+"""Recurrent-recursive networks: cells and policy put together.
+
+Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
+"""
+
+from dgltrees.models.rrnet.agents import PPO, Agent, Decisions, PolicyGradient, QLearning
+from dgltrees.models.rrnet.answers import ClassAnswer, PairAnswer
+from dgltrees.models.rrnet.encoder import OPERATION, Reading, Rollout, RRNetEncoder
+from dgltrees.models.rrnet.fixed import FixedOperations
+from dgltrees.models.rrnet.policy import Policy, legal
+from dgltrees.models.rrnet.reader import REWARDS, SequenceReader
+from dgltrees.models.rrnet.stepping import ReaderState, advance, begin
+
+__all__ = [
+    "OPERATION",
+    "PPO",
+    "REWARDS",
+    "Agent",
+    "ClassAnswer",
+    "Decisions",
+    "FixedOperations",
+    "PairAnswer",
+    "Policy",
+    "PolicyGradient",
+    "QLearning",
+    "RRNetEncoder",
+    "ReaderState",
+    "Reading",
+    "Rollout",
+    "SequenceReader",
+    "advance",
+    "begin",
+    "legal",
+]

@@ -1,0 +1,291 @@
+"""Sequences to vectors by a recurrent-recursive network, whoever says what it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Optional, Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.rrnet import RRNetCell
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models.inputs import GivenVectors, NodeInput
+from dgltrees.models.rrnet.agents import Agent, Decisions
+from dgltrees.models.rrnet.fixed import FixedOperations
+from dgltrees.models.rrnet.policy import Policy, legal
+from dgltrees.models.rrnet.stepping import advance, begin
+from dgltrees.traversal import traverse
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.operations import Operation, operation_graph
+
+__all__ = ["OPERATION", "RRNetEncoder", "Reading", "Rollout"]
+
+OPERATION = "op"
+"""The column of sentences that says what is done at each token; 0 (START) where nobody says."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """What is done at each token of some sentences.
+
+    Attributes:
+        graph: the operations, START first; the step at token j of a sequence is its node j + 1.
+            Node field ``given``: whether the operation was given.
+        x_mask, h_mask: ``(T, m)`` and ``(T, d)`` of dropout, under which it was decided.
+        then: the policy's scores and values at the time, where they will be needed.
+    """
+
+    graph: TreeBatch
+    x_mask: Optional[Tensor]
+    h_mask: Optional[Tensor]
+    then: Optional[tuple[Tensor, Tensor]] = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What some sentences have been read to.
+
+    Attributes:
+        graph: see :class:`Rollout`.
+        h: ``(N, d)`` the state after each node.
+        decisions: of the policy, if there is one.
+    """
+
+    graph: TreeBatch
+    h: Tensor
+    decisions: Optional[Decisions]
+
+    @property
+    def last(self) -> Tensor:
+        """``(T, d)`` the state after the last step of each sentence."""
+        ends = torch.cumsum(self.graph.sizes, 0) - 1
+        return self.h.index_select(0, ends.to(self.h.device))
+
+
+class RRNetEncoder(nn.Module):
+    """A recurrent-recursive network over sentences, one operation a token.
+
+    Jacob et al. (2018). A batch has the words of every sentence one after the other; the edges do
+    not matter. The operations come from the node column :data:`OPERATION` where it says, else from
+    the policy: drawn as its agent does in training, the highest score in evaluation; without a
+    policy, they must be given.
+
+    Arguments:
+        inputs: gives every token its vector.
+        cell: split, recur and merge.
+        policy: chooses operations.
+        agent: how it learns from rewards; without it, from given operations alone.
+        given: whether given operations are followed. Without it they are learned from in training,
+            where they are followed too, and in evaluation the policy decides.
+        fixed: a fixed operation for each token, instead of a policy.
+        limit: how many sub-trees can be open where it is not given.
+        dropout: of the token vectors and of h between steps, with one mask for all steps of a
+            sequence (Gal and Ghahramani, 2016).
+        backend: ``"levels"`` or ``"dgl"``.
+
+    Attributes:
+        size: d.
+
+    Raises:
+        ConfigError: there is an agent and no policy, or nobody to decide.
+    """
+
+    def __init__(
+        self,
+        inputs: Union[NodeInput, GivenVectors],
+        cell: RRNetCell,
+        *,
+        policy: Optional[Policy] = None,
+        agent: Optional[Agent] = None,
+        fixed: Optional[FixedOperations] = None,
+        given: bool = True,
+        limit: int = 16,
+        dropout: float = 0.0,
+        backend: str = "levels",
+    ) -> None:
+        super().__init__()
+        if policy is None and (agent is not None or (fixed is None and not given)):
+            raise ConfigError("expected a policy with an agent or without given operations")
+        if policy is not None and fixed is not None:
+            raise ConfigError("expected a policy or fixed operations, got both")
+        self.input, self.cell, self.policy, self.agent = inputs, cell, policy, agent
+        self.given, self.fixed, self.limit = given, fixed, limit
+        self.dropout, self.backend = dropout, backend
+        self.size = cell.hidden_size
+
+    @property
+    def updates(self) -> int:
+        """How often to learn from one rollout; see :class:`Agent`."""
+        return 1 if self.agent is None else self.agent.updates
+
+    def forward(self, batch: Union[TreeBatch, Rollout]) -> Reading:
+        """Read sentences, as a rollout says or as is decided now.
+
+        Raises:
+            TreeError: an operation is missing and there is no policy, a merge has no split, or
+                more sub-trees are open than a policy may open.
+        """
+        rollout = batch if isinstance(batch, Rollout) else self.decide(batch)
+        graph = rollout.graph
+        x = self._inputs(graph, rollout.x_mask)
+        ndata = {"x": x, OPERATION: graph.ndata[OPERATION]}
+        if rollout.h_mask is not None:
+            ndata["mask"] = rollout.h_mask.index_select(0, graph.tree_of_node)
+        h = traverse(self.cell, graph, ndata, outputs=["h"], backend=self.backend)["h"]
+        if self.policy is None:
+            return Reading(graph, h, None)
+        steps = steps_of(graph)
+        before = steps - 1
+        possible = legal(graph.ndata["open"].index_select(0, before), self.limit)
+        seen = h.index_select(0, before), x.index_select(0, steps)
+        scores, values = self.policy(*seen, possible)
+        actions = graph.ndata[OPERATION].index_select(0, steps) - 1
+        return Reading(graph, h, Decisions(scores, values, actions, graph.sizes - 1, rollout.then))
+
+    @torch.no_grad()
+    def rollout(self, batch: TreeBatch) -> Rollout:
+        """Decide, for learning from it as often as the agent wants."""
+        decided = self.decide(batch)
+        if self.updates == 1:
+            return decided
+        made = self(decided).decisions
+        return replace(decided, then=(made.scores, made.values))
+
+    @torch.no_grad()
+    def decide(self, batch: TreeBatch) -> Rollout:
+        """The operations of sentences; drawn, where the policy is asked in training."""
+        masks = self._masks(batch)
+        follow = self.given or self.training
+        given = batch.ndata.get(OPERATION) if follow else None
+        told = _none(batch) if given is None else given.long()
+        if self.fixed is not None:
+            told = self.fixed(batch, self.limit)
+        is_told = batch.on_host(told) != Operation.START
+        if not is_told.all():
+            if self.policy is None:
+                token = int(is_told.byte().argmin())
+                raise TreeError(
+                    f"expected a node column {OPERATION!r} with the operation of every token, got "
+                    f"none for token {token} of the batch; give them, or let a policy decide"
+                )
+            told = self._choose(batch, told, masks)
+        graph = with_starts(batch, told, is_told)
+        deepest = int(batch.on_host(graph.ndata["open"]).max())
+        if self.policy is not None and deepest > self.limit:
+            raise TreeError(
+                f"expected at most {self.limit} open sub-trees, the limit of the policy's stack, "
+                f"got {deepest}; raise the limit"
+            )
+        return Rollout(graph, *masks)
+
+    def decision_losses(self, reading: Reading, rewards: Tensor) -> Tensor:
+        """``(T,)`` what the policy learns to make small, in sum over each sentence's steps.
+
+        Of operations that were given their negative log-likelihood, of others what the agent says.
+
+        Arguments:
+            reading: with decisions.
+            rewards: ``(T,)`` what came of reading each sentence, or ``(S,)`` of each step.
+        """
+        made, graph = reading.decisions, reading.graph
+        if made is None:
+            raise ConfigError("expected a reading with decisions, got one without a policy")
+        steps = steps_of(graph)
+        given = graph.ndata["given"].index_select(0, steps)
+        supervised = nn.functional.cross_entropy(made.scores, made.actions, reduction="none")
+        losses = supervised * given
+        if self.agent is not None:
+            if len(rewards) != len(steps):  # it comes with the last step
+                ends = torch.cumsum(made.sizes, 0).to(rewards.device) - 1
+                rewards = rewards.new_zeros(len(steps)).index_copy(0, ends, rewards)
+            losses = losses + self.agent.losses(made, rewards) * ~given
+        tree = graph.tree_of_node.index_select(0, steps)
+        return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
+
+    def _masks(self, batch: TreeBatch) -> tuple[Optional[Tensor], Optional[Tensor]]:
+        """Dropout's for token vectors and for h, ``(T, m)`` and ``(T, d)``."""
+        if not self.training or not self.dropout:
+            return None, None
+        like = self.cell.U
+        ones = (like.new_ones(batch.num_trees, n) for n in (self.input.size, self.size))
+        x_mask, h_mask = (nn.functional.dropout(each, self.dropout) for each in ones)
+        return x_mask, h_mask
+
+    def _inputs(self, batch: TreeBatch, mask: Optional[Tensor]) -> Tensor:
+        """``(N, m)`` token vectors, times the mask of each sentence."""
+        x: Tensor = self.input(batch)
+        return x if mask is None else x * mask.index_select(0, batch.tree_of_node)
+
+    def _choose(
+        self, batch: TreeBatch, told: Tensor, masks: tuple[Optional[Tensor], Optional[Tensor]]
+    ) -> Tensor:
+        """``(S,)`` operations, those told and the policy's, step by step over all sentences."""
+        assert self.policy is not None
+        explore = self.training and self.agent is not None
+        x = self._inputs(batch, masks[0])
+        order = torch.argsort(batch.sizes, descending=True, stable=True)  # the longest first
+        begins = (torch.cumsum(batch.sizes, 0) - batch.sizes)[order]
+        active = _active(batch.sizes.numpy())
+        h_mask = None if masks[1] is None else masks[1].index_select(0, order.to(x.device))
+        state = begin(self.cell, batch.num_trees, self.limit)
+        chosen = told.clone()
+        for step, count in enumerate(active):
+            if count < len(state.size):
+                state = state.select(torch.arange(count))
+            at = (begins[:count] + step).to(x.device)
+            e = x.index_select(0, at)
+            possible = legal(state.size.to(x.device), self.limit)
+            scores, _ = self.policy(state.h, e, possible)
+            if explore and self.agent is not None:
+                action = self.agent.choose(scores)
+            else:
+                action = scores.argmax(1)
+            asked = told.index_select(0, at)
+            operation = torch.where(asked > 0, asked, action + 1)
+            chosen.index_copy_(0, at, operation)
+            own_mask = None if h_mask is None else h_mask[:count]
+            state = advance(self.cell, e, operation, state, own_mask)
+        return chosen
+
+
+def _active(sizes: NDArray[np.int64]) -> list[int]:
+    """How many sentences have a step 0, 1, ..."""
+    ended = np.bincount(sizes)
+    counts: list[int] = (len(sizes) - np.cumsum(ended))[:-1].tolist()
+    return counts
+
+
+def _none(batch: TreeBatch) -> Tensor:
+    """``(N,)`` START everywhere: nothing is said."""
+    return torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
+
+
+def steps_of(graph: TreeBatch) -> Tensor:
+    """``(S,)`` the nodes that are steps, of sequences that begin with one START each."""
+    steps = torch.arange(graph.num_nodes - graph.num_trees)
+    own = torch.repeat_interleave(torch.arange(1, graph.num_trees + 1), graph.sizes - 1)
+    return (steps + own).to(graph.device)
+
+
+def with_starts(batch: TreeBatch, operations: Tensor, given: Tensor) -> TreeBatch:
+    """The graph of the operations of sentences; START has -1 in the columns of tokens.
+
+    Arguments:
+        batch: ``S`` tokens.
+        operations: ``(S,)``.
+        given: ``(S,)`` bool.
+    """
+    sizes, host = batch.sizes + 1, batch.on_host(operations)
+    begins = np.cumsum(batch.sizes.numpy()) - batch.sizes.numpy()
+    made = np.insert(host.numpy(), begins, int(Operation.START))
+    graph = operation_graph(made, sizes.numpy())
+    steps = torch.from_numpy(np.flatnonzero(made != Operation.START)).to(batch.device)
+    for name, column in {**batch.ndata, "given": given.to(batch.device)}.items():
+        if name != OPERATION:
+            fill = -1 if column.dtype != torch.bool else False
+            wide = column.new_full((len(made), *column.shape[1:]), fill)
+            graph.ndata[name] = wide.index_copy_(0, steps, column)
+    return graph.to(batch.device)

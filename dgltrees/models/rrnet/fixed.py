@@ -1,0 +1,72 @@
+"""Operations that are fixed for each token: the control of the paper's section 3.1."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.operations import Operation
+
+__all__ = ["FixedOperations", "made_legal"]
+
+
+class FixedOperations(nn.Module):
+    """A split, recur or merge for each token, drawn once; one that is not legal becomes a recur.
+
+    Jacob et al. (2018), section 3.1, call it a random deterministic policy.
+
+    Arguments:
+        column: the node column of token ids.
+        rows: number of ids.
+        seed: of the draw.
+    """
+
+    operation: Tensor
+
+    def __init__(self, column: str, rows: int, seed: int = 0) -> None:
+        super().__init__()
+        self.column = column
+        drawn = np.random.default_rng(seed).integers(Operation.SPLIT, Operation.MERGE + 1, rows)
+        self.register_buffer("operation", torch.from_numpy(drawn))
+
+    def forward(self, batch: TreeBatch, limit: int) -> Tensor:
+        """``(S,)`` the operation of each token.
+
+        Raises:
+            TreeError: a token has no id of the table.
+        """
+        ids = batch.on_host(batch.ndata[self.column]).long()
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(self.operation):
+            raise TreeError(
+                f"expected ids of column {self.column!r} to be 0 to {len(self.operation) - 1}, got "
+                f"{int(ids.min())} to {int(ids.max())}"
+            )
+        wanted = self.operation.cpu()[ids]
+        return made_legal(wanted, batch.sizes, limit).to(batch.device)
+
+
+def made_legal(operations: Tensor, sizes: Tensor, limit: int) -> Tensor:
+    """``(S,)`` the operations, with a recur for what finds the stack empty or full.
+
+    Arguments:
+        operations: ``(S,)`` wanted, sequence after sequence.
+        sizes: ``(T,)`` the steps of each sequence.
+        limit: how many sub-trees can be open.
+    """
+    made = operations.numpy().copy()
+    lengths = sizes.numpy()
+    begins = np.cumsum(lengths) - lengths
+    open_trees = np.zeros(len(lengths), np.int64)
+    for step in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > step)
+        at = begins[rows] + step
+        op, size = made[at], open_trees[rows]
+        empty = (op == Operation.MERGE) & (size == 0)
+        full = (op == Operation.SPLIT) & (size == limit)
+        op = np.where(empty | full, Operation.RECUR, op)
+        made[at] = op
+        open_trees[rows] += (op == Operation.SPLIT).astype(np.int64) - (op == Operation.MERGE)
+    return torch.from_numpy(made)

@@ -1,0 +1,111 @@
+"""Something read from left to right, and an answer: what learns to answer and to decide at once."""
+
+from __future__ import annotations
+
+from typing import Protocol, Union
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models.rrnet.encoder import Rollout, RRNetEncoder
+from dgltrees.models.sequence_encoder import SequenceEncoder
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["REWARDS", "Answer", "SequenceReader"]
+
+REWARDS = ("accuracy", "likely", "log_likelihood")
+
+
+class Answer(Protocol):
+    """A module that answers from encodings; ``arity`` sentences make one example."""
+
+    arity: int
+
+    def nll(self, z: Tensor, targets: Tensor) -> Tensor:
+        """``(E,)`` negative log-likelihood of the right answers, of ``(E * arity, d)``."""
+        ...
+
+    def best(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """``(E,)`` the answers, and their probabilities."""
+        ...
+
+
+class SequenceReader(nn.Module):
+    """Reads sentences and answers.
+
+    Jacob et al. (2018), section 2: the policy learns from the reward that the answer brings, the
+    rest from the likelihood of the right answer.
+
+    Arguments:
+        encoder: a recurrent-recursive network, or what stands beside it.
+        answer: what is said of the encodings.
+        reward: 1 for the right answer (``"accuracy"``), or for one with a probability above one
+            half (``"likely"``, public code of the paper), or its ``"log_likelihood"``.
+        weight: of the policy's loss beside the answer's.
+
+    Raises:
+        ConfigError: there is no such reward.
+    """
+
+    def __init__(
+        self,
+        encoder: Union[RRNetEncoder, SequenceEncoder],
+        answer: nn.Module,
+        *,
+        reward: str = "accuracy",
+        weight: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if reward not in REWARDS:
+            raise ConfigError(f"expected reward to be one of {', '.join(REWARDS)}, got {reward!r}")
+        self.encoder, self.answer, self.reward, self.weight = encoder, answer, reward, weight
+
+    @property
+    def updates(self) -> int:
+        """How often to learn from one rollout."""
+        return self.encoder.updates if isinstance(self.encoder, RRNetEncoder) else 1
+
+    def rollout(self, batch: TreeBatch) -> Union[TreeBatch, Rollout]:
+        """What is decided before it is learned from; the batch itself where nothing is."""
+        return self.encoder.rollout(batch) if isinstance(self.encoder, RRNetEncoder) else batch
+
+    def forward(self, batch: Union[TreeBatch, Rollout], targets: Tensor) -> Tensor:
+        """``(E,)`` what is learned to be small.
+
+        Arguments:
+            batch: sentences, or a rollout of them.
+            targets: ``(E,)`` the right answers.
+        """
+        if not isinstance(self.encoder, RRNetEncoder):
+            return self._nll(self.encoder(batch), targets)
+        reading = self.encoder(batch)
+        nll = self._nll(reading.last, targets)
+        if reading.decisions is None:
+            return nll
+        arity = self._answer.arity
+        rewards = self._rewards(reading.last, nll, targets).repeat_interleave(arity)
+        decided = self.encoder.decision_losses(reading, rewards)
+        return nll + self.weight * decided.view(-1, arity).sum(1)
+
+    def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Loss of the right answer, answer and its probability, each ``(E,)``."""
+        encoder = self.encoder
+        z = encoder(batch).last if isinstance(encoder, RRNetEncoder) else encoder(batch)
+        return self._nll(z, targets), *self._answer.best(z)
+
+    @property
+    def _answer(self) -> Answer:
+        return self.answer  # type: ignore[return-value]
+
+    def _nll(self, z: Tensor, targets: Tensor) -> Tensor:
+        return self._answer.nll(z, targets)
+
+    @torch.no_grad()
+    def _rewards(self, z: Tensor, nll: Tensor, targets: Tensor) -> Tensor:
+        """``(E,)``."""
+        if self.reward == "accuracy":
+            return (self._answer.best(z)[0] == targets).to(nll.dtype)
+        if self.reward == "likely":
+            return (torch.exp(-nll) > 0.5).to(nll.dtype)
+        return -nll.detach()
