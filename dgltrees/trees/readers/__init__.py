@@ -17,6 +17,7 @@ from dgltrees.trees.readers.logic import (
     read_logic,
     stream_logic,
 )
+from dgltrees.trees.readers.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.trees.readers.mrg import read_mrg, stream_mrg
 from dgltrees.trees.readers.questions import Question, read_answers, read_questions
 from dgltrees.trees.readers.sst import SST_LABELS, read_sst, stream_sst
@@ -37,6 +38,7 @@ __all__ = [
     "LISTOPS_OPERATORS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
+    "MEE_ALPHABET",
     "SST_LABELS",
     "WIKIQA_LABELS",
     "KBest",
@@ -51,6 +53,7 @@ __all__ = [
     "read_kbest",
     "read_listops",
     "read_logic",
+    "read_mee",
     "read_mrg",
     "read_questions",
     "read_sst",
@@ -65,6 +68,7 @@ __all__ = [
     "stream_inex",
     "stream_listops",
     "stream_logic",
+    "stream_mee",
     "stream_mrg",
     "stream_sst",
     "stream_wikiqa",

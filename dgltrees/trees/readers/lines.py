@@ -50,7 +50,11 @@ def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 
 def _pieces(
-    path: PathLike, trees: int, skip: int, take: Callable[[BinaryIO], list[bytes]]
+    path: PathLike,
+    trees: int,
+    skip: int,
+    take: Callable[[BinaryIO], list[bytes]],
+    blank: bool = False,
 ) -> Iterator[tuple[bytes, int]]:
     if trees < 1:
         raise ConfigError(f"expected chunks of at least one tree, got trees={trees}")
@@ -60,7 +64,7 @@ def _pieces(
             pass
         while lines := take(file):
             data = b"".join(lines)
-            if data.strip():
+            if blank or data.strip():
                 empty = False
                 yield data, first
             first += len(lines)
@@ -68,19 +72,22 @@ def _pieces(
         raise TreeError("expected at least one tree, got an empty file", file=path)
 
 
-def line_chunks(path: PathLike, trees: int, *, skip: int = 0) -> Iterator[tuple[bytes, int]]:
+def line_chunks(
+    path: PathLike, trees: int, *, skip: int = 0, blank: bool = False
+) -> Iterator[tuple[bytes, int]]:
     """The text of at most ``trees`` lines at a time, and the number of the first of them.
 
     Arguments:
-        path: the file; chunks of blank lines are left out.
+        path: the file.
         trees: lines a chunk.
         skip: how many lines at the beginning of the file to leave out.
+        blank: whether chunks of blank lines come too; else they are left out.
 
     Raises:
-        TreeError: all lines are blank.
+        TreeError: all lines are blank and left out, or there is none.
         ConfigError: ``trees`` is not positive.
     """
-    return _pieces(path, trees, skip, lambda file: list(islice(file, trees)))
+    return _pieces(path, trees, skip, lambda file: list(islice(file, trees)), blank)
 
 
 def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
