@@ -5,7 +5,7 @@ Structures On-The-Fly with a Recurrent-Recursive Model for Sequences", 2018, sec
 expression of n operators has k of them on the left of its root, k even over 0 to n-1, and so has
 every part of it; operators and digits are all equally likely. Those without a value, because of a
 remainder by zero, and those whose value has not two digits are dropped. What this file does not
-do: reproduce the very expressions of the paper, which were not published.
+do: reproduce the very expressions of the paper.
 """
 
 from __future__ import annotations
