@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,8 +14,7 @@ from dgltrees.models import GivenVectors
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import Reader
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import Forest
 
 __all__ = ["VECTOR", "check_pretrained", "with_pretrained"]
 
@@ -24,30 +22,20 @@ VECTOR = "vector"
 """The node column ``(N, size)`` of these vectors."""
 
 
-def with_pretrained(read: Reader) -> Reader:
-    """``read``, and the vectors of the words where ``data.pretrained`` names an encoder.
+def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
+    """Sentences with the vectors of their words, where ``data.pretrained`` names an encoder.
 
-    The encoder reads the words as the file has them, unknown ones and capitals included.
+    Arguments:
+        sentences: chains with every word as the encoder is to read it.
+        settings: the data settings.
     """
-
-    def reader(
-        path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-    ) -> Examples:
-        data = read(path, settings, vocabs)
-        encoder = _encoder_of(settings)
-        if encoder is None:
-            return data
-        # The same sentences again, with the names of all their words.
-        frozen = vocabs is not None and vocabs["word"].frozen
-        supervise = "root" if frozen else settings.supervise
-        named = read(path, replace(settings, lower=False, supervise=supervise), None).forest
-        words = named.vocabs["word"].decode(named.columns["word"])
-        bounds = zip(named.offsets[:-1].tolist(), named.offsets[1:].tolist())
-        vectors = encoder([words[start:stop] for start, stop in bounds]).numpy()
-        columns = {**data.forest.columns, VECTOR: vectors}
-        return replace(data, forest=replace(data.forest, columns=columns))
-
-    return reader
+    encoder = _encoder_of(settings)
+    if encoder is None:
+        return sentences
+    words = sentences.vocabs["word"].decode(sentences.columns["word"])
+    bounds = zip(sentences.offsets[:-1].tolist(), sentences.offsets[1:].tolist())
+    vectors = encoder([words[start:stop] for start, stop in bounds]).numpy()
+    return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
 def check_pretrained(model: nn.Module, settings: DataSettings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -15,38 +15,41 @@ from dgltrees.models import WordEmbedding, read_word_vectors
 from dgltrees.models.nti import NTIEncoder
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
+from dgltrees.tasks.reading import ReadingTask, reading_name
 from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Reader, Task
+from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.builders import full_shape
+from dgltrees.trees.readers.pairs import WordRules
+from dgltrees.trees.words import recode
 
-__all__ = ["SentenceTask", "new_words", "pair_reader"]
-
-
-def new_words() -> Vocabulary:
-    """A vocabulary for the words of training."""
-    return Vocabulary(["<unknown>"], unknown="<unknown>")
+__all__ = ["SentenceTask", "sentence_reader"]
 
 
-def pair_reader(read: Callable[..., Examples]) -> Reader:
-    """The reader of a task on pairs of sentences, from one that takes the settings by name."""
+def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -> Reader:
+    """The reader of a task on sentences, from one that gives every word as the file spells it.
+
+    A pretrained encoder sees those words; the ids of the vocabulary come after, unknown words and
+    lower case with them. Where the vocabulary is frozen, what is read is there to be evaluated, and
+    ``data.supervise`` is ``"root"``.
+    """
 
     def reader(
         path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
     ) -> Examples:
-        return read(
-            path,
-            vocabs={"word": vocabs["word"] if vocabs else new_words()},
-            lower=settings.lower,
-            max_words=settings.max_words,
-            truncate=settings.truncate,
-        )
+        words = vocabs["word"] if vocabs else Vocabulary(["<unknown>"], unknown="<unknown>")
+        if words.frozen:
+            settings = replace(settings, supervise="root")
+        rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
+        data = read(path, settings, rules)
+        named = with_pretrained(data.forest, settings)
+        return replace(data, forest=recode(named, {"word": words}, lower=settings.lower))
 
-    return with_pretrained(reader)
+    return reader
 
 
 @dataclass(frozen=True)
-class SentenceTask(Task):
+class SentenceTask(ReadingTask):
     """Examples are sentences, or pairs of them, as chains of words.
 
     Models read them by their attribute ``input``: a :class:`~dgltrees.models.WordEmbedding`, or
@@ -133,6 +136,8 @@ def _words_of(model: nn.Module) -> Optional[WordEmbedding]:
 
 def sentence_model_name(model: ModelSettings) -> str:
     """What the paper calls a model with these settings."""
+    if model.encoder == "rrnet":
+        return reading_name(model)
     if model.encoder != "nti":
         return {"lstm": "LSTM", "bilstm": "bidirectional LSTM"}[model.encoder]
     nodes = {

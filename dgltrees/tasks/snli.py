@@ -7,10 +7,15 @@ Understanding" (EACL 2017), section 4.1. SICK's pairs are read too.
 from __future__ import annotations
 
 from dgltrees.tasks.sentence_models import make_pair_classifier
-from dgltrees.tasks.sentences import SentenceTask, pair_reader
+from dgltrees.tasks.sentences import SentenceTask, sentence_reader
 from dgltrees.trees.readers.entailment import read_entailment
 
 __all__ = ["SNLI"]
 
 
-SNLI = SentenceTask("snli", pair_reader(read_entailment), make_pair_classifier, max_children=1)
+SNLI = SentenceTask(
+    "snli",
+    sentence_reader(lambda path, _, rules: read_entailment(path, rules=rules)),
+    make_pair_classifier,
+    max_children=1,
+)

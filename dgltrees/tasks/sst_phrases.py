@@ -7,32 +7,26 @@ evaluated the model on the full sentences."
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.tasks.pretrained import with_pretrained
 from dgltrees.tasks.sentence_models import make_sentence_classifier
-from dgltrees.tasks.sentences import SentenceTask, new_words
+from dgltrees.tasks.sentences import SentenceTask, sentence_reader
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
+from dgltrees.trees.readers.pairs import WordRules
 from dgltrees.trees.readers.sst import SST_LABELS, read_sst
-from dgltrees.trees.words import recode
 
 __all__ = ["SST_PHRASES"]
 
 _NEUTRAL = 2
 
 
-def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    words = vocabs["word"] if vocabs else new_words()
+def _read(path: Path, settings: DataSettings, rules: WordRules) -> Examples:
     read = read_sst(path).forest
     target = np.asarray(read.columns["target"])
     names: tuple[str, ...] = SST_LABELS
@@ -40,23 +34,22 @@ def _read(
         names = ("negative", "positive")
         target = np.where(target == _NEUTRAL, -1, target > _NEUTRAL)
     wanted = target >= 0
-    if words.frozen or settings.supervise == "root":  # whole sentences are evaluated
+    if settings.supervise == "root":
         wanted &= read.parent < 0
-    forest = recode(phrases(read, np.flatnonzero(wanted)), {"word": words}, lower=settings.lower)
-    tree = read.tree_of_node[wanted]
+    forest = phrases(read, np.flatnonzero(wanted))
     return Examples(
-        _short(forest, tree, settings, path),
+        _short(forest, read.tree_of_node[wanted], rules, path),
         {"target": target[wanted].astype(np.int64)},
         targets=Vocabulary(names, frozen=True),
     )
 
 
-def _short(forest: Forest, tree: NDArray[np.int64], settings: DataSettings, path: Path) -> Forest:
+def _short(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) -> Forest:
     """The sentences, cut to ``max_words`` if that is wanted; else longer ones are refused."""
-    most = settings.max_words
+    most = rules.max_words
     if most is None or (forest.sizes <= most).all():
         return forest
-    if not settings.truncate:
+    if not rules.truncate:
         at = int(np.argmax(forest.sizes > most))
         raise TreeError(
             f"expected a sentence of at most {most} words, got {forest.sizes[at]}; raise "
@@ -70,5 +63,5 @@ def _short(forest: Forest, tree: NDArray[np.int64], settings: DataSettings, path
 
 
 SST_PHRASES = SentenceTask(
-    "sst-phrases", with_pretrained(_read), make_sentence_classifier, max_children=1
+    "sst-phrases", sentence_reader(_read), make_sentence_classifier, max_children=1
 )

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.ranking import rank_within, ranking
 from dgltrees.tasks.sentence_models import make_answer_selector
-from dgltrees.tasks.sentences import SentenceTask, pair_reader
+from dgltrees.tasks.sentences import SentenceTask, sentence_reader
 from dgltrees.trees import Examples, TreeBatch
 from dgltrees.trees.readers.wikiqa import read_wikiqa
 
@@ -87,5 +87,9 @@ def _questions(data: Examples) -> NDArray[np.int64]:
 
 
 WIKIQA = WikiQATask(
-    "wikiqa", pair_reader(read_wikiqa), make_answer_selector, max_children=1, measure="map"
+    "wikiqa",
+    sentence_reader(lambda path, _, rules: read_wikiqa(path, rules=rules)),
+    make_answer_selector,
+    max_children=1,
+    measure="map",
 )

@@ -219,6 +219,8 @@ def test_long_sentences_of_sst(sst):
         read("sst-phrases", sst, max_words=2)
     cut = read("sst-phrases", sst, max_words=1, truncate=True, supervise="root")
     assert sentences(cut) == ["The", "bad"]
+    with pytest.raises(ConfigError, match="expected max_words with truncate, got none"):
+        read("sst-phrases", sst, truncate=True)
 
 
 def test_questions_of_several_files_stay_apart(tmp_path):

@@ -19,6 +19,7 @@ from dgltrees.trees.readers.logic import (
 )
 from dgltrees.trees.readers.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.trees.readers.mrg import read_mrg, stream_mrg
+from dgltrees.trees.readers.pairs import WordRules
 from dgltrees.trees.readers.questions import Question, read_answers, read_questions
 from dgltrees.trees.readers.sst import SST_LABELS, read_sst, stream_sst
 from dgltrees.trees.readers.text import (
@@ -43,6 +44,7 @@ __all__ = [
     "WIKIQA_LABELS",
     "KBest",
     "Question",
+    "WordRules",
     "conllu_blocks",
     "read_answers",
     "read_boolsent",

@@ -13,7 +13,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.readers.lines import gather, numbered_lines
-from dgltrees.trees.readers.pairs import Pair, WordRules, chunks, pair_examples
+from dgltrees.trees.readers.pairs import VERBATIM, Pair, WordRules, chunks, pair_examples
 from dgltrees.trees.readers.sick import sick_pairs
 from dgltrees.trees.readers.snli import jsonl_pairs, line_pairs, tsv_pairs
 from dgltrees.trees.vocabulary import Vocabulary
@@ -28,14 +28,10 @@ def read_entailment(
     path: PathLike,
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    lower: bool = False,
-    max_words: Optional[int] = None,
-    truncate: bool = False,
+    rules: WordRules = VERBATIM,
 ) -> Examples:
     """All pairs of a file; see :func:`stream_entailment`."""
-    return gather(
-        stream_entailment(path, vocabs=vocabs, lower=lower, max_words=max_words, truncate=truncate)
-    )
+    return gather(stream_entailment(path, vocabs=vocabs, rules=rules))
 
 
 def stream_entailment(
@@ -43,9 +39,7 @@ def stream_entailment(
     trees: int = 10_000,
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    lower: bool = False,
-    max_words: Optional[int] = None,
-    truncate: bool = False,
+    rules: WordRules = VERBATIM,
 ) -> Iterator[Examples]:
     """The pairs of a file, premise first, at most ``trees`` of them at a time.
 
@@ -62,18 +56,15 @@ def stream_entailment(
         trees: how many pairs to read at a time.
         vocabs: ``{"word": vocabulary}`` to use; a frozen one refuses unknown words, or gives them
             the id of its unknown name. All chunks share one vocabulary.
-        lower: turn words to lower case.
-        max_words: the most words a sentence may have; None for any number.
-        truncate: cut longer sentences there, instead of refusing them.
+        rules: how words are spelled, and how many a sentence may have.
 
     Raises:
         TreeError: with file and line: the file is not UTF-8 or of no such form, a line is cut off,
             a sentence empty or too long, a label none of the three, a word unknown; or no pair has
             a label.
-        ConfigError: a setting is out of range.
+        ConfigError: ``trees`` is not positive.
     """
     words = own_vocabs(vocabs, "word")["word"]
-    rules = WordRules(lower, max_words, truncate)
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)
     for chunk in chunks(_labeled(_form(path)(path), path), trees):
         yield pair_examples(chunk, words, classes, rules, path)

@@ -17,7 +17,7 @@ from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Pair", "WordRules", "chunks", "pair_examples"]
+__all__ = ["VERBATIM", "Pair", "WordRules", "chunks", "pair_examples"]
 
 
 class Pair(NamedTuple):
@@ -71,6 +71,10 @@ class WordRules:
             )
         kept = words[: self.max_words]
         return [word.lower() for word in kept] if self.lower else list(kept)
+
+
+VERBATIM = WordRules()
+"""All words, as they are spelled."""
 
 
 def chunks(pairs: Iterator[Pair], size: int) -> Iterator[list[Pair]]:

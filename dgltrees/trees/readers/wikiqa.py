@@ -19,7 +19,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.readers.lines import gather, numbered_lines
-from dgltrees.trees.readers.pairs import Pair, WordRules, pair_examples
+from dgltrees.trees.readers.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.trees.readers.text import tokenize
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -41,14 +41,10 @@ def read_wikiqa(
     path: PathLike,
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    lower: bool = False,
-    max_words: Optional[int] = None,
-    truncate: bool = False,
+    rules: WordRules = VERBATIM,
 ) -> Examples:
     """All questions of a file; see :func:`stream_wikiqa`."""
-    return gather(
-        stream_wikiqa(path, vocabs=vocabs, lower=lower, max_words=max_words, truncate=truncate)
-    )
+    return gather(stream_wikiqa(path, vocabs=vocabs, rules=rules))
 
 
 def stream_wikiqa(
@@ -56,9 +52,7 @@ def stream_wikiqa(
     trees: int = 10_000,
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    lower: bool = False,
-    max_words: Optional[int] = None,
-    truncate: bool = False,
+    rules: WordRules = VERBATIM,
 ) -> Iterator[Examples]:
     """The questions of a file, each with all its sentences, about ``trees`` pairs at a time.
 
@@ -77,19 +71,17 @@ def stream_wikiqa(
     Arguments:
         path: the file.
         trees: how many pairs to read at a time, at least; a question is never parted.
-        vocabs, lower, max_words, truncate: see
-            :func:`~dgltrees.trees.readers.stream_entailment`.
+        vocabs, rules: see :func:`~dgltrees.trees.readers.stream_entailment`.
 
     Raises:
         TreeError: with file and line: the file is empty, not UTF-8 or of no such form, a line has
             another number of fields, a sentence is empty or too long, a label not 0 or 1, a word
             unknown.
-        ConfigError: a setting is out of range.
+        ConfigError: ``trees`` is not positive.
     """
     if trees < 1:
         raise ConfigError(f"expected chunks of at least one tree, got trees={trees}")
     words = own_vocabs(vocabs, "word")["word"]
-    rules = WordRules(lower, max_words, truncate)
     first = 0
     for questions in _together(_rows(path), trees):
         yield _examples(questions, first, words, rules, path)

@@ -7,7 +7,7 @@ import pytest
 
 from dgltrees import ConfigError, TreeError
 from dgltrees.trees import Examples, Vocabulary
-from dgltrees.trees.readers import read_entailment, stream_entailment
+from dgltrees.trees.readers import WordRules, read_entailment, stream_entailment
 from tests.trees.nested import assert_same
 
 PAIRS = [
@@ -102,12 +102,12 @@ def test_long_sentences_are_refused_or_cut(tmp_path, form):
     path = form(tmp_path)
     number = {lines: 2, jsonl: 2}.get(form, 3)
     with pytest.raises(TreeError, match=r"a sentence of at most 5 words, got 6; raise") as caught:
-        read_entailment(path, max_words=5)
+        read_entailment(path, rules=WordRules(max_words=5))
     assert str(caught.value).startswith(f"{path}:{number}: ")
-    cut = read_entailment(path, max_words=2, truncate=True, lower=True)
+    cut = read_entailment(path, rules=WordRules(lower=True, max_words=2, truncate=True))
     assert sentences(cut)[:2] == ["a man", "a person"]
     with pytest.raises(ConfigError, match="max_words with truncate"):
-        read_entailment(path, truncate=True)
+        WordRules(truncate=True)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -4,7 +4,7 @@ import pytest
 
 from dgltrees import ConfigError, TreeError
 from dgltrees.trees import Examples
-from dgltrees.trees.readers import read_wikiqa, stream_wikiqa
+from dgltrees.trees.readers import WordRules, read_wikiqa, stream_wikiqa
 from tests.trees.nested import assert_same
 
 HEAD = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
@@ -67,7 +67,7 @@ def test_chunks_never_part_a_question(tmp_path, size):
 def test_broken_files(tmp_path, text, line, message):
     path = write(tmp_path, text)
     with pytest.raises(TreeError, match=message) as caught:
-        read_wikiqa(path, max_words=3)
+        read_wikiqa(path, rules=WordRules(max_words=3))
     assert str(caught.value).startswith(f"{path}:{line}: ")
 
 
@@ -79,5 +79,7 @@ def test_an_empty_file_and_no_chunks(tmp_path):
 
 
 def test_words_that_are_cut_off_are_not_shared(tmp_path):
-    data = read_wikiqa(write(tmp_path, "a b c\tc\t0\n"), max_words=2, truncate=True)
+    data = read_wikiqa(
+        write(tmp_path, "a b c\tc\t0\n"), rules=WordRules(max_words=2, truncate=True)
+    )
     assert not data.forest.columns["shared"].any()
