@@ -42,11 +42,12 @@ def fused_rrnet(
             ``V_2 (d, d)`` and ``b_2``.
 
     Returns:
-        ``h``, ``c`` and ``down``, each ``(N, d)`` in the order of the nodes; None without a plan
-        and under autocast, whose casts are those of the three functions.
+        ``h``, ``c`` and ``down``, each ``(N, d)`` in the order of the nodes; None without a plan,
+        with tensors of unlike dtypes and under autocast, whose casts are those of the three
+        functions.
     """
-    U = parameters[1]
-    if plan is None or x.dtype != U.dtype or autocasts(U.device.type):
+    alike = all(t is None or t.dtype == x.dtype for t in (*start, mask, *parameters))
+    if plan is None or not alike or autocasts(x.device.type):
         return None
     made = _FusedRRNet.apply(plan, x, *start, mask, *parameters)  # type: ignore[no-untyped-call]
     return dict(zip(("h", "c", "down"), made))

@@ -75,7 +75,7 @@ class RRNetCell(BaseCell):
         ``h``, ``c``, ``down`` and ``down_c``, each (N, d) and 0 without; ``mask`` (N, d), if there
         is one, is what the state h of the step before is multiplied with where it is read (dropout
         with one mask for all steps). ``h``, ``c``, ``down`` and, with ``stack_cell``, ``down_c``
-        out, each (N, d); ``down`` is 0 where nothing is pushed.
+        out, each (N, d); ``down`` and ``down_c`` are 0 where nothing is pushed.
 
     Raises:
         ConfigError: there is no such merge, or a size is not positive.
@@ -124,39 +124,92 @@ class RRNetCell(BaseCell):
             for parameter in self.parameters():
                 parameter.uniform_(-bound, bound)
 
-    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """``W x + b`` of the unit that each step ends with.
+    def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
+        """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
             TreeError: a field is missing or not what the cell takes.
         """
-        return {"wx": by_type(self.check(ndata), self.W, self.b, units_of(ndata))}
+        x = super().check(ndata)
+        expected = len(x), self.hidden_size
+        for name in ("h", "c", "down", "down_c", "mask"):
+            given = ndata.get(name)
+            if given is not None and tuple(given.shape) != expected:
+                raise TreeError(
+                    f"expected the node field {name!r} to be {expected}, as many rows as 'x' and "
+                    f"the cell's hidden_size, got {tuple(given.shape)}"
+                )
+        return x
+
+    def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """``W x + b`` of the unit that each step ends with; START and OPEN, without one, get F1's.
+
+        Raises:
+            TreeError: a field is missing or not what the cell takes.
+        """
+        x, operations = self.check(ndata), operations_in(ndata)
+        units = np.where(_is_step(operations), operations - 1, PUSH)
+        return {"wx": by_type(x, self.W, self.b, units)}
 
     def message(self, edges: Edges) -> dict[str, Tensor]:
-        """The state along NEXT, what was pushed along RETURN."""
-        returns = (edges.data["pos"] == Flow.RETURN).unsqueeze(1)
+        """The state along NEXT, what was pushed along RETURN.
+
+        Raises:
+            TreeError: there is a RETURN from a node that pushes nothing.
+        """
+        returns, op = edges.data["pos"] == Flow.RETURN, edges.src["op"]
+        wrong = returns & (op != Operation.SPLIT) & (op != Operation.OPEN)
+        if wrong.any():
+            raise TreeError(
+                "expected RETURN edges from SPLIT or OPEN alone, got one from "
+                f"{Operation(int(op[wrong][0])).name}; make the graph with operation_graph"
+            )
+        returns = returns.unsqueeze(1)
         h = torch.where(returns, edges.src["down"], edges.src["h"])
         c = edges.src["c"]
         return {"h": h, "c": torch.where(returns, edges.src["down_c"], c) if self.stack_cell else c}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of the step before, and what a merge takes from the stack."""
-        self.slots_filled(nodes)
+        """The state of the step before, and what a merge takes from the stack.
+
+        Raises:
+            TreeError: the edges into a node are not those of its operation.
+        """
+        present, op = self.slots_filled(nodes), nodes.data["op"]
+        wrong = ~present[:, Flow.NEXT] | (present[:, Flow.RETURN] != (op == Operation.MERGE))
+        wrong |= (op == Operation.START) | (op == Operation.OPEN)
+        if wrong.any():
+            _refuse_edges(wrong, nodes)
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 2, d)
         return {"h_last": h[:, 0], "c_last": c[:, 0], "h_top": h[:, 1], "c_top": c[:, 1]}
 
     def state(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state; START and OPEN have the one they are given."""
+        """The new state; START and OPEN have the one they are given.
+
+        Raises:
+            TreeError: there is no edge into a step.
+        """
         data = nodes.data
         if "h_last" not in data:
-            zero = data["wx"].new_zeros(len(nodes), self.hidden_size)
-            return {name: data.get(name, zero) for name in self.state_fields}
+            return self._given(nodes)
         if nodes.groups is None:
             raise ConfigError("expected the groups of op; traverse the graph with group_by='op'")
         last = Step(data["h_last"], data["c_last"], data["h_top"], data["c_top"])
         mask = data.get("mask")
         step = self.step(data["x"], data["wx"], last, nodes.groups, mask)
         return {name: getattr(step, name) for name in self.state_fields}
+
+    def _given(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The state of nodes without an edge in."""
+        data = nodes.data
+        for op, _ in nodes.groups or ():
+            if op not in (Operation.START, Operation.OPEN):
+                _refuse_edges(data["op"] == op, nodes)
+        zero = data["wx"].new_zeros(len(nodes), self.hidden_size)
+        given = {name: data.get(name, zero) for name in self.state_fields}
+        pushes = (data["op"] == Operation.OPEN).unsqueeze(1)
+        down = (name for name in self.state_fields if name.startswith("down"))
+        return {**given, **{name: torch.where(pushes, given[name], zero) for name in down}}
 
     def step(
         self, x: Tensor, wx: Tensor, last: Step, groups: Groups, mask: Optional[Tensor] = None
@@ -173,7 +226,7 @@ class RRNetCell(BaseCell):
         h, c = last.h if mask is None else last.h * mask, last.c
         counts = [count for _, count in groups]
         parts = [list(each.split_with_sizes(counts)) for each in (h, c)]
-        down, down_c = [torch.zeros_like(part) for part in parts[0]], list(parts[1])
+        down, down_c = ([torch.zeros_like(part) for part in parts[0]] for _ in range(2))
         for i, ((op, _), x_run, h_top, c_top) in enumerate(
             zip(groups, *(each.split_with_sizes(counts) for each in (x, last.down, last.down_c)))
         ):
@@ -186,7 +239,7 @@ class RRNetCell(BaseCell):
                 down[i], down_c[i] = self._unit(a, h_run, c_run, PUSH)
             elif op != Operation.RECUR:
                 raise TreeError(
-                    f"expected no edge into a {Operation(op).name}, got a step of it; it has none"
+                    f"expected a step, got {Operation(op).name}, into which no edge goes"
                 )
         runs = [(op - 1, count) for op, count in groups]
         stacked = (self.U, *((self.gain, self.shift) if self.layer_norm else ()))
@@ -225,19 +278,32 @@ class RRNetCell(BaseCell):
         return torch.sigmoid(o) * torch.tanh(inner), c
 
     def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes, of the paper's cell; None with an option of later code."""
+        """The states of all nodes, of the paper's cell; None with an option of later code.
+
+        None too where the edges are not those of sequences: that several steps follow one is fine,
+        and the three functions say what is not.
+
+        Raises:
+            TreeError: a field is missing or not what the cell takes.
+        """
+        x, operations = self.check(ndata), operations_in(ndata, batch)
+        if not len(x) == len(operations) == batch.num_nodes:
+            raise TreeError(
+                f"expected the inputs and operations of {batch.num_nodes} nodes, got {len(x)} and "
+                f"{len(operations)}; give each node a row"
+            )
         if self.merge != "mlp" or self.stack_cell or self.layer_norm:
             return None
-        x = self.check(ndata)
-        operations = batch.on_host(operations_in(ndata)).numpy()
         plan = operations_of(batch, operations, device=x.device)
         start = tuple(ndata.get(name) for name in ("h", "c", "down"))
         parameters = self.W, self.U, self.b, self.V_1, self.b_1, self.V_2, self.b_2
         return fused_rrnet(plan, x, start, ndata.get("mask"), parameters)
 
 
-def operations_in(ndata: Mapping[str, Tensor]) -> Tensor:
-    """The node field ``op``.
+def operations_in(
+    ndata: Mapping[str, Tensor], batch: Optional[TreeBatch] = None
+) -> NDArray[np.int64]:
+    """The node field ``op``, ``(N,)``; ``batch`` may know it without a device being asked.
 
     Raises:
         TreeError: it is missing or not what the cell takes.
@@ -249,12 +315,27 @@ def operations_in(ndata: Mapping[str, Tensor]) -> Tensor:
             "expected an integer node field 'op' of shape (N,), the operation of each step, got "
             f"{got}; make the graph with operation_graph"
         )
-    return op
+    here = op.cpu() if batch is None else batch.on_host(op)
+    operations: NDArray[np.int64] = here.numpy().astype(np.int64)
+    wrong = (operations < 0) | (operations >= len(Operation))
+    if wrong.any():
+        names = ", ".join(f"{each.name} {each.value}" for each in Operation)
+        raise TreeError(
+            f"expected operations ({names}) in the node field 'op', got "
+            f"{operations[int(wrong.argmax())]}"
+        )
+    return operations
 
 
-def units_of(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
-    """``(N,)`` the unit that each step ends with; START and OPEN, which have none, get F1."""
-    operations: NDArray[np.int64] = operations_in(ndata).cpu().numpy().astype(np.int64)
-    return np.where(
-        (operations == Operation.START) | (operations == Operation.OPEN), PUSH, operations - 1
+def _is_step(operations: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return (operations != Operation.START) & (operations != Operation.OPEN)
+
+
+def _refuse_edges(wrong: Tensor, nodes: Nodes) -> None:
+    at = int(wrong.nonzero()[0])
+    name = Operation(int(nodes.data["op"][at])).name
+    raise TreeError(
+        "expected into every step one NEXT edge, into a MERGE one RETURN edge too, and no edge "
+        f"into START and OPEN, got others into node {int(nodes.nodes()[at])} of the batch, which "
+        f"is {name}; make the graph with operation_graph"
     )

@@ -28,6 +28,7 @@ from dgltrees.models.nti import (
     TreeMatching,
     make_nti_encoder,
 )
+from dgltrees.models.numbers import NumberDecoder
 from dgltrees.models.readout import Attention, EveryNode, Mean, Root
 from dgltrees.models.sampling import Sampling
 from dgltrees.models.sequence_encoder import (
@@ -66,6 +67,7 @@ __all__ = [
     "NodeByNode",
     "NodeInput",
     "NodeLabeler",
+    "NumberDecoder",
     "OneHot",
     "PairClassifier",
     "Predictions",

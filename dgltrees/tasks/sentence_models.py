@@ -32,8 +32,10 @@ from dgltrees.models.nti import (
     TreeAttention,
     TreeMatching,
 )
+from dgltrees.models.rrnet import ClassAnswer, PairAnswer, RRNetEncoder
 from dgltrees.tasks.build import settings_cell
 from dgltrees.tasks.pretrained import VECTOR
+from dgltrees.tasks.reading import make_rrnet, reader
 from dgltrees.tasks.settings import ModelSettings
 from dgltrees.trees import Vocabulary
 
@@ -51,18 +53,23 @@ def make_sentence_classifier(settings: ModelSettings, vocabs: Names) -> nn.Modul
     _refuse_interaction(settings)
     made = _encoder(settings, words)
     head = MLP(made.size, classes, settings.head, dropout=settings.head_dropout, init=settings.init)
+    if isinstance(made, NTIEncoder):
+        return NTIClassifier(words, made, head)
     if isinstance(made, SequenceEncoder):
         return SequenceClassifier(made, head)
-    return NTIClassifier(words, made, head)
+    return reader(settings, made, ClassAnswer(head))
 
 
 def make_pair_classifier(settings: ModelSettings, vocabs: Names) -> nn.Module:
     """A class for every pair of sentences, with as much interaction as the settings say."""
     words, classes = _words(settings, vocabs), len(vocabs["target"])
     made = _encoder(settings, words)
-    if isinstance(made, SequenceEncoder):
+    if not isinstance(made, NTIEncoder):
         _refuse_interaction(settings)
-        return SequencePairClassifier(made, _pair_head(settings, made.size, classes))
+        pair_head = _pair_head(settings, made.size, classes)
+        if isinstance(made, SequenceEncoder):
+            return SequencePairClassifier(made, pair_head)
+        return reader(settings, made, PairAnswer(pair_head))
     if settings.interaction == "none":
         return NTIPairClassifier(words, made, _pair_head(settings, made.size, classes))
     attention = _attention(settings)
@@ -95,6 +102,8 @@ def make_answer_selector(settings: ModelSettings, vocabs: Names) -> nn.Module:
     words = _words(settings, vocabs)
     _refuse_interaction(settings)
     answer = _encoder(settings, words)
+    if isinstance(answer, RRNetEncoder):
+        raise ConfigError("expected model.encoder nti, lstm or bilstm for questions, got rrnet")
     head = _pair_head(settings, answer.size, 1, extra=2 * settings.word_count)
     shared = _SHARED if settings.word_count else None
     if isinstance(answer, SequenceEncoder):
@@ -112,9 +121,13 @@ def _words(settings: ModelSettings, vocabs: Names) -> Words:
     return WordEmbedding("word", size, settings.embedding, frozen=settings.fixed_words)
 
 
-def _encoder(settings: ModelSettings, words: Words) -> Union[SequenceEncoder, NTIEncoder]:
+def _encoder(
+    settings: ModelSettings, words: Words
+) -> Union[SequenceEncoder, NTIEncoder, RRNetEncoder]:
     if settings.encoder == "nti":
         return _nti(settings, words.size)
+    if settings.encoder == "rrnet":
+        return make_rrnet(settings, words)
     return SequenceEncoder(
         words,
         settings.hidden_size,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,7 +80,7 @@ class SentenceTask(ReadingTask):
         vocabs["word"].freeze()
 
     def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
-        """Read the word vectors; words that are not in the file have zeros.
+        """Read the word vectors; words that are not in the file have zeros, and are counted.
 
         Raises:
             TreeError: the file of word vectors is broken, or its vectors have another size.
@@ -100,9 +102,17 @@ class SentenceTask(ReadingTask):
                     "vectors, or learn them with --model.fixed_words false"
                 )
             return
-        vectors = torch.zeros_like(words.weight)
+        vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words.weight)
+        found = torch.tensor([name == vocab.unknown for name in vocab.names])
         for path in paths:
-            vectors, _ = read_word_vectors(path, data.forest.vocabs["word"], vectors)
+            vectors, here = read_word_vectors(path, vocab, vectors)
+            found |= here
+        if not found.all():
+            warnings.warn(
+                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~found).sum())} of "
+                f"{len(vocab) - 1} words, which have zeros",
+                stacklevel=2,
+            )
         with torch.no_grad():
             words.weight.copy_(vectors)
 

@@ -9,6 +9,7 @@ from dgltrees.cells import AGGREGATORS, CELLS
 from dgltrees.cells.initial import SCHEMES
 from dgltrees.cells.scores import SCORES
 from dgltrees.models.nti.encoder import LEAF_FUNCTIONS
+from dgltrees.tasks.policy_settings import PolicySettings
 from dgltrees.tasks.ranges import COUNT, FRACTION, NONNEGATIVE, SEED, check, one_of
 
 __all__ = ["DataSettings", "ModelSettings"]
@@ -36,7 +37,7 @@ _MODEL = {
     "dropout": FRACTION,
     "language_model": one_of(["tree", "sequence", "bidirectional"]),
     "objective": one_of(["nll", "nce"]),
-    "encoder": one_of(["nti", "lstm", "bilstm"]),
+    "encoder": one_of(["nti", "lstm", "bilstm", "rrnet"]),
     "words": one_of(["table", "pretrained"]),
     "leaves": one_of(LEAF_FUNCTIONS),
     "trees": one_of(["full", "left"]),
@@ -158,7 +159,8 @@ class ModelSettings:
         projective: whether trees are projective (parser).
         labels: predict each word's dependency label after it (tree-lm).
         encoder: of sentences: "nti", Neural Tree Indexers; or "lstm", "bilstm", which read along
-            (snli, wikiqa, sst-phrases; so are all settings down to fixed_words).
+            (snli, wikiqa, sst-phrases; so are all settings down to fixed_words); or "rrnet", which
+            builds trees while it reads (mee, snli).
         words: where word vectors come from: a "table" of the vocabulary, or data.pretrained,
             "pretrained"; these are not trained, and have the size ``embedding``.
         leaves: leaf function of "nti": "identity", "linear", "lstm" or "bilstm".
@@ -182,6 +184,7 @@ class ModelSettings:
         input_dropout: of what the leaves read.
         attention_dropout: of attention vectors.
         fixed_words: keep the word vectors as data.vectors has them.
+        policy: what "rrnet" does while it reads.
     """
 
     gate: str = "lstm"
@@ -235,6 +238,7 @@ class ModelSettings:
     input_dropout: float = 0.0
     attention_dropout: float = 0.0
     fixed_words: bool = False
+    policy: PolicySettings = field(default_factory=PolicySettings)
 
     def __post_init__(self) -> None:
         check("model", self, _MODEL)

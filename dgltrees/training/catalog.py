@@ -61,8 +61,16 @@ def preset_values(name: str) -> dict[str, Any]:
             merged.get("data", {}).update(valid=None, test=None)
         for key, value in layer.items():
             inner = isinstance(value, Mapping)
-            merged[key] = {**merged.get(key, {}), **value} if inner else value
+            merged[key] = _over(merged.get(key, {}), value) if inner else value
     merged.setdefault("preset", Path(name).stem if name.endswith((".yaml", ".yml")) else name)
+    return merged
+
+
+def _over(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A section with other values laid over it, those of the policy one by one."""
+    merged = {**base, **values}
+    if "policy" in base and "policy" in values:
+        merged["policy"] = {**base["policy"], **values["policy"]}
     return merged
 
 

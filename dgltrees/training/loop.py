@@ -135,7 +135,7 @@ class Trainer:
         return mine if len(mine) else ids[:1]
 
     def _step(self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor) -> tuple[Tensor, int]:
-        """One update; the sum of all processes' losses and the number of their rows.
+        """The updates of a batch; the sum of all processes' losses before them and their rows.
 
         Arguments:
             ids: the examples of all processes.
@@ -143,19 +143,32 @@ class Trainer:
         """
         task, fabric = self.task, self.fabric
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
-        rows = task.losses(self.model, batch.to(fabric.device), targets.to(fabric.device))
-        losses = rows.sum() * float(fabric.global_rank < len(ids))  # else it is not its own part
-        # Data parallel training takes the mean of the processes' gradients: undo its division.
-        share = losses * (fabric.world_size / task.share(len(ids), count))
+        # Data parallel training takes the mean of the processes' gradients: undo its division. A
+        # process without a part of its own counts for nothing.
+        share = float(fabric.global_rank < len(ids)) * fabric.world_size
+        share /= task.share(len(ids), count)
+        targets = targets.to(fabric.device)
+        rollout = task.rollout(self.plain, batch.to(fabric.device))
+        first = self._update(rollout, targets, share)
+        for _ in range(task.updates(self.plain) - 1):
+            self._update(rollout, targets, share)
+        own = first * float(fabric.global_rank < len(ids))
+        return total(fabric, own.double()), count
+
+    def _update(self, rollout: Any, targets: Tensor, share: float) -> Tensor:
+        """One update; the sum of this process's losses, of which its gradients are ``share``."""
+        fabric = self.fabric
+        losses = self.task.losses(self.model, rollout, targets).sum()
+        loss = losses * share
         self.optimizer.zero_grad()
-        fabric.backward(share if fabric.world_size == 1 else share + _touch(self.plain))
+        fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.plain))
         _fill_gradients(self.plain)
         if self.settings.clip is not None:
             fabric.clip_gradients(
                 self.model, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
             )
         self.optimizer.step()
-        return total(fabric, losses.detach().double()), count
+        return losses.detach()
 
     def _finish_epoch(self, seconds: float) -> None:
         state = self.progress

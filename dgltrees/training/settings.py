@@ -13,6 +13,7 @@ import yaml
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
+from dgltrees.tasks.policy_settings import PolicySettings
 from dgltrees.tasks.ranges import COUNT, NONNEGATIVE, POSITIVE, SEED, check, one_of
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.training.flags import file_flags, parse_flags
@@ -136,6 +137,7 @@ class Settings:
 
 
 _SECTIONS = {"data": DataSettings, "model": ModelSettings, "training": TrainingSettings}
+_POLICY = "model.policy"
 
 
 def parser(prog: str, defaults: Optional[Mapping[str, Any]] = None) -> jsonargparse.ArgumentParser:
@@ -189,6 +191,7 @@ def check_keys(values: Mapping[str, Any]) -> None:
     known = {f.name for f in dataclasses.fields(Settings)} - set(_SECTIONS)
     for section, kind in _SECTIONS.items():
         known |= {f"{section}.{f.name}" for f in dataclasses.fields(kind)}
+    known |= {f"{_POLICY}.{f.name}" for f in dataclasses.fields(PolicySettings)}
     for key in _flat(values):
         if key.startswith("training.optimizer_options."):
             continue
@@ -200,16 +203,17 @@ def check_keys(values: Mapping[str, Any]) -> None:
 
 
 def _build(values: Mapping[str, Any]) -> Settings:
-    parts = {name: kind(**values[name]) for name, kind in _SECTIONS.items()}
+    model = {**values["model"], "policy": PolicySettings(**values["model"]["policy"])}
+    parts = {name: kind(**{**values, "model": model}[name]) for name, kind in _SECTIONS.items()}
     return Settings(preset=values["preset"], task=values["task"], **parts)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested keys joined by dots, the sections alone taken apart."""
+    """Nested keys joined by dots, the sections and the policy alone taken apart."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        if isinstance(value, Mapping) and key in _SECTIONS and not prefix:
-            flat.update(_flat(value, f"{key}."))
+        if isinstance(value, Mapping) and prefix + key in (*_SECTIONS, _POLICY):
+            flat.update(_flat(value, f"{prefix}{key}."))
         else:
             flat[prefix + key] = value
     return flat

@@ -40,8 +40,10 @@ class Decisions(NamedTuple):
 class Agent(Protocol):
     """A way to learn decisions."""
 
-    updates: int
-    """How often the network learns from one round of decisions."""
+    @property
+    def updates(self) -> int:
+        """How often the network learns from one round of decisions."""
+        ...
 
     def choose(self, scores: Tensor) -> Tensor:
         """``(n, 3)`` scores to ``(n,)`` actions, as they are tried in training."""

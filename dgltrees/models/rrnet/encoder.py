@@ -27,6 +27,9 @@ OPERATION = "op"
 """The column of sentences that says what is done at each token; 0 (START) where nobody says."""
 
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
 @dataclass(frozen=True)
 class Rollout:
     """What is done at each token of some sentences.
@@ -69,17 +72,16 @@ class RRNetEncoder(nn.Module):
     """A recurrent-recursive network over sentences, one operation a token.
 
     Jacob et al. (2018). A batch has the words of every sentence one after the other; the edges do
-    not matter. The operations come from the node column :data:`OPERATION` where it says, else from
-    the policy: drawn as its agent does in training, the highest score in evaluation; without a
-    policy, they must be given.
+    not matter. Without a policy the operations are those of the node column :data:`OPERATION`. With
+    one they are its own: drawn as its agent does in training, the highest score in evaluation.
 
     Arguments:
         inputs: gives every token its vector.
         cell: split, recur and merge.
         policy: chooses operations.
         agent: how it learns from rewards; without it, from given operations alone.
-        given: whether given operations are followed. Without it they are learned from in training,
-            where they are followed too, and in evaluation the policy decides.
+        told: the part of the sentences whose given operations the policy is told in training: it
+            learns from them and they are followed. In evaluation it decides itself.
         fixed: a fixed operation for each token, instead of a policy.
         limit: how many sub-trees can be open where it is not given.
         dropout: of the token vectors and of h between steps, with one mask for all steps of a
@@ -90,7 +92,8 @@ class RRNetEncoder(nn.Module):
         size: d.
 
     Raises:
-        ConfigError: there is an agent and no policy, or nobody to decide.
+        ConfigError: there is an agent, or a part to tell, and no policy; or fixed operations and a
+            policy.
     """
 
     def __init__(
@@ -101,18 +104,18 @@ class RRNetEncoder(nn.Module):
         policy: Optional[Policy] = None,
         agent: Optional[Agent] = None,
         fixed: Optional[FixedOperations] = None,
-        given: bool = True,
+        told: float = 0.0,
         limit: int = 16,
         dropout: float = 0.0,
         backend: str = "levels",
     ) -> None:
         super().__init__()
-        if policy is None and (agent is not None or (fixed is None and not given)):
-            raise ConfigError("expected a policy with an agent or without given operations")
+        if policy is None and (agent is not None or told):
+            raise ConfigError("expected a policy with an agent, or to tell operations, got none")
         if policy is not None and fixed is not None:
             raise ConfigError("expected a policy or fixed operations, got both")
         self.input, self.cell, self.policy, self.agent = inputs, cell, policy, agent
-        self.given, self.fixed, self.limit = given, fixed, limit
+        self.fixed, self.told, self.limit = fixed, told, limit
         self.dropout, self.backend = dropout, backend
         self.size = cell.hidden_size
 
@@ -158,21 +161,17 @@ class RRNetEncoder(nn.Module):
     def decide(self, batch: TreeBatch) -> Rollout:
         """The operations of sentences; drawn, where the policy is asked in training."""
         masks = self._masks(batch)
-        follow = self.given or self.training
-        given = batch.ndata.get(OPERATION) if follow else None
-        told = _none(batch) if given is None else given.long()
-        if self.fixed is not None:
-            told = self.fixed(batch, self.limit)
-        is_told = batch.on_host(told) != Operation.START
-        if not is_told.all():
-            if self.policy is None:
-                token = int(is_told.byte().argmin())
-                raise TreeError(
-                    f"expected a node column {OPERATION!r} with the operation of every token, got "
-                    f"none for token {token} of the batch; give them, or let a policy decide"
-                )
-            told = self._choose(batch, told, masks)
-        graph = with_starts(batch, told, is_told)
+        operations = self._known(batch)
+        known = batch.on_host(operations) != Operation.START
+        if self.policy is not None and not known.all():
+            operations = self._choose(batch, operations, masks)
+        elif not known.all():
+            raise TreeError(
+                f"expected a node column {OPERATION!r} with the operation of every token, got none "
+                f"for token {int(known.byte().argmin())} of the batch; give them, or let a policy "
+                "decide"
+            )
+        graph = with_starts(batch, operations, known)
         deepest = int(batch.on_host(graph.ndata["open"]).max())
         if self.policy is not None and deepest > self.limit:
             raise TreeError(
@@ -204,6 +203,18 @@ class RRNetEncoder(nn.Module):
             losses = losses + self.agent.losses(made, rewards) * ~given
         tree = graph.tree_of_node.index_select(0, steps)
         return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
+
+    def _known(self, batch: TreeBatch) -> Tensor:
+        """``(S,)`` the operations that the policy has no say in, START where it has."""
+        if self.fixed is not None:
+            return self.fixed(batch, self.limit)  # type: ignore[no-any-return]
+        given = batch.ndata.get(OPERATION)
+        nothing = torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
+        if given is None or (self.policy is not None and not (self.training and self.told)):
+            return nothing
+        if self.policy is None:
+            return given.long()
+        return torch.where(told_tokens(batch, self.input.column, self.told), given.long(), nothing)
 
     def _masks(self, batch: TreeBatch) -> tuple[Optional[Tensor], Optional[Tensor]]:
         """Dropout's for token vectors and for h, ``(T, m)`` and ``(T, d)``."""
@@ -258,9 +269,18 @@ def _active(sizes: NDArray[np.int64]) -> list[int]:
     return counts
 
 
-def _none(batch: TreeBatch) -> Tensor:
-    """``(N,)`` START everywhere: nothing is said."""
-    return torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
+def told_tokens(batch: TreeBatch, column: str, part: float) -> Tensor:
+    """``(S,)`` bool: the tokens of a part of the sentences, the same ones every time.
+
+    Which ones is decided by a hash of their tokens, the ids of ``column``.
+    """
+    ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
+    begins = np.cumsum(sizes) - sizes
+    place = np.arange(len(ids), dtype=np.uint64) - np.repeat(begins, sizes).astype(np.uint64)
+    mixed = (ids.astype(np.uint64) + np.uint64(1)) * (place * _ODD + np.uint64(1)) ** np.uint64(3)
+    hashed = np.add.reduceat(mixed, begins) * _ODD if len(sizes) else mixed
+    chosen = (hashed >> np.uint64(32)) < np.uint64(round(part * 2**32))
+    return torch.from_numpy(np.repeat(chosen, sizes)).to(batch.device)
 
 
 def steps_of(graph: TreeBatch) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import OPERATIONS, Flow, Operation
-from dgltrees.trees.operations.match import match_splits
+from dgltrees.trees.operations.match import in_sequences, match_splits
 
 __all__ = ["operation_graph"]
 
@@ -44,10 +44,10 @@ def operation_graph(
 
     Raises:
         TreeError: there is no such operation, a sequence does not begin with START, START or OPEN
-            stand elsewhere than at the beginning, a merge has no split, or a split is left open
-            and may not.
+            stand elsewhere than at the beginning, a merge has no split, a split is left open and
+            may not, or the sizes do not add up.
     """
-    ops, lengths = np.asarray(operations, np.int64), np.asarray(sizes, np.int64)
+    ops, lengths = in_sequences(operations, sizes)
     _check(ops, lengths)
     matching = match_splits(ops, lengths, complete=complete)
     steps = np.flatnonzero((ops != Operation.START) & (ops != Operation.OPEN))

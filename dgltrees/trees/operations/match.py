@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees.errors import TreeError
 from dgltrees.trees.operations.kinds import Operation
 
-__all__ = ["Matching", "match_splits"]
+__all__ = ["Matching", "in_sequences", "match_splits"]
 
 Ints = NDArray[np.int64]
 
@@ -46,10 +46,9 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
 
     Raises:
         TreeError: a merge finds an empty stack, or a split is left open and may not; with the
-            sequence and the place in it.
+            sequence and the place in it. Or the lengths do not add up.
     """
-    ops = np.asarray(operations, dtype=np.int64)
-    lengths = np.asarray(sizes, dtype=np.int64)
+    ops, lengths = in_sequences(operations, sizes)
     begins = np.cumsum(lengths) - lengths
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     pushes = (ops == Operation.SPLIT) | (ops == Operation.OPEN)
@@ -76,6 +75,24 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
     taken[split] = True
     left = np.flatnonzero(pushes & ~taken)
     if complete and len(left):
-        raise fail(int(left[0]), "expected a merge for every split, got none for the split")
+        name = Operation(ops[left[0]]).name
+        raise fail(int(left[0]), f"expected a merge for every split, got none for this {name}")
     order = np.argsort(merge, kind="stable")
     return Matching(split[order], merge[order], left, depth)
+
+
+def in_sequences(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
+    """Copies of both as arrays, ``(N,)`` and ``(T,)``.
+
+    Raises:
+        TreeError: the sizes do not add up to N.
+    """
+    ops, lengths = np.array(operations, np.int64), np.array(sizes, np.int64)
+    if (lengths < 0).any():
+        raise TreeError(f"expected sizes of 0 or more, got {lengths.min()}")
+    if ops.shape != (lengths.sum(),):
+        raise TreeError(
+            f"expected sizes that add up to the {ops.size} operations, got {lengths.sum()}; give "
+            "each sequence as many as it has steps, START and OPEN counted"
+        )
+    return ops, lengths

@@ -1,0 +1,68 @@
+"""Math expression evaluation: the value of a bracketed expression, digit by digit.
+
+Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.1. Every encoder reads the
+characters and has the same decoder; an answer is right if both digits are. Accuracy is reported by
+the number of operators too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Optional, Union
+
+from torch import nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models import NumberDecoder, SequenceEncoder, WordEmbedding
+from dgltrees.models.rrnet import RRNetEncoder
+from dgltrees.tasks.reading import ReadingTask, make_rrnet, reader, reading_name
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.readers.mee import read_mee
+
+__all__ = ["MEE"]
+
+_MANY_OPERATORS = 99
+
+
+class MEETask(ReadingTask):
+    """Expressions as chains of characters."""
+
+    def kind(self, model: ModelSettings) -> str:
+        """The encoder's name."""
+        return reading_name(model) if model.encoder == "rrnet" else "LSTM"
+
+
+def _read(
+    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Examples:
+    return read_mee(path)
+
+
+def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    inputs = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
+    encoder = _encoder(settings, inputs)
+    return reader(settings, encoder, NumberDecoder(encoder.size))
+
+
+def _encoder(
+    settings: ModelSettings, inputs: WordEmbedding
+) -> Union[RRNetEncoder, SequenceEncoder]:
+    if settings.encoder == "rrnet":
+        return make_rrnet(settings, inputs)
+    if settings.encoder not in ("lstm", "bilstm"):
+        raise ConfigError(
+            f"expected model.encoder rrnet, lstm or bilstm for mee, got {settings.encoder}"
+        )
+    return SequenceEncoder(
+        inputs,
+        settings.hidden_size,
+        layers=settings.layers,
+        bidirectional=settings.encoder == "bilstm",
+        dropout=settings.dropout,
+    )
+
+
+MEE = MEETask("mee", _read, _build, max_children=1, by=("operators", _MANY_OPERATORS))

@@ -1,0 +1,139 @@
+"""What tasks share whose model may decide while it reads: a recurrent-recursive network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Optional, Union
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells import RRNetCell
+from dgltrees.errors import ConfigError
+from dgltrees.models import GivenVectors, NodeInput, SequenceEncoder
+from dgltrees.models.rrnet import (
+    PPO,
+    Agent,
+    FixedOperations,
+    Policy,
+    PolicyGradient,
+    QLearning,
+    RRNetEncoder,
+    SequenceReader,
+)
+from dgltrees.tasks.policy_settings import PolicySettings
+from dgltrees.tasks.settings import ModelSettings
+from dgltrees.tasks.task import Task
+from dgltrees.trees import TreeBatch
+
+__all__ = ["ReadingTask", "make_rrnet", "reader", "reading_name"]
+
+
+@dataclass(frozen=True)
+class ReadingTask(Task):
+    """Examples are sentences; a model may be a :class:`~dgltrees.models.rrnet.SequenceReader`."""
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """Without the vectors of tokens (``cell``; there is no ``table``), and in all."""
+        if not isinstance(model, SequenceReader):
+            return super().parameters(model)
+        total = sum(p.numel() for p in model.parameters())
+        vectors = sum(p.numel() for p in model.encoder.input.parameters())
+        return {"table": None, "cell": total - vectors, "model": total}
+
+    def updates(self, model: nn.Module) -> int:
+        """As often as its agent wants."""
+        return model.updates if isinstance(model, SequenceReader) else super().updates(model)
+
+    def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
+        """What the model decides."""
+        return model.rollout(batch) if isinstance(model, SequenceReader) else batch
+
+    def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
+        """Of the answers, and of the decisions that led to them."""
+        if not isinstance(_plain(model), SequenceReader):
+            return super().losses(model, batch, targets)
+        losses: Tensor = model(batch, targets)
+        return losses
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(3, R)`` float64: loss, answer and its probability."""
+        if not isinstance(model, SequenceReader):
+            return super().outputs(model, batch, targets)
+        return torch.stack([part.double() for part in model.outputs(batch, targets)])
+
+
+def _plain(model: nn.Module) -> nn.Module:
+    """The model itself, without what spreads it over devices."""
+    return getattr(model, "module", model)
+
+
+def reader(
+    settings: ModelSettings, encoder: Union[RRNetEncoder, SequenceEncoder], answer: nn.Module
+) -> SequenceReader:
+    """An encoder with what is said of its encodings."""
+    policy = settings.policy
+    return SequenceReader(encoder, answer, reward=policy.reward, weight=policy.weight)
+
+
+def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) -> RRNetEncoder:
+    """The recurrent-recursive network the settings describe.
+
+    Raises:
+        ConfigError: settings do not go together.
+    """
+    policy = settings.policy
+    if policy.operations != "policy" and (policy.agent != "none" or policy.told):
+        raise ConfigError(
+            "expected model.policy.operations policy with model.policy.agent or told, got "
+            f"{policy.operations}"
+        )
+    fixed = None
+    if policy.operations == "fixed":
+        if not isinstance(inputs, NodeInput):
+            raise ConfigError("expected model.words table with fixed operations, got pretrained")
+        fixed = FixedOperations(inputs.column, inputs.rows, policy.seed)
+    cell = RRNetCell(
+        inputs.size,
+        settings.hidden_size,
+        merge=policy.merge,
+        stack_cell=policy.stack_cell,
+        layer_norm=settings.layer_norm,
+    )
+    decides = policy.operations == "policy"
+    return RRNetEncoder(
+        inputs,
+        cell,
+        policy=Policy(cell.hidden_size, inputs.size, policy.hidden, detach=policy.detach)
+        if decides
+        else None,
+        agent=_agent(policy) if decides else None,
+        fixed=fixed,
+        told=0.0 if not decides else policy.told if policy.agent != "none" else 1.0,
+        limit=policy.stack,
+        dropout=settings.dropout,
+        backend=settings.backend,
+    )
+
+
+def _agent(policy: PolicySettings) -> Optional[Agent]:
+    if policy.agent == "none":
+        return None
+    if policy.agent == "dqn":
+        return QLearning(policy.discount, policy.explore)
+    made = PPO(clip=policy.clip, updates=policy.updates) if policy.agent == "ppo" else None
+    return replace(
+        made or PolicyGradient(),
+        discount=policy.discount,
+        trace=1.0 if policy.agent == "reinforce" else policy.trace,
+        entropy=policy.entropy,
+        value=policy.value,
+    )
+
+
+def reading_name(model: ModelSettings) -> str:
+    """What the network is called: by who decides."""
+    policy = model.policy
+    if policy.operations != "policy":
+        return {"given": "supervised RRNet", "fixed": "RRNet, fixed operations"}[policy.operations]
+    return "RRNet, policy learned " + ("supervised" if policy.agent == "none" else policy.agent)
