@@ -100,8 +100,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     learned = learned[_simple(train, learned, settings.max_operators)]
     if not len(learned):
         raise ConfigError(
-            f"no training examples are left of {len(train)}; see data.max_operators, "
-            "data.limit and data.keep_back"
+            f"no training examples are left of {len(train)}; see data.binary, "
+            "data.max_operators, data.limit and data.keep_back"
         )
     valid = train.select(np.sort(order[:kept])) if kept else None
     train, valid = _without_rare(train.select(learned), valid, settings.min_count)

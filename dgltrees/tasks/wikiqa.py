@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees.errors import TreeError
 from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.ranking import rank_within, ranking
 from dgltrees.tasks.sentence_models import make_answer_selector
@@ -48,13 +49,22 @@ class WikiQATask(SentenceTask):
     def report(
         self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``map`` and ``mrr`` over ``questions`` with an answer, how many are ``dropped``; loss."""
+        """``map`` and ``mrr`` over ``questions`` with an answer, how many are ``dropped``; loss.
+
+        Raises:
+            TreeError: no question has an answer.
+        """
         found = ranking(
             outputs.probability,
             self.targets(data) == 1,
             _questions(data),
             np.asarray(data.columns["rank"]),
         )
+        if not found["questions"]:
+            raise TreeError(
+                f"expected a question with a right answer, got {found['dropped']} without one; MAP "
+                "and MRR need them"
+            )
         return {**found, "loss": float(outputs.loss.mean()), "examples": len(data)}
 
     def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:

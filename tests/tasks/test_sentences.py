@@ -115,14 +115,21 @@ def test_values_that_there_are_not(name, value):
         ModelSettings(**{name: value})
 
 
+some_are_zero = pytest.mark.filterwarnings("ignore:.*no vectors for")
+
+
+@some_are_zero
 def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path):
     (tmp_path / "v.txt").write_text("a 1 2 3 4 5 6\nunheard 1 1 1 1 1 1\n", encoding="utf-8")
     data = {"vectors": str(tmp_path / "v.txt"), "lower": True}
-    ready = prepare(settings("snli", data=data, model={"fixed_words": True}))
+    with pytest.warns(UserWarning, match=r"v.txt: no vectors for (\d+) of (\d+) words") as caught:
+        ready = prepare(settings("snli", data=data, model={"fixed_words": True}))
     weight = ready.model.input.weight
     known = vocabularies(ready.splits.train)["word"]
     assert weight[known.encode(["a"])[0]].tolist() == [1, 2, 3, 4, 5, 6]
     assert (weight != 0).any(1).sum() == 1
+    unknown_apart = len(known) - 1
+    assert f"for {unknown_apart - 1} of {unknown_apart} words" in str(caught[0].message)
     result = train(
         settings("snli", data=data, model={"fixed_words": True}), tmp_path / "run", bar=False
     )
@@ -130,6 +137,7 @@ def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path):
     assert_close(load_file(tmp_path / "run" / "weights.safetensors")["input.weight"], weight)
 
 
+@some_are_zero
 def test_word_vectors_that_are_learned_move(tmp_path):
     (tmp_path / "v.txt").write_text("a 1 2 3 4 5 6\n", encoding="utf-8")
     data = {"vectors": str(tmp_path / "v.txt"), "lower": True}
@@ -138,6 +146,7 @@ def test_word_vectors_that_are_learned_move(tmp_path):
     assert (words != 0).any(1).sum() > 1
 
 
+@some_are_zero
 def test_every_word_of_the_files_has_its_vector(tmp_path):
     for name, text in (("train", "yes no"), ("dev", "yes unheard"), ("test", "unseen")):
         (tmp_path / name).write_text(f"NEUTRAL\t{text}\tno\n", encoding="utf-8")
@@ -241,6 +250,13 @@ def test_questions_without_an_answer_are_counted(tmp_path):
     assert result["questions"] == len(answered)
     assert result["dropped"] == len({line.split("\t")[0] for line in text} - answered)
     assert 0 < result["map"] == result["mrr"] <= 1  # each question has one answer at most
+
+
+def test_some_question_must_have_an_answer(tmp_path):
+    train(settings("wikiqa", model={"encoder": "lstm"}), tmp_path / "run", bar=False)
+    (tmp_path / "none").write_text("q\tyes\t0\np\tno\t0\n", encoding="utf-8")
+    with pytest.raises(TreeError, match="a question with a right answer, got 2 without one"):
+        evaluate(tmp_path / "run", test=[str(tmp_path / "none")])
 
 
 def test_word_counts_change_the_score():

@@ -37,6 +37,7 @@ def test_every_language_model_trains_on_a_sample(tmp_path, name):
     assert 1 < result["valid"]["perplexity"] < 1000
 
 
+@pytest.mark.filterwarnings("ignore:.*no vectors for")
 @pytest.mark.parametrize("name", PLAIN)
 def test_every_model_of_plain_sentences_trains_on_a_sample(tmp_path, name):
     """With small layers, and with vectors of a few words where the preset reads some."""
