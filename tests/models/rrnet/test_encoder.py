@@ -1,0 +1,289 @@
+"""Who says what is done while sentences are read."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from dgltrees.cells import RRNetCell
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models import MLP, NumberDecoder, SequenceEncoder, WordEmbedding
+from dgltrees.models.nti import PairHead
+from dgltrees.models.rrnet import (
+    PPO,
+    ClassAnswer,
+    FixedOperations,
+    PairAnswer,
+    Policy,
+    PolicyGradient,
+    QLearning,
+    RRNetEncoder,
+    SequenceReader,
+    advance,
+    begin,
+)
+from dgltrees.models.rrnet.encoder import told_tokens
+from dgltrees.models.rrnet.fixed import made_legal
+from tests.models.rrnet.conftest import SIZE, STATE, WORDS, network, sentences
+
+GIVEN = [1, 2, 2, 3, 2, 1, 1, 3, 2, 2, 2]
+LENGTHS = [5, 1, 5]
+
+
+def read_alone(encoder, batch, operations):
+    """The last states, one sentence and one token at a time."""
+    x, at, found = encoder.input(batch), 0, []
+    for size in batch.sizes.tolist():
+        state = begin(encoder.cell, 1, encoder.limit)
+        for token in range(at, at + size):
+            state = advance(
+                encoder.cell, x[token : token + 1], operations[token : token + 1], state
+            )
+        found.append(state.h[0])
+        at += size
+    return torch.stack(found)
+
+
+def steps(reading, column="op"):
+    sizes = reading.graph.sizes.tolist()
+    parts = reading.graph.ndata[column].split(sizes)
+    return torch.cat([part[1:] for part in parts])
+
+
+def test_given_operations_are_followed():
+    encoder = network(policy=False)
+    batch = sentences(LENGTHS, GIVEN)
+    reading = encoder(batch)
+    assert steps(reading).tolist() == GIVEN
+    assert reading.decisions is None
+    assert_close(reading.last, read_alone(encoder, batch, torch.tensor(GIVEN)))
+
+
+@pytest.mark.parametrize("agent", [PolicyGradient(), PPO(), QLearning(explore=0.5)], ids=str)
+def test_a_policy_decides_and_what_it_decided_is_read(agent):
+    encoder = network(agent=agent, limit=2)
+    batch = sentences([7, 3, 9, 1], seed=2)
+    rollout = encoder.rollout(batch)
+    reading = encoder(rollout)
+    operations = steps(reading)
+    assert set(operations.tolist()) == {1, 2, 3}
+    assert int(reading.graph.ndata["open"].max()) <= 2
+    assert_close(reading.last, read_alone(encoder, batch, operations))
+    assert_close(reading.decisions.actions, operations - 1)
+    if encoder.updates > 1:
+        then = rollout.then
+        assert_close(then[0], reading.decisions.scores.detach())
+        assert_close(then[1], reading.decisions.values.detach())
+
+
+def test_in_evaluation_the_highest_score_decides_every_time():
+    encoder = network(agent=PolicyGradient()).eval()
+    batch = sentences([7, 3, 9], seed=2)
+    one, other = encoder(batch), encoder(batch)
+    assert_close(steps(one), steps(other))
+    assert_close(one.decisions.actions, one.decisions.scores.argmax(1))
+    encoder.train()
+    drawn = [steps(encoder(batch)).tolist() for _ in range(5)]
+    assert len({tuple(row) for row in drawn}) > 1
+
+
+def test_a_sentence_is_read_as_if_it_were_alone():
+    encoder = network(agent=PolicyGradient()).eval()
+    lengths = [4, 9, 1, 6]
+    batch = sentences(lengths, seed=4)
+    together = encoder(batch).last
+    at = 0
+    for i, length in enumerate(lengths):
+        alone = sentences([length])
+        alone.ndata["word"] = batch.ndata["word"][at : at + length]
+        assert_close(encoder(alone).last[0], together[i])
+        at += length
+
+
+def test_a_policy_that_is_told_follows_in_training_and_decides_in_evaluation():
+    encoder = network(told=1.0)
+    batch = sentences(LENGTHS, GIVEN)
+    reading = encoder(batch)
+    assert steps(reading).tolist() == GIVEN
+    assert steps(reading, "given").all()
+    losses = encoder.decision_losses(reading, torch.zeros(3))
+    nll = nn.functional.cross_entropy(
+        reading.decisions.scores, torch.tensor(GIVEN) - 1, reduction="none"
+    )
+    assert_close(losses, torch.stack([part.sum() for part in nll.split(LENGTHS)]))
+    encoder.eval()
+    assert not steps(encoder(batch), "given").any()
+
+
+def test_a_part_is_told_and_the_rest_is_rewarded():
+    encoder = network(agent=PolicyGradient(entropy=0.0, value=0.0), told=0.5)
+    lengths = [5] * 40
+    batch = sentences(lengths, [1, 2, 3, 2, 2] * 40)
+    reading = encoder(batch)
+    given = steps(reading, "given").view(40, 5)
+    assert (given.all(1) == given.any(1)).all()
+    assert 8 < int(given[:, 0].sum()) < 32
+    assert (steps(reading).view(40, 5)[given[:, 0]] == torch.tensor([1, 2, 3, 2, 2])).all()
+    assert_close(given, steps(encoder(batch), "given").view(40, 5))  # the same ones again
+    nothing = encoder.decision_losses(reading, reading.decisions.values.new_zeros(40))
+    assert (nothing[given[:, 0]] > 0).all()
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, 1.0])
+def test_how_many_are_told(part):
+    batch = sentences([6] * 3000, seed=5)
+    told = told_tokens(batch, "word", part).view(3000, 6)
+    assert (told.all(1) == told.any(1)).all()
+    assert abs(float(told[:, 0].double().mean()) - part) < 0.02
+    half = sentences([6] * 1000)
+    half.ndata["word"] = batch.ndata["word"][6000:12000]
+    assert_close(told_tokens(half, "word", part), told[1000:2000].flatten())
+
+
+def test_one_mask_for_all_steps():
+    encoder = network(agent=PPO(), dropout=0.5, cell={"layer_norm": True})
+    batch = sentences([8, 5], seed=3)
+    rollout = encoder.rollout(batch)
+    assert rollout.x_mask.shape == (2, SIZE)
+    assert rollout.h_mask.shape == (2, STATE)
+    assert set(rollout.h_mask.unique().tolist()) <= {0.0, 2.0}
+    one, other = encoder(rollout), encoder(rollout)
+    assert_close(one.h, other.h)  # the masks are the rollout's
+    assert_close(rollout.then[0], one.decisions.scores.detach())
+    encoder.eval()
+    assert encoder.rollout(batch).h_mask is None
+
+
+def test_rewards_at_the_end_are_rewards_of_the_last_step():
+    encoder = network(agent=PolicyGradient())
+    reading = encoder(sentences([4, 1, 6], seed=3))
+    last = torch.tensor([0.0] * 3 + [2.0] + [-1.0] + [0.0] * 5 + [0.5], dtype=torch.float64)
+    ends = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)
+    assert_close(encoder.decision_losses(reading, ends), encoder.decision_losses(reading, last))
+
+
+def test_fixed_operations():
+    encoder = network(policy=False, fixed=FixedOperations("word", WORDS, 1), limit=2)
+    wanted = encoder.fixed.operation
+    assert set(wanted.tolist()) == {1, 2, 3}
+    batch = sentences([9, 9, 3], seed=2)
+    done, asked = steps(encoder(batch)), wanted[batch.ndata["word"]]
+    differs = done != asked
+    assert differs.any()
+    assert (done[differs] == 2).all()
+    assert_close(FixedOperations("word", WORDS, 1).operation, wanted)
+
+
+def test_what_is_masked_becomes_a_recur():
+    wanted = torch.tensor([3, 1, 1, 1, 3, 3, 3, 1, 3])
+    made = made_legal(wanted, torch.tensor([7, 2]), 2)
+    assert made.tolist() == [2, 1, 1, 2, 3, 3, 2, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": False, "agent": PolicyGradient()}, "expected a policy with an agent"),
+        ({"policy": False, "told": 0.5}, "or to tell operations, got none"),
+        ({"fixed": FixedOperations("word", WORDS)}, "a policy or fixed operations, got both"),
+    ],
+)
+def test_settings_that_do_not_go_together(options, message):
+    with pytest.raises(ConfigError, match=message):
+        network(**options)
+
+
+@pytest.mark.parametrize(
+    ("operations", "options", "message"),
+    [
+        ([2, 0, 2], {"policy": False}, "with the operation of every token, got none for token 1"),
+        ([1, 3, 3], {"policy": False}, "node 3: expected a split for every merge"),
+        ([1, 1, 1], {"told": 1.0, "limit": 2}, "expected at most 2 open sub-trees"),
+    ],
+)
+def test_operations_that_cannot_be(operations, options, message):
+    with pytest.raises(TreeError, match=message):
+        network(**options)(sentences([3], operations))
+
+
+def answer(kind):
+    torch.manual_seed(0)
+    made = {
+        "classes": lambda: ClassAnswer(MLP(STATE, 3)),
+        "pairs": lambda: PairAnswer(PairHead(STATE, 3, hidden=4)),
+        "numbers": lambda: NumberDecoder(STATE),
+    }[kind]()
+    return made.double()
+
+
+@pytest.mark.parametrize("kind", ["classes", "pairs", "numbers"])
+@pytest.mark.parametrize("reward", ["accuracy", "likely", "log_likelihood"])
+def test_a_reader_learns_answers_and_decisions(kind, reward):
+    encoder = network(agent=PolicyGradient())
+    reader = SequenceReader(encoder, answer(kind), reward=reward, weight=0.5)
+    batch = sentences([4, 6, 2, 5], seed=1)
+    targets = torch.tensor([1, 0] if kind == "pairs" else [1, 0, 2, 1])
+    rollout = reader.rollout(batch)
+    losses = reader(rollout, targets)
+    reading = encoder(rollout)
+    nll = reader.answer.nll(reading.last, targets)
+    best, probability = reader.answer.best(reading.last)
+    earned = {
+        "accuracy": (best == targets).double(),
+        "likely": (nll.exp() < 2).double(),
+        "log_likelihood": -nll.detach().double(),
+    }[reward]
+    arity = reader.answer.arity
+    decided = encoder.decision_losses(reading, earned.repeat_interleave(arity))
+    expected = nll + 0.5 * decided.view(-1, arity).sum(1)
+    assert_close(losses, expected, check_dtype=False)
+    losses.sum().backward()
+    assert all(p.grad is not None for p in reader.parameters())
+    reader.eval()
+    with torch.no_grad():
+        loss, prediction, sure = reader.outputs(batch, targets)
+    assert loss.shape == prediction.shape == sure.shape == targets.shape
+    assert ((sure > 0) & (sure <= 1)).all()
+
+
+def test_a_reader_without_decisions_has_the_loss_of_its_answers():
+    words = WordEmbedding("word", WORDS, SIZE)
+    encoder = SequenceEncoder(words, STATE)
+    reader = SequenceReader(encoder, ClassAnswer(MLP(STATE, 3)))
+    batch, targets = sentences([4, 6], seed=1), torch.tensor([1, 2])
+    assert reader.rollout(batch) is batch
+    assert reader.updates == 1
+    expected = nn.functional.cross_entropy(
+        reader.answer.head(encoder(batch)), targets, reduction="none"
+    )
+    assert_close(reader(batch, targets), expected)
+
+
+def test_a_reward_that_is_unknown():
+    with pytest.raises(ConfigError, match="expected reward to be one of accuracy, likely, log_"):
+        SequenceReader(network(), answer("classes"), reward="none")
+
+
+def test_only_recurs_are_an_lstm():
+    encoder = RRNetEncoder(WordEmbedding("word", WORDS, SIZE), RRNetCell(SIZE, STATE))
+    batch = sentences([6], [2] * 6)
+    lstm = nn.LSTM(SIZE, STATE)
+    with torch.no_grad():
+        gates = [0, 1, 3, 2]  # torch's are i, f, u, o; ours i, f, o, u
+
+        def own(parameter):
+            return torch.cat([parameter.t().chunk(4)[gate] for gate in gates])
+
+        lstm.weight_ih_l0.copy_(own(encoder.cell.W[1]))
+        lstm.weight_hh_l0.copy_(own(encoder.cell.U[1]))
+        lstm.bias_ih_l0.copy_(torch.cat([encoder.cell.b[1].chunk(4)[gate] for gate in gates]))
+        lstm.bias_hh_l0.zero_()
+    expected, _ = lstm(encoder.input(batch)[:, None])
+    assert_close(encoder(batch).h[1:], expected[:, 0])
+
+
+def test_a_policy_of_its_own_layers():
+    policy = Policy(STATE, SIZE, [7])
+    assert next(tuple(p.shape) for p in policy.scores.parameters()) == (7, STATE + SIZE)

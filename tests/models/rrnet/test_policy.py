@@ -1,0 +1,151 @@
+"""The policy, what it may do, and how agents learn from what came of it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from dgltrees.models.rrnet import PPO, Decisions, Policy, PolicyGradient, QLearning, legal
+from dgltrees.models.rrnet.credit import advantages
+
+SIZES = torch.tensor([3, 1, 2])
+
+
+def doubles(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def decisions(seed=0, then=None):
+    g = torch.Generator().manual_seed(seed)
+    scores = torch.randn(6, 3, generator=g, dtype=torch.float64)
+    values = torch.randn(6, generator=g, dtype=torch.float64)
+    actions = torch.tensor([0, 1, 2, 1, 0, 2])
+    return Decisions(scores.requires_grad_(), values.requires_grad_(), actions, SIZES, then)
+
+
+REWARDS = doubles(0.5, 0.0, 1.0, 2.0, 0.0, -1.0)
+
+
+def by_hand(rewards, values, discount, trace):
+    """The definition, backwards over each sequence."""
+    found, at = [], 0
+    for size in SIZES.tolist():
+        running, own = 0.0, []
+        for t in reversed(range(at, at + size)):
+            following = float(values[t + 1]) if t + 1 < at + size else 0.0
+            error = float(rewards[t]) + discount * following - float(values[t])
+            running = error + discount * trace * running
+            own.append(running)
+        found += own[::-1]
+        at += size
+    return doubles(*found)
+
+
+@pytest.mark.parametrize("trace", [0.0, 0.7, 1.0])
+def test_advantages(trace):
+    values = decisions().values.detach()
+    got = advantages(REWARDS, values, SIZES, discount=0.9, trace=trace)
+    assert_close(got, by_hand(REWARDS, values, 0.9, trace))
+
+
+def test_the_whole_return_less_the_value():
+    values = decisions().values.detach()
+    got = advantages(REWARDS, values, SIZES, discount=0.9)
+    returns = doubles(0.5 + 0.81 * 1.0, 0.9, 1.0, 2.0, -0.9, -1.0)
+    assert_close(got, returns - values)
+
+
+def test_reinforce_has_the_gradient_of_the_score_function():
+    made = decisions()
+    agent = PolicyGradient(discount=0.9, entropy=0.0, value=0.0)
+    agent.losses(made, REWARDS).sum().backward()
+    p = torch.softmax(made.scores.detach(), 1)
+    gained = by_hand(REWARDS, made.values.detach(), 0.9, 1.0)
+    one_hot = torch.nn.functional.one_hot(made.actions, 3)
+    assert_close(made.scores.grad, gained[:, None] * (p - one_hot))
+
+
+def test_entropy_and_value_are_weighted():
+    made = decisions()
+    plain = PolicyGradient(entropy=0.0, value=0.0).losses(made, REWARDS)
+    p = torch.softmax(made.scores, 1)
+    entropy = -(p * p.log()).sum(1)
+    with_entropy = PolicyGradient(entropy=0.3, value=0.0).losses(made, REWARDS)
+    assert_close(with_entropy, plain - 0.3 * entropy)
+    gained = by_hand(REWARDS, made.values.detach(), 0.99, 1.0)
+    with_value = PolicyGradient(entropy=0.0, value=0.5).losses(made, REWARDS)
+    assert_close(with_value, plain + 0.5 * gained**2)
+
+
+def test_ppo_is_a_policy_gradient_at_first_and_clips_later():
+    agent = PPO(entropy=0.0, value=0.0, clip=0.2, trace=1.0, discount=0.9)
+    made = decisions()
+    gained = by_hand(REWARDS, made.values.detach(), 0.9, 1.0)
+    normal = (gained - gained.mean()) / gained.std(correction=0)
+    assert_close(agent.losses(made, REWARDS), -normal, atol=1e-6, rtol=1e-6)
+
+    then = (decisions(1).scores.detach(), made.values.detach())
+    losses = agent.losses(made._replace(then=then), REWARDS)
+    log_p = torch.log_softmax(made.scores, 1).gather(1, made.actions[:, None])[:, 0]
+    before = torch.log_softmax(then[0], 1).gather(1, made.actions[:, None])[:, 0]
+    ratio = (log_p - before).exp().detach()
+    expected = [
+        -min(float(r) * float(a), min(max(float(r), 0.8), 1.2) * float(a))
+        for r, a in zip(ratio, normal)
+    ]
+    assert_close(losses, doubles(*expected), atol=1e-6, rtol=1e-6)
+    losses.sum().backward()
+    stopped = ((ratio > 1.2) & (normal > 0)) | ((ratio < 0.8) & (normal < 0))
+    assert stopped.any()
+    assert not stopped.all()
+    assert (made.scores.grad[stopped] == 0).all()
+    assert (made.scores.grad[~stopped] != 0).all()
+
+
+def test_q_learning_looks_one_step_ahead():
+    made = decisions()
+    losses = QLearning(discount=0.9).losses(made, REWARDS)
+    q, at = made.scores.detach(), made.actions.tolist()
+    following = [q[1].max(), q[2].max(), 0.0, 0.0, q[5].max(), 0.0]
+    expected = [
+        (float(REWARDS[t]) + 0.9 * float(following[t]) - float(q[t, at[t]])) ** 2 for t in range(6)
+    ]
+    assert_close(losses, doubles(*expected))
+    losses.sum().backward()
+    chosen = torch.nn.functional.one_hot(made.actions, 3).bool()
+    assert (made.scores.grad[~chosen] == 0).all()  # targets are constants
+
+
+def test_what_is_illegal_is_never_chosen():
+    torch.manual_seed(0)
+    open_trees = torch.tensor([0, 1, 2]).repeat(200)
+    possible = legal(open_trees, 2)
+    assert possible[:3].tolist() == [[True, True, False], [True] * 3, [False, True, True]]
+    policy = Policy(4, 3)
+    scores, values = policy(torch.randn(600, 4), torch.randn(600, 3), possible)
+    assert values.shape == (600,)
+    for agent in (PolicyGradient(), QLearning(explore=1.0), QLearning(explore=0.0)):
+        chosen = agent.choose(scores)
+        assert possible.gather(1, chosen[:, None]).all()
+        assert len(chosen.unique()) == 3
+    losses = PolicyGradient().losses(
+        Decisions(scores, values, chosen, torch.tensor([600])), torch.zeros(600)
+    )
+    assert math.isfinite(float(losses.sum()))
+
+
+def test_a_detached_policy_changes_itself_alone():
+    h, e = torch.randn(2, 4, requires_grad=True), torch.randn(2, 3, requires_grad=True)
+    possible = torch.ones(2, 3, dtype=torch.bool)
+    for detach in (False, True):
+        scores, values = Policy(4, 3, [5], detach=detach)(h, e, possible)
+        grads = (
+            torch.autograd.grad(scores.sum() + values.sum(), [h, e], allow_unused=True)
+            if (not detach)
+            else (None, None)
+        )
+        assert all((grad is None) == detach for grad in grads)
+        assert scores.requires_grad

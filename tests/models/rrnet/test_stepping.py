@@ -1,0 +1,111 @@
+"""Step by step and along the graph: equal values and gradients for equal operations."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from dgltrees.cells import RRNetCell
+from dgltrees.errors import TreeError
+from dgltrees.models.rrnet import advance, begin
+from dgltrees.traversal import traverse
+from dgltrees.trees.operations import operation_graph
+
+OPTIONS = [{}, {"merge": "average"}, {"stack_cell": True}, {"layer_norm": True}]
+LIMIT = 3
+
+
+def cell_of(options):
+    torch.manual_seed(0)
+    cell = RRNetCell(3, 4, **options).double()
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            parameter.uniform_(-0.8, 0.8)
+    return cell
+
+
+@st.composite
+def operations(draw, length):
+    """Legal ones, on a stack of a limit."""
+    made, size = [], 0
+    for _ in range(length):
+        op = draw(st.sampled_from([1] * (size < LIMIT) + [2] + [3] * (size > 0)))
+        made.append(op)
+        size += (op == 1) - (op == 3)
+    return made
+
+
+@st.composite
+def worlds(draw):
+    length = draw(st.integers(1, 8))
+    return [draw(operations(length)) for _ in range(draw(st.integers(1, 4)))]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("masked", [False, True])
+@given(worlds())
+def test_steps_are_the_graph(options, masked, made):
+    cell, count, length = cell_of(options), len(made), len(made[0])
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(count, length, 3, generator=generator, dtype=torch.float64, requires_grad=True)
+    mask = torch.rand(count, 4, generator=generator, dtype=torch.float64) if masked else None
+    weight = torch.randn(count, length, 4, generator=generator, dtype=torch.float64)
+
+    state, found = begin(cell, count, LIMIT), []
+    for step in range(length):
+        state = advance(cell, x[:, step], torch.tensor(made)[:, step], state, mask)
+        found.append(state.h)
+    on_the_fly = torch.stack(found, 1)
+
+    graph = operation_graph([op for row in made for op in (0, *row)], [length + 1] * count)
+    starts = torch.zeros(count, 1, 3, dtype=torch.float64)
+    ndata = {"x": torch.cat([starts, x], 1).flatten(0, 1), "op": graph.ndata["op"]}
+    if mask is not None:
+        ndata["mask"] = mask.repeat_interleave(length + 1, 0)
+    h = traverse(cell, graph, ndata, outputs=["h"])["h"].view(count, length + 1, 4)[:, 1:]
+    assert_close(on_the_fly, h)
+    assert state.size.tolist() == graph.ndata["open"].view(count, -1)[:, -1].tolist()
+
+    everything = [x, *cell.parameters()]
+    ours, theirs = (
+        torch.autograd.grad((each * weight).sum(), everything, allow_unused=True)
+        for each in (on_the_fly, h)
+    )
+    for one, other in zip(ours, theirs):
+        zero = torch.zeros(1, dtype=torch.float64)
+        assert_close(
+            (zero if one is None else one).abs().sum(),
+            (zero if other is None else other).abs().sum(),
+        )
+        if one is not None and other is not None:
+            assert_close(one, other)
+
+
+def test_a_state_of_some_sequences_goes_on_alike():
+    cell = cell_of({"stack_cell": True})
+    x = torch.randn(3, 3, dtype=torch.float64)
+    state = advance(cell, x, torch.tensor([1, 2, 1]), begin(cell, 3, LIMIT))
+    some = torch.tensor([2, 0])
+    after = advance(cell, x[some], torch.tensor([3, 2]), state.select(some))
+    whole = advance(cell, x, torch.tensor([2, 2, 3]), state)
+    for one, other in zip(after, whole.select(some)):
+        assert_close(one, other)
+
+
+@pytest.mark.parametrize(
+    ("operation", "opened", "message"),
+    [
+        (3, 0, "tree 1: expected a split for every merge, got operation 3 with 0 open"),
+        (1, LIMIT, "tree 1: expected at most 3 open sub-trees, the limit of the stack, got "),
+        (0, 0, "tree 1: expected SPLIT, RECUR or MERGE, got operation 0 with 0 open"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(operation, opened, message):
+    cell = cell_of({})
+    state = begin(cell, 2, LIMIT)
+    state = state._replace(size=torch.tensor([0, opened]))
+    with pytest.raises(TreeError, match=message):
+        advance(cell, torch.zeros(2, 3).double(), torch.tensor([2, operation]), state)
