@@ -20,20 +20,19 @@ from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.reading import ReadingTask, reading_name
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Reader
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import full_shape
 from dgltrees.trees.readers.pairs import WordRules
 from dgltrees.trees.words import recode
 
-__all__ = ["SentenceTask", "sentence_reader"]
+__all__ = ["SentenceTask", "sentence_reader", "with_ids"]
 
 
 def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -> Reader:
     """The reader of a task on sentences, from one that gives every word as the file spells it.
 
-    A pretrained encoder sees those words; the ids of the vocabulary come after, unknown words and
-    lower case with them. Where the vocabulary is frozen, what is read is there to be evaluated, and
-    ``data.supervise`` is ``"root"``.
+    Where the vocabulary is frozen, what is read is there to be evaluated, and ``data.supervise`` is
+    ``"root"``.
     """
 
     def reader(
@@ -44,10 +43,18 @@ def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -
             settings = replace(settings, supervise="root")
         rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
         data = read(path, settings, rules)
-        named = with_pretrained(data.forest, settings)
-        return replace(data, forest=recode(named, {"word": words}, lower=settings.lower))
+        return replace(data, forest=with_ids(data.forest, settings, words))
 
     return reader
+
+
+def with_ids(sentences: Forest, settings: DataSettings, words: Vocabulary) -> Forest:
+    """Sentences with the ids of a vocabulary, in lower case if the settings say so.
+
+    A pretrained encoder, if there is one, sees the words as they were.
+    """
+    named = with_pretrained(sentences, settings)
+    return recode(named, {"word": words}, lower=settings.lower)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models import SequenceClassifier, SequencePairClassifier, WordEmbedding
 from dgltrees.models.nti import AnswerSelector, Encoding, NTIEncoder, Sentences
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.sentences import SentenceTask
+from dgltrees.tasks.sentences import SentenceTask, with_ids
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.processes import make_fabric
 from dgltrees.training.run import load_run
@@ -51,13 +51,11 @@ class SentenceRun:
     def read(self, files: Sequence[PathLike]) -> Examples:
         """The examples of files, with vocabularies of all their words; see :meth:`known`."""
         asked = replace(self.settings.data, test=[os.fspath(file) for file in files])
-        words = self.vocabs["word"]
-        every = Vocabulary(words.names, unknown=words.unknown)
         return load_examples(
             self.task,
             replace(asked, supervise="root"),  # whole sentences, as in evaluation
             data_files(asked, "test", "--input"),
-            {**self.vocabs, "word": every},
+            {**self.vocabs, "word": self._every_word()},
         )
 
     def sentences(self, texts: Sequence[str]) -> Forest:
@@ -66,12 +64,15 @@ class SentenceRun:
         Raises:
             TreeError: a text has no word.
         """
-        lower = self.settings.data.lower
-        parts = [(text.lower() if lower else text).split() for text in texts]
+        parts, words = [text.split() for text in texts], Vocabulary()
+        ids = words.encode([word for part in parts for word in part])
+        named = chains([len(part) for part in parts], {"word": ids}, {"word": words})
+        return with_ids(named, self.settings.data, self._every_word())
+
+    def _every_word(self) -> Vocabulary:
+        """The words that the model knows, in a vocabulary that takes more."""
         words = self.vocabs["word"]
-        every = Vocabulary(words.names, unknown=words.unknown)
-        ids = every.encode([word for part in parts for word in part])
-        return chains([len(part) for part in parts], {"word": ids}, {"word": every})
+        return Vocabulary(words.names, unknown=words.unknown)
 
     def known(self, forest: Forest) -> Forest:
         """The same sentences with the unknown word for those that the model does not know."""

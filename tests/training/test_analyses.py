@@ -16,6 +16,7 @@ from dgltrees.training.neighbors import nearest
 from dgltrees.training.padding import accuracy_by_padding
 from dgltrees.training.run import evaluate, train
 from dgltrees.training.sentence_runs import SentenceRun
+from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.training.samples import SAMPLES, quick, with_model
 
 DEV = SAMPLES / "sick" / "SICK_trial_parsed.txt"
@@ -158,6 +159,19 @@ def test_nearest_phrases(sst_run, tmp_path, capsys):
     assert len((tmp_path / "n.jsonl").read_text().splitlines()) == 2
     assert main([*argv, "--of", "words"]) == 2
     assert "one of phrases or sentences, got 2 queries, 5 and words" in capsys.readouterr().err
+
+
+def test_neighbors_by_the_vectors_of_a_pretrained_encoder(folder, tmp_path):  # noqa: F811
+    path = tmp_path / "trees.txt"
+    path.write_text("(3 (2 a) (4 (2 d) (2 e)))\n(1 (1 e) (0 Abc))\n(1 (2 d) (1 a))\n" * 4)
+    files = {"train": str(path), "valid": str(path), "pretrained": str(folder)}
+    settings = quick("sst-phrases-small", files, batch_size=20)
+    settings = with_model(settings, **{**SMALL, "words": "pretrained", "embedding": 8})
+    train(settings, tmp_path / "run", bar=False)
+    (found,) = nearest(SentenceRun(tmp_path / "run"), [path], ["d E"], number=9)
+    cosines = {row["text"]: row["cosine"] for row in found["nearest"]}
+    assert {"a", "d", "e", "abc", "e abc", "d a", "a d e"} <= set(cosines)
+    assert len(set(cosines.values())) == len(cosines)
 
 
 def test_accuracy_by_padding(sst_run, matching_run, tmp_path, capsys):
