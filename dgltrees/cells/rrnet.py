@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.fused_rrnet import fused_rrnet
-from dgltrees.cells.grouped import grouped
 from dgltrees.cells.top_down import by_type, lstm
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.operations import operations_of
@@ -148,7 +147,8 @@ class RRNetCell(BaseCell):
             TreeError: a field is missing or not what the cell takes.
         """
         x, operations = self.check(ndata), operations_in(ndata)
-        units = np.where(_is_step(operations), operations - 1, PUSH)
+        no_step = np.isin(operations, (Operation.START, Operation.OPEN))
+        units = np.where(no_step, PUSH, operations - 1)
         return {"wx": by_type(x, self.W, self.b, units)}
 
     def message(self, edges: Edges) -> dict[str, Tensor]:
@@ -225,28 +225,37 @@ class RRNetCell(BaseCell):
         """
         h, c = last.h if mask is None else last.h * mask, last.c
         counts = [count for _, count in groups]
-        parts = [list(each.split_with_sizes(counts)) for each in (h, c)]
-        down, down_c = ([torch.zeros_like(part) for part in parts[0]] for _ in range(2))
-        for i, ((op, _), x_run, h_top, c_top) in enumerate(
-            zip(groups, *(each.split_with_sizes(counts) for each in (x, last.down, last.down_c)))
-        ):
-            h_run, c_run = parts[0][i], parts[1][i]
+        hs, cs, xs, tops, top_cs = (
+            list(each.split_with_sizes(counts)) for each in (h, c, x, last.down, last.down_c)
+        )
+        U, units = self.U.unbind(), [op - 1 for op, _ in groups]
+        own, pushing = list(wx.split_with_sizes(counts)), list[int]()
+        for i, (op, _) in enumerate(groups):
             if op == Operation.MERGE:
-                parts[0][i] = self.merged(h_run, h_top)
-                parts[1][i] = (c_run + c_top) / 2 if self.stack_cell else c_run
+                hs[i] = self.merged(hs[i], tops[i])
+                cs[i] = (cs[i] + top_cs[i]) / 2 if self.stack_cell else cs[i]
             elif op == Operation.SPLIT:
-                a = torch.addmm(self.b[PUSH], x_run, self.W[PUSH])
-                down[i], down_c[i] = self._unit(a, h_run, c_run, PUSH)
+                pushing.append(i)
             elif op != Operation.RECUR:
                 raise TreeError(
                     f"expected a step, got {Operation(op).name}, into which no edge goes"
                 )
-        runs = [(op - 1, count) for op, count in groups]
-        stacked = (self.U, *((self.gain, self.shift) if self.layer_norm else ()))
-        new_h, new_c = grouped(
-            self._units, (wx, torch.cat(parts[0]), torch.cat(parts[1])), stacked, runs
-        )
-        return Step(new_h, new_c, torch.cat(down), torch.cat(down_c))
+        for i in pushing:  # what is pushed: more rows, of F1
+            own.append(torch.addmm(self.b[PUSH], xs[i], self.W[PUSH]))
+            hs, cs, units, counts = [*hs, hs[i]], [*cs, cs[i]], [*units, PUSH], [*counts, counts[i]]
+        a = torch.cat([torch.addmm(*each) for each in zip(own, hs, (U[unit] for unit in units))])
+        new_h, new_c = self._units(a, torch.cat(cs), units, counts)
+        n = len(h)
+        down, down_c = torch.zeros_like(h), torch.zeros_like(c)
+        if pushing:
+            begins = [sum(counts[:i]) for i in pushing]
+            rows = torch.cat([torch.arange(b, b + counts[i]) for i, b in zip(pushing, begins)])
+            rows = rows.to(h.device)
+            down, down_c = (
+                down.index_copy(0, rows, new_h[n:]),
+                down_c.index_copy(0, rows, new_c[n:]),
+            )
+        return Step(new_h[:n], new_c[:n], down, down_c)
 
     def merged(self, h: Tensor, top: Tensor) -> Tensor:
         """``h_m`` of what is inside a sub-tree and before it, each ``(n, d)``."""
@@ -255,26 +264,20 @@ class RRNetCell(BaseCell):
         inner = torch.tanh(torch.addmm(self.b_1, torch.cat([h, top], 1), self.V_1))
         return torch.addmm(self.b_2, inner, self.V_2)
 
-    def _unit(self, a: Tensor, h: Tensor, c: Tensor, unit: int) -> tuple[Tensor, ...]:
-        """One LSTM unit from ``W x + b``: ``(n, 4 d)`` and twice ``(n, d)`` to new h and c."""
-        norms = (self.gain[unit, None], self.shift[unit, None]) if self.layer_norm else ()
-        made = self._units(a[None], h[None], c[None], self.U[unit, None], *norms)
-        return tuple(each[0] for each in made)
-
     def _units(
-        self, a: Tensor, h: Tensor, c: Tensor, U: Tensor, *norms: Tensor
-    ) -> tuple[Tensor, ...]:
-        """LSTM units: ``(K, n, 4 d)`` and twice ``(K, n, d)`` to new h and c."""
-        a = a + h @ U
-        if not norms:
+        self, a: Tensor, c: Tensor, units: list[int], counts: list[int]
+    ) -> tuple[Tensor, Tensor]:
+        """LSTM units from pre-activations ``(n, 4 d)`` and memories ``(n, d)``, run by run."""
+        if not self.layer_norm:
             return lstm(a, c)
-        gain, shift = norms  # (K, 5, d)
-        gates = F.layer_norm(a.view(*a.shape[:-1], 4, -1), (self.hidden_size,))  # (K, n, 4, d)
-        gates = torch.addcmul(shift[:, None, :4], gates, gain[:, None, :4])
-        i, f, o, u = gates.unbind(-2)
+        at = torch.tensor(units, device=a.device).repeat_interleave(
+            torch.tensor(counts, device=a.device), output_size=len(a)
+        )
+        gain, shift = self.gain.index_select(0, at), self.shift.index_select(0, at)  # (n, 5, d)
+        gates = F.layer_norm(a.view(len(a), 4, -1), (self.hidden_size,))
+        i, f, o, u = torch.addcmul(shift[:, :4], gates, gain[:, :4]).unbind(1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)
-        normal = F.layer_norm(c, (self.hidden_size,))
-        inner = torch.addcmul(shift[:, None, 4], normal, gain[:, None, 4])
+        inner = torch.addcmul(shift[:, 4], F.layer_norm(c, (self.hidden_size,)), gain[:, 4])
         return torch.sigmoid(o) * torch.tanh(inner), c
 
     def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
@@ -325,10 +328,6 @@ def operations_in(
             f"{operations[int(wrong.argmax())]}"
         )
     return operations
-
-
-def _is_step(operations: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return (operations != Operation.START) & (operations != Operation.OPEN)
 
 
 def _refuse_edges(wrong: Tensor, nodes: Nodes) -> None:

@@ -6,13 +6,14 @@ from typing import Optional, Union
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence
+from torch.nn.utils.rnn import pack_sequence, pad_sequence
 
 from dgltrees.cells.top_down import uniform
 from dgltrees.errors import TreeError
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.nti.answers import word_counts
 from dgltrees.models.nti.heads import PairHead
+from dgltrees.models.transformer_encoder import TransformerEncoder
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["SequenceClassifier", "SequenceEncoder", "SequencePairClassifier"]
@@ -59,7 +60,11 @@ class SequenceEncoder(nn.Module):
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(T, size)`` encodings of all sentences."""
         x = self.dropout(self.input(batch))
-        packed = pack_sequence(list(x.split_with_sizes(batch.sizes.tolist())), enforce_sorted=False)
+        sentences = x.split_with_sizes(batch.sizes.tolist())
+        if self.directions == 1:  # what stands behind a sentence does not matter, and torch is
+            padded, _ = self.lstm(pad_sequence(list(sentences)))  # faster on what is not packed
+            return padded[batch.sizes.to(x.device) - 1, torch.arange(len(sentences))]
+        packed = pack_sequence(list(sentences), enforce_sorted=False)
         _, (last, _) = self.lstm(packed)  # (layers * directions, T, c)
         return torch.cat(list(last[-self.directions :]), 1)
 
@@ -72,7 +77,9 @@ class SequenceClassifier(nn.Module):
         head: makes logits of that.
     """
 
-    def __init__(self, encoder: SequenceEncoder, head: nn.Module) -> None:
+    def __init__(
+        self, encoder: Union[SequenceEncoder, TransformerEncoder], head: nn.Module
+    ) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
 
@@ -93,7 +100,11 @@ class SequencePairClassifier(nn.Module):
     """
 
     def __init__(
-        self, encoder: SequenceEncoder, head: PairHead, *, shared: Optional[str] = None
+        self,
+        encoder: Union[SequenceEncoder, TransformerEncoder],
+        head: PairHead,
+        *,
+        shared: Optional[str] = None,
     ) -> None:
         super().__init__()
         self.encoder, self.head, self.shared = encoder, head, shared
