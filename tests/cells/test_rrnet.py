@@ -1,0 +1,616 @@
+"""The laws of cells, for split, recur and merge over graphs of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from dgltrees import ConfigError, TreeBatch, TreeError, prop_nodes_topo, traverse
+from dgltrees.cells import RRNetCell
+from dgltrees.trees.operations import Flow, operation_graph
+from tests.cells.rrnet_reference import F_4, merged, read, unit
+from tests.trees.operations.sequences import (
+    MERGE,
+    OPEN,
+    RECUR,
+    SPLIT,
+    START,
+    Sequences,
+    flat,
+    random_sequence,
+    random_sequences,
+    sequences,
+    spelled,
+)
+
+M, D = 3, 4
+
+Fields = dict[str, Tensor]
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "average": {"merge": "average"},
+    "stack_cell": {"stack_cell": True},
+    "layer_norm": {"layer_norm": True},
+    "all": {"merge": "average", "stack_cell": True, "layer_norm": True},
+}
+GIVEN = ("h", "c", "down", "down_c")
+WAYS: dict[str, dict[str, Any]] = {
+    "fused": {},
+    "levels": {"fused": False},
+    "dgl": {"backend": "dgl"},
+    "checkpoint": {"checkpoint": True},
+}
+
+every_option = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+
+
+def make(**options: Any) -> RRNetCell:
+    """The cell in float64, all parameters drawn, so that each matters."""
+    torch.manual_seed(0)
+    cell = RRNetCell(M, D, **options).double()
+    with torch.no_grad():
+        for p in cell.parameters():
+            p.uniform_(-0.8, 0.8)
+    return cell
+
+
+def fields(operations: list[int], *more: str, seed: int = 0) -> Fields:
+    """An input, and what else is asked for, at every node, also where none is to be read."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(size: int) -> Tensor:
+        return torch.randn(len(operations), size, dtype=torch.float64, generator=generator)
+
+    made = {"x": draw(M), **{name: draw(D) for name in GIVEN}, "mask": draw(D)}
+    kept = {name: field for name, field in made.items() if name in ("x", *more)}
+    return {**kept, "op": torch.tensor(operations, dtype=torch.int64)}
+
+
+def by_the_reference(cell: RRNetCell, drawn: Sequences, ndata: Fields) -> Fields:
+    """The slow way, sequence by sequence."""
+    sizes = [len(each) for each in drawn]
+    parts = [dict(zip(ndata, each)) for each in zip(*(f.split(sizes) for f in ndata.values()))]
+    made = [read(cell, *each) for each in zip(drawn, parts)]
+    return {name: torch.cat([each[name] for each in made]) for name in cell.state_fields}
+
+
+def encode(cell: RRNetCell, drawn: Sequences, ndata: Fields, **how: Any) -> Fields:
+    return traverse(cell, operation_graph(*flat(drawn)), ndata, outputs=cell.state_fields, **how)
+
+
+def gradients(cell: RRNetCell, made: Fields, ndata: Fields) -> Fields:
+    """Of a sum over all that was made, with a weight for each entry."""
+    total = torch.zeros((), dtype=torch.float64)
+    for field in made.values():
+        weight = torch.linspace(-1, 2, field.numel(), dtype=field.dtype).view_as(field)
+        total = total + (field * weight).sum()
+    wanted = {**dict(cell.named_parameters()), **ndata}
+    wanted = {name: each for name, each in wanted.items() if each.requires_grad}
+    found = torch.autograd.grad(total, [*wanted.values()], allow_unused=True)
+    return {
+        name: torch.zeros_like(each) if grad is None else grad
+        for (name, each), grad in zip(wanted.items(), found)
+    }
+
+
+def tracked(ndata: Fields) -> Fields:
+    return {name: f.requires_grad_() if f.is_floating_point() else f for name, f in ndata.items()}
+
+
+SAMPLE = [
+    *random_sequences(np.random.default_rng(1), 3, 9, 2),
+    *spelled("", "SM", "SRSRMMR", "OOSMMR", "O", "SSR"),
+]
+
+
+@every_option
+@pytest.mark.parametrize("more", [(), ("mask",), GIVEN, (*GIVEN, "mask")], ids=len)
+def test_equals_the_equations(options: dict[str, Any], more: tuple[str, ...]) -> None:
+    cell, ndata = make(**options), fields(flat(SAMPLE)[0], *more)
+    assert_close(encode(cell, SAMPLE, ndata), by_the_reference(cell, SAMPLE, ndata))
+
+
+@every_option
+@settings(max_examples=8)
+@given(drawn=sequences(), seed=st.integers(0, 99), more=st.sets(st.sampled_from([*GIVEN, "mask"])))
+def test_equals_the_equations_on_any_sequences(
+    options: dict[str, Any], drawn: Sequences, seed: int, more: set[str]
+) -> None:
+    cell, ndata = make(**options), fields(flat(drawn)[0], *more, seed=seed)
+    with torch.no_grad():
+        expected = by_the_reference(cell, drawn, ndata)
+        assert_close(encode(cell, drawn, ndata), expected)
+        assert_close(encode(cell, drawn, ndata, fused=False), expected)
+
+
+@every_option
+@pytest.mark.parametrize("more", [(), (*GIVEN, "mask")], ids=len)
+def test_every_way_equals_every_other(options: dict[str, Any], more: tuple[str, ...]) -> None:
+    """Values, and gradients of parameters, inputs, masks and what is given."""
+    cell, ndata = make(**options), tracked(fields(flat(SAMPLE)[0], *more))
+    expected = by_the_reference(cell, SAMPLE, ndata)
+    expected_gradients = gradients(cell, expected, ndata)
+    for name, how in WAYS.items():
+        made = encode(cell, SAMPLE, ndata, **how)
+        assert_close(made, expected, msg=lambda text, name=name: f"{name}: {text}")
+        found = gradients(cell, made, ndata)
+        assert_close(found, expected_gradients, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@pytest.mark.parametrize("wanted", ["h", "c", "down"])
+def test_each_output_has_its_own_gradient(wanted: str) -> None:
+    cell, ndata = make(), tracked(fields(flat(SAMPLE)[0], *GIVEN, "mask"))
+    found = [
+        gradients(cell, {wanted: encode(cell, SAMPLE, ndata, fused=fused)[wanted]}, ndata)
+        for fused in (True, False)
+    ]
+    assert_close(*found)
+
+
+def test_what_is_given_elsewhere_is_not_read() -> None:
+    """States at START and OPEN, what is pushed at OPEN; a mask where there is a step."""
+    ndata = tracked(fields(flat(SAMPLE)[0], *GIVEN, "mask"))
+    op = ndata["op"]
+    start, opened = op == START, op == OPEN
+    read_at = {"h": start | opened, "c": start | opened, "down": opened, "mask": ~(start | opened)}
+    for how in WAYS.values():
+        cell = make()
+        found = gradients(cell, encode(cell, SAMPLE, ndata, **how), ndata)
+        for name, where in read_at.items():
+            if name == "down":  # it comes out at OPEN, even where no merge takes it
+                assert (found[name][where] != 0).all()
+            assert (found[name][~where] == 0).all()
+            assert (found[name][where] != 0).any()
+
+
+@every_option
+def test_a_batch_equals_its_sequences(options: dict[str, Any]) -> None:
+    cell, ndata = make(**options), fields(flat(SAMPLE)[0], *GIVEN, "mask")
+    together = encode(cell, SAMPLE, ndata)
+    begin = 0
+    for each in SAMPLE:
+        nodes = slice(begin, begin + len(each))
+        alone = encode(cell, [each], {name: field[nodes] for name, field in ndata.items()})
+        assert_close(alone, {name: field[nodes] for name, field in together.items()})
+        begin += len(each)
+
+
+@every_option
+@pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
+def test_the_numbers_of_nodes_do_not_matter(options: dict[str, Any], how: dict[str, Any]) -> None:
+    cell, ndata = make(**options), fields(flat(SAMPLE)[0], *GIVEN, "mask")
+    batch = operation_graph(*flat(SAMPLE))
+    rng = np.random.default_rng(0)
+    new = torch.from_numpy(rng.permutation(batch.num_nodes))  # node v becomes new[v]
+    edges = torch.from_numpy(rng.permutation(len(batch.src)))
+    renamed = TreeBatch(
+        new[batch.src[edges]],
+        new[batch.dst[edges]],
+        torch.tensor([batch.num_nodes]),
+        edata={"pos": batch.edata["pos"][edges]},
+    )
+    back = torch.argsort(new)
+    moved = traverse(cell, renamed, {name: field[back] for name, field in ndata.items()}, **how)
+    assert_close({name: f[new] for name, f in moved.items()}, traverse(cell, batch, ndata, **how))
+
+
+@pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
+def test_a_merge_with_another_split_is_another_merge(how: dict[str, Any]) -> None:
+    """Two merges exchange what returns to them: a queue instead of a stack."""
+    drawn = spelled("RSRSRMRM")
+    cell, ndata, batch = make(), fields(flat(drawn)[0]), operation_graph(*flat(drawn))
+    src, returns = batch.src.clone(), batch.edata["pos"] == Flow.RETURN
+    src[returns] = src[returns].flip(0)
+    other = TreeBatch(src, batch.dst, batch.sizes, edata=batch.edata)
+    before, after = (traverse(cell, each, ndata, **how)["h"] for each in (batch, other))
+    first = drawn[0].index(MERGE)
+    assert_close(after[:first], before[:first])
+    assert ((after - before)[first:].abs().amax(1) > 1e-3).all()
+
+
+@pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
+@pytest.mark.parametrize("options", [{}, {"merge": "average"}], ids=["mlp", "average"])
+def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str, Any]) -> None:
+    """A merge of two splits: what one has pushed meets the state of the other, or vice versa."""
+    cell, ndata = make(**options), fields([START, SPLIT, START, SPLIT, MERGE])
+    src, dst, x = torch.tensor([0, 2, 1, 3]), torch.tensor([1, 3, 4, 4]), ndata["x"][4]
+    found = []
+    for pos, last, top in (([0, 0, 0, 1], 1, 3), ([0, 0, 1, 0], 3, 1)):
+        batch = TreeBatch(src, dst, torch.tensor([5]), edata={"pos": torch.tensor(pos)})
+        h, c, down = traverse(cell, batch, ndata, outputs=("h", "c", "down"), **how).values()
+        h_m = merged(cell, h[last], down[top])
+        assert_close(h[4], unit(cell, F_4, h_m, c[last], x)[0])
+        found.append(h[4])
+        other_way = merged(cell, down[top], h[last])
+        assert torch.allclose(h_m, other_way) == (cell.merge == "average")
+    assert (found[0] - found[1]).abs().max() > 1e-3
+
+
+class Bound(nn.Module):
+    """From fields and parameters to all states."""
+
+    def __init__(self, cell: RRNetCell, how: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.cell, self.how = cell, how
+
+    def forward(self, drawn: Sequences, ndata: Fields) -> tuple[Tensor, ...]:
+        return tuple(encode(self.cell, drawn, ndata, **self.how).values())
+
+
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [({}, {}), *((each, {"fused": False}) for each in OPTIONS.values())],
+    ids=["fused", *OPTIONS],
+)
+def test_gradcheck(options: dict[str, Any], how: dict[str, Any]) -> None:
+    drawn = spelled("SSRMM", "OMR")
+    bound, ndata = Bound(make(**options), how), tracked(fields(flat(drawn)[0], *GIVEN, "mask"))
+    names = [name for name, _ in bound.named_parameters()]
+    given_names = [name for name in ndata if name != "op"]
+
+    def states(*values: Tensor) -> tuple[Tensor, ...]:
+        own = {**dict(zip(given_names, values)), "op": ndata["op"]}
+        parameters = dict(zip(names, values[len(given_names) :]))
+        made: tuple[Tensor, ...] = torch.func.functional_call(bound, parameters, (drawn, own))
+        return made
+
+    values = [ndata[name] for name in given_names]
+    values += [p.detach().clone().requires_grad_() for p in bound.parameters()]
+    assert torch.autograd.gradcheck(states, values, fast_mode=True)
+
+
+@every_option
+@pytest.mark.parametrize("fused", [True, False])
+def test_every_parameter_learns(options: dict[str, Any], fused: bool) -> None:
+    cell, ndata = make(**options), fields(flat(SAMPLE)[0])
+    found = gradients(cell, {"h": encode(cell, SAMPLE, ndata, fused=fused)["h"]}, ndata)
+    for name, gradient in found.items():
+        stacked = name in ("W", "U", "b", "gain", "shift")
+        for k, part in enumerate(gradient if stacked else [gradient]):
+            assert part.abs().max() > 0, f"{name} has a zero gradient at {k}"
+
+
+def test_what_no_operation_reaches_learns_nothing() -> None:
+    cell, drawn = make(), spelled("RR", "R")
+    ndata = fields(flat(drawn)[0])
+    for fused in (True, False):
+        found = gradients(cell, encode(cell, drawn, ndata, fused=fused), ndata)
+        assert found["W"][1].abs().max() > 0
+        for name in ("W", "U", "b"):
+            assert found[name][[0, 2, 3]].abs().max() == 0
+        for name in ("V_1", "b_1", "V_2", "b_2"):
+            assert found[name].abs().max() == 0
+
+
+def test_a_second_derivative_is_refused() -> None:
+    cell, ndata = make(), tracked(fields(flat(SAMPLE)[0]))
+    total = encode(cell, SAMPLE, ndata)["h"].sum()
+    with pytest.raises(RuntimeError, match=r"one derivative of a fused cell.*with fused=False"):
+        torch.autograd.grad(total, ndata["x"], create_graph=True)
+    total = encode(cell, SAMPLE, ndata, fused=False)["h"].sum()
+    (gradient,) = torch.autograd.grad(total, ndata["x"], create_graph=True)
+    gradient.sum().backward()
+
+
+def test_a_graph_that_is_kept_can_be_used_again() -> None:
+    cell, ndata = make(), tracked(fields(flat(SAMPLE)[0], "mask"))
+    total = encode(cell, SAMPLE, ndata)["h"].sum()
+    first = torch.autograd.grad(total, [ndata["x"], cell.U], retain_graph=True)
+    assert_close(torch.autograd.grad(total, [ndata["x"], cell.U]), first)
+
+
+def test_recurs_alone_are_an_lstm() -> None:
+    """The paper's baseline; torch's own, gate by gate."""
+    cell, length = make(), 2000
+    peer = nn.LSTM(M, D).double()
+    i, f, o, u = range(4)
+    with torch.no_grad():
+        for ours, theirs in ((cell.W, peer.weight_ih_l0), (cell.U, peer.weight_hh_l0)):
+            theirs.copy_(ours[1].view(-1, 4, D)[:, [i, f, u, o]].flatten(1).t())
+        peer.bias_ih_l0.copy_(cell.b[1].view(4, D)[[i, f, u, o]].flatten())
+        peer.bias_hh_l0.zero_()
+    drawn = [[START, *[RECUR] * length]]
+    ndata = tracked(fields(flat(drawn)[0]))
+    made = encode(cell, drawn, ndata)
+    x = ndata["x"][1:].detach().requires_grad_()
+    h, (_, c) = peer(x)
+    assert_close(made["h"][1:], h)
+    assert_close(made["c"][-1:], c)
+    assert (made["down"] == 0).all()
+    weight = torch.linspace(-1, 2, h.numel(), dtype=h.dtype).view_as(h)
+    (gradient,) = torch.autograd.grad((made["h"][1:] * weight).sum(), ndata["x"])
+    (expected,) = torch.autograd.grad((h * weight).sum(), x)
+    assert_close(gradient[1:], expected)
+    assert (gradient[0] == 0).all()
+
+
+def test_all_splits_then_all_merges() -> None:
+    drawn, cell = spelled("S" * 500 + "M" * 500), make()
+    ndata = tracked(fields(flat(drawn)[0]))
+    found, expected = encode(cell, drawn, ndata), by_the_reference(cell, drawn, ndata)
+    assert_close(found, expected)
+    assert_close(gradients(cell, found, ndata), gradients(cell, expected, ndata))
+
+
+def test_all_splits_then_all_merges_with_options() -> None:
+    drawn, cell = spelled("S" * 100 + "M" * 100), make(**OPTIONS["all"])
+    ndata = fields(flat(drawn)[0])
+    with torch.no_grad():
+        assert_close(encode(cell, drawn, ndata), by_the_reference(cell, drawn, ndata))
+
+
+@every_option
+@pytest.mark.parametrize("words", [[""], ["", ""], ["O"], ["", "OO", ""]], ids="-".join)
+def test_sequences_without_steps(options: dict[str, Any], words: list[str]) -> None:
+    drawn, cell = spelled(*words), make(**options)
+    ndata = tracked(fields(flat(drawn)[0], *GIVEN))
+    for how in WAYS.values():
+        made = encode(cell, drawn, ndata, **how)
+        assert_close(made, by_the_reference(cell, drawn, ndata))
+        found = gradients(cell, made, ndata)
+        assert all((found[name] == 0).all() for name, _ in cell.named_parameters())
+
+
+@every_option
+def test_no_sequences(options: dict[str, Any]) -> None:
+    cell, ndata = make(**options), tracked(fields([], *GIVEN))
+    for how in WAYS.values():
+        made = encode(cell, [], ndata, **how)
+        assert {name: f.shape for name, f in made.items()} == dict.fromkeys(made, (0, D))
+        made["h"].sum().backward()
+
+
+def test_unlike_lengths() -> None:
+    cell, rng = make(), np.random.default_rng(0)
+    drawn = [random_sequence(rng, steps, steps % 3) for steps in (0, 1, 60, 2, 0, 33)]
+    ndata = fields(flat(drawn)[0], *GIVEN)
+    assert_close(encode(cell, drawn, ndata), by_the_reference(cell, drawn, ndata))
+
+
+def test_windows_go_on_where_others_ended() -> None:
+    """Truncated sequences: the state at START, what is still pushed at OPEN."""
+    cell, whole = make(stack_cell=True), spelled("RSRSSRMRMSM")[0]
+    ndata = fields(whole)
+    expected = encode(cell, [whole], ndata)
+    cut = 7
+    first = encode(cell, [whole[:cut]], {name: f[:cut] for name, f in ndata.items()})
+    left = [2, 4, 5]  # splits without a merge by then
+    op = [START, OPEN, OPEN, OPEN, *whole[cut:]]
+    begin = torch.zeros(len(op), D, dtype=torch.float64)
+    carried = {name: begin.clone() for name in GIVEN}
+    carried["h"][0], carried["c"][0] = first["h"][-1], first["c"][-1]
+    carried["down"][1:4], carried["down_c"][1:4] = first["down"][left], first["down_c"][left]
+    x = torch.cat([ndata["x"].new_zeros(4, M), ndata["x"][cut:]])
+    second = encode(cell, [op], {"x": x, "op": torch.tensor(op), **carried})
+    for name in ("h", "c"):
+        assert_close(second[name][4:], expected[name][cut:])
+
+
+@every_option
+@pytest.mark.parametrize("backend", ["levels", "dgl"])
+def test_autocast(options: dict[str, Any], backend: str) -> None:
+    """Gradients too keep to those of float32 as far as bfloat16 can."""
+    cell = make(**options).float()
+    ndata = {name: f.float() for name, f in fields(flat(SAMPLE)[0], *GIVEN, "mask").items()}
+    ndata = tracked({**ndata, "op": ndata["op"].long()})
+    made = encode(cell, SAMPLE, ndata)
+    exact = gradients(cell, made, ndata)
+    with torch.autocast("cpu", torch.bfloat16):
+        low = encode(cell, SAMPLE, ndata, backend=backend)
+    found = gradients(cell, low, ndata)
+    for name, field in low.items():
+        assert_close(field.float(), made[name], atol=0.1, rtol=0.1)
+    for name, grad in found.items():
+        close = nn.functional.cosine_similarity(grad.flatten(), exact[name].flatten(), 0)
+        assert close > 0.97 or exact[name].abs().max() == 0, name
+
+
+def test_fused_is_the_way_of_the_paper_s_cell() -> None:
+    batch, ndata = operation_graph(*flat(SAMPLE)), fields(flat(SAMPLE)[0], *GIVEN)
+    assert set(make().fused(batch, ndata)) == {"h", "c", "down"}
+    for name, options in OPTIONS.items():
+        assert (make(**options).fused(batch, ndata) is not None) == (name == "paper")
+    assert make().fused(batch, {**ndata, "h": ndata["h"].float()}) is None
+    single = {name: f if name == "op" else f.float() for name, f in ndata.items()}
+    with torch.autocast("cpu", torch.bfloat16):
+        assert make().float().fused(batch, single) is None
+
+
+def test_nothing_is_read_back_from_the_device() -> None:
+    ndata = fields(flat(SAMPLE)[0], *GIVEN, "mask")
+    batch = operation_graph(*flat(SAMPLE)).with_data(ndata).to("meta")
+    made = traverse(make().to("meta"), batch, tracked(batch.ndata))
+    assert made["h"].shape == (batch.num_nodes, D)
+    made["h"].sum().backward()
+
+
+def test_a_batch_seen_in_inference_mode_can_be_trained_on() -> None:
+    cell, batch, ndata = make(), operation_graph(*flat(SAMPLE)), fields(flat(SAMPLE)[0])
+    with torch.inference_mode():
+        for fused in (True, False):
+            traverse(cell, batch, ndata, fused=fused)
+    for fused in (True, False):
+        traverse(cell, batch, ndata, fused=fused)["h"].sum().backward()
+
+
+def test_parameters() -> None:
+    """Four LSTM units, and an MLP with one hidden layer of width d."""
+    m, d = 30, 40
+
+    def count(**options: Any) -> int:
+        return sum(p.numel() for p in RRNetCell(m, d, **options).parameters())
+
+    units, mlp = 4 * 4 * d * (m + d + 1), (2 * d + 1) * d + (d + 1) * d
+    assert count() == count(stack_cell=True) == units + mlp
+    assert count(merge="average") == units
+    assert count(layer_norm=True) == units + mlp + 4 * 2 * 5 * d
+    cell = RRNetCell(m, d, layer_norm=True)
+    for name, p in cell.named_parameters():
+        if name in ("gain", "shift"):
+            assert (p == (name == "gain")).all()
+        else:
+            assert 0.9 * d**-0.5 < p.abs().max() <= d**-0.5
+
+
+def test_prefixes_can_be_shared() -> None:
+    """Two sequences that begin alike, as a graph in which both follow one step."""
+    cell, drawn = make(), spelled("RSRM", "RSRR")
+    ndata = fields(flat(drawn)[0])
+    x = ndata["x"].clone()
+    x[5:9] = x[:4]
+    expected = encode(cell, drawn, {**ndata, "x": x})["h"]
+    op = torch.tensor([*drawn[0], RECUR])
+    src, dst = torch.tensor([0, 1, 2, 3, 2, 3]), torch.tensor([1, 2, 3, 4, 4, 5])
+    pos = torch.tensor([0, 0, 0, 0, 1, 0])
+    batch = TreeBatch(src, dst, torch.tensor([6]), edata={"pos": pos})
+    shared = {"x": x[[0, 1, 2, 3, 4, 9]], "op": op}
+    assert cell.fused(batch, shared) is None
+    for how in WAYS.values():
+        assert_close(traverse(cell, batch, shared, **how)["h"], expected[[0, 1, 2, 3, 4, 9]])
+
+
+def edges(*triples: tuple[int, int, int]) -> dict[str, Tensor]:
+    src, dst, pos = (torch.tensor(each) for each in zip(*triples))
+    return {"src": src, "dst": dst, "pos": pos}
+
+
+BROKEN = {
+    "a merge without RETURN": (
+        "SM",
+        edges((0, 1, 0), (1, 2, 0)),
+        r"into a MERGE one RETURN edge too, .* into node 2 of the batch, which is MERGE; make the",
+    ),
+    "a merge without NEXT": (
+        "SM",
+        edges((0, 1, 0), (1, 2, 1)),
+        "expected into every step one NEXT edge, .* into node 2 of the batch, which is MERGE",
+    ),
+    "a step without an edge": (
+        "SRR",
+        edges((0, 1, 0), (2, 3, 0)),
+        "expected into every step one NEXT edge, .* into node 2 of the batch, which is RECUR",
+    ),
+    "a RETURN into a recur": (
+        "SR",
+        edges((0, 1, 0), (1, 2, 0), (1, 2, 1)),
+        "expected into every step one NEXT edge, .* into node 2 of the batch, which is RECUR",
+    ),
+    "a RETURN from a recur": (
+        "RM",
+        edges((0, 1, 0), (1, 2, 0), (1, 2, 1)),
+        "expected RETURN edges from SPLIT or OPEN alone, got one from RECUR; make the graph with",
+    ),
+    "an edge into OPEN": (
+        "OR",
+        edges((0, 1, 0), (1, 2, 0)),
+        "no edge into START and OPEN, got others into node 1 of the batch, which is OPEN",
+    ),
+    "two steps before one": (
+        "RRR",
+        edges((0, 1, 0), (0, 2, 0), (1, 3, 0), (2, 3, 0)),
+        "node 3: expected each child position once, got 0 twice",
+    ),
+    "a third kind of edge": (
+        "R",
+        edges((0, 1, 2)),
+        "node 1: expected child positions from 0 to 1, .* got 2",
+    ),
+    "a cycle": (
+        "RR",
+        edges((2, 1, 0), (1, 2, 0)),
+        "expected a graph without cycles",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+@pytest.mark.parametrize("how", [each for each in WAYS if each != "checkpoint"])
+@pytest.mark.parametrize("options", [{}, {"stack_cell": True}], ids=["paper", "stack_cell"])
+def test_edges_that_are_not_those_of_sequences(
+    what: str, how: str, options: dict[str, Any]
+) -> None:
+    word, made, message = BROKEN[what]
+    op = flat(spelled(word))[0]
+    sizes = torch.tensor([len(op)])
+    batch = TreeBatch(made["src"], made["dst"], sizes, edata={"pos": made["pos"]})
+    with pytest.raises(TreeError, match=message):
+        traverse(make(**options), batch, fields(op), **WAYS[how])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"op": None}, r"integer node field 'op' of shape \(N,\), .* got \['x'\]; make the graph"),
+        ({"op": torch.zeros(3)}, r"integer node field 'op' .* got torch.float32 \(3,\)"),
+        ({"op": torch.zeros(3, 1).long()}, r"integer node field 'op' .* got torch.int64 \(3, 1\)"),
+        ({"op": torch.tensor([0, 2, 5])}, r"expected operations \(START 0, .*\) .* got 5"),
+        ({"op": torch.tensor([0, 2, -1])}, r"expected operations \(START 0, .*\) .* got -1"),
+        ({"op": torch.tensor([0, 2])}, "inputs and operations of 3 nodes, got 3 and 2; give each"),
+        ({"x": None}, r"expected a node field 'x' of shape \(N, 3\), got only \['op'\]"),
+        ({"x": torch.zeros(3, M + 1)}, r"expected the node field 'x' to be \(N, 3\), got \(3, 4\)"),
+        ({"x": torch.zeros(2, M)}, "inputs and operations of 3 nodes, got 2 and 3; give"),
+        ({"x": torch.zeros(4, M)}, "inputs and operations of 3 nodes, got 4 and 3; give"),
+        ({"h": torch.zeros(3, D + 1)}, r"field 'h' to be \(3, 4\), as many rows .* got \(3, 5\)"),
+        ({"mask": torch.zeros(3, 1)}, r"node field 'mask' to be \(3, 4\), .* got \(3, 1\)"),
+        ({"down": torch.zeros(1, D)}, r"node field 'down' to be \(3, 4\), .* got \(1, 4\)"),
+        ({"down_c": torch.zeros(D)}, r"node field 'down_c' to be \(3, 4\), .* got \(4,\)"),
+    ],
+)
+def test_fields_that_the_cell_does_not_take(
+    changes: dict[str, Optional[Tensor]], message: str
+) -> None:
+    drawn = spelled("RR")
+    ndata = {**fields(flat(drawn)[0]), **changes}
+    ndata = {name: field for name, field in ndata.items() if field is not None}
+    for options in OPTIONS.values():
+        with pytest.raises(TreeError, match=message):
+            encode(make(**options), drawn, ndata)
+    if "and operations" not in message:  # prepare knows no graph
+        with pytest.raises(TreeError, match=message):
+            make().prepare(ndata)
+
+
+def test_settings_that_the_cell_does_not_take() -> None:
+    with pytest.raises(ConfigError, match="expected merge to be one of mlp, average, got 'sum'"):
+        make(merge="sum")
+    with pytest.raises(ConfigError, match="expected hidden_size to be at least 1, got 0"):
+        RRNetCell(M, 0)
+
+
+@pytest.mark.parametrize("backend", ["levels", "dgl"])
+def test_prop_nodes_topo(backend: str) -> None:
+    """As one uses DGL: the fields in the graph, what the cell declares in the call."""
+    cell, ndata = make(), fields(flat(SAMPLE)[0], *GIVEN)
+    batch = operation_graph(*flat(SAMPLE))
+    for declared in ({}, {"slots": cell.slots}, {"group_by": cell.group_by}):
+        graph = batch.with_data({**ndata, **cell.prepare(ndata)}).graph
+        message = r"this cell wants slots=2 and group_by='op': use traverse, or prop_nodes_topo"
+        with pytest.raises(ConfigError, match=message):
+            prop_nodes_topo(
+                graph,
+                cell.message,
+                cell.reduce,
+                apply_node_func=cell.apply,
+                backend=backend,
+                **declared,
+            )
+    prop_nodes_topo(
+        graph,
+        cell.message,
+        cell.reduce,
+        apply_node_func=cell.apply,
+        backend=backend,
+        slots=cell.slots,
+        group_by=cell.group_by,
+    )
+    for name, field in encode(cell, SAMPLE, ndata).items():
+        assert_close(graph.ndata[name], field)
