@@ -5,7 +5,17 @@ Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 """
 
 from dgltrees.trees.operations.graph import operation_graph
+from dgltrees.trees.operations.inferred import inferred_trees, spans
 from dgltrees.trees.operations.kinds import OPERATIONS, Flow, Operation
 from dgltrees.trees.operations.match import Matching, match_splits
 
-__all__ = ["OPERATIONS", "Flow", "Matching", "Operation", "match_splits", "operation_graph"]
+__all__ = [
+    "OPERATIONS",
+    "Flow",
+    "Matching",
+    "Operation",
+    "inferred_trees",
+    "match_splits",
+    "operation_graph",
+    "spans",
+]

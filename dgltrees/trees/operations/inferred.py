@@ -1,0 +1,105 @@
+"""The trees that sequences of operations make over their tokens: Figure 1(e) of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.subtrees import over_subtrees
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["inferred_trees", "spans"]
+
+Ints = NDArray[np.int64]
+
+
+def inferred_trees(
+    graph: TreeBatch,
+    columns: Sequence[str] = (),
+    *,
+    recur_only: bool = False,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+) -> Forest:
+    """The trees that were built while reading.
+
+    Jacob et al. (2018), Figure 1(e). An inner node is a sub-tree, from its split (or OPEN) to its
+    merge, the root the whole sequence; leaves are tokens. A sub-tree that nobody merges ends with
+    its sequence. The nodes stand in preorder.
+
+    Arguments:
+        graph: what :func:`~dgltrees.trees.operations.operation_graph` made.
+        columns: node fields to take along, such as the ids of words; inner nodes have -1.
+        recur_only: only RECUR has a token. Otherwise every step has one, as where brackets are part
+            of the sequence: a split's is then the first leaf of its sub-tree, a merge's the last.
+        vocabs: the names behind those columns that hold ids.
+
+    Returns:
+        a forest with the columns asked for and ``token``, the place of a leaf's token in its
+        sequence, -1 at inner nodes. A sub-tree without tokens is an inner node without children.
+    """
+    ops = graph.on_host(graph.ndata["op"]).numpy()
+    inner = _innermost(graph, ops)
+    above = np.append(inner[:1], inner[:-1])  # before the step; at START nobody asks
+    is_tree = (ops != Operation.RECUR) & (ops != Operation.MERGE)
+    is_token = (ops != Operation.START) & (ops != Operation.OPEN)
+    if recur_only:
+        is_token = ops == Operation.RECUR
+    counts = is_tree.astype(np.int64) + is_token
+    tree_node = np.cumsum(counts) - counts  # of each step, if it begins one
+    token_node = tree_node + is_tree
+    parent = np.full(counts.sum(), -1)
+    begins, steps = np.flatnonzero(is_tree), np.flatnonzero(is_token)
+    parent[tree_node[begins]] = tree_node[above[begins]]
+    holder = np.where(ops == Operation.MERGE, above, inner)  # a merge's token ends its sub-tree
+    parent[token_node[steps]] = tree_node[holder[steps]]
+    roots = tree_node[ops == Operation.START]
+    offsets = np.append(roots, len(parent))
+    sizes = np.diff(offsets)
+    parent -= np.repeat(roots, sizes)
+    parent[roots] = -1
+
+    def at_leaves(values: NDArray[np.generic]) -> NDArray[np.generic]:
+        made = np.full((len(parent), *values.shape[1:]), -1, values.dtype)
+        made[token_node[steps]] = values[steps]
+        return made
+
+    before = np.cumsum(is_token) - is_token  # tokens, of all sequences
+    first = np.repeat(before[ops == Operation.START], graph.sizes.numpy())
+    taken = {name: at_leaves(graph.on_host(graph.ndata[name]).numpy()) for name in columns}
+    taken["token"] = at_leaves(before - first)
+    return Forest.build(parent, offsets=offsets, columns=taken, vocabs=vocabs)
+
+
+def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
+    """``(N,)`` the place of the START, SPLIT or OPEN whose sub-tree is read after each step.
+
+    Of the steps after which as many sub-trees are open, it is the last that began one.
+    """
+    depth = graph.on_host(graph.ndata["open"]).numpy()
+    order = np.lexsort((depth, graph.tree_of_node.cpu().numpy()))  # places rise among equals
+    begins = (ops != Operation.RECUR) & (ops != Operation.MERGE)
+    last = np.maximum.accumulate(np.where(begins[order], np.arange(len(ops)), 0))
+    inner = np.empty_like(order)
+    inner[order] = order[last]
+    return inner
+
+
+def spans(forest: Forest) -> Ints:
+    """``(K, 3)`` sequence, first and last token of every sub-tree that has a token, roots included.
+
+    Arguments:
+        forest: of :func:`inferred_trees`.
+    """
+    token = forest.columns["token"].astype(np.int64)
+    is_tree = token < 0
+    firsts = np.where(is_tree, len(token), token)
+    first = over_subtrees(np.minimum, firsts, forest.global_parent)
+    last = over_subtrees(np.maximum, token, forest.global_parent)
+    found = np.flatnonzero(is_tree & (last >= 0))
+    return np.stack([forest.tree_of_node[found], first[found], last[found]], 1)
