@@ -16,10 +16,17 @@ from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.rrnet.agents import Agent, Decisions
 from dgltrees.models.rrnet.fixed import FixedOperations
 from dgltrees.models.rrnet.policy import Policy, legal
-from dgltrees.models.rrnet.stepping import advance, begin
+from dgltrees.models.rrnet.sequences import (
+    given_fields,
+    state_after,
+    step_sizes,
+    steps_of,
+    with_starts,
+)
+from dgltrees.models.rrnet.stepping import ReaderState, advance, begin
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operations import Operation, operation_graph
+from dgltrees.trees.operations import Operation
 
 __all__ = ["OPERATION", "RRNetEncoder", "Reading", "Rollout"]
 
@@ -35,15 +42,17 @@ class Rollout:
     """What is done at each token of some sentences.
 
     Attributes:
-        graph: the operations, START first; the step at token j of a sequence is its node j + 1.
-            Node field ``given``: whether the operation was given.
+        graph: the operations, START first, then an OPEN for each sub-tree that is open at the
+            beginning. Node field ``given``: whether the operation was given.
         x_mask, h_mask: ``(T, m)`` and ``(T, d)`` of dropout, under which it was decided.
+        start: the state in which the sentences begin; without it zeros and an empty stack.
         then: the policy's scores and values at the time, where they will be needed.
     """
 
     graph: TreeBatch
     x_mask: Optional[Tensor]
     h_mask: Optional[Tensor]
+    start: Optional[ReaderState] = None
     then: Optional[tuple[Tensor, Tensor]] = None
 
 
@@ -55,11 +64,23 @@ class Reading:
         graph: see :class:`Rollout`.
         h: ``(N, d)`` the state after each node.
         decisions: of the policy, if there is one.
+        after: the state in which sentences end that began in a given one; no gradient leads back.
     """
 
     graph: TreeBatch
     h: Tensor
     decisions: Optional[Decisions]
+    after: Optional[ReaderState] = None
+
+    @property
+    def along(self) -> Tensor:
+        """``(S, d)`` the state after each token."""
+        return self.h.index_select(0, steps_of(self.graph))
+
+    @property
+    def operations(self) -> Tensor:
+        """``(S,)`` what was done at each token."""
+        return self.graph.ndata[OPERATION].index_select(0, steps_of(self.graph))
 
     @property
     def last(self) -> Tensor:
@@ -132,62 +153,91 @@ class RRNetEncoder(nn.Module):
                 more sub-trees are open than a policy may open.
         """
         rollout = batch if isinstance(batch, Rollout) else self.decide(batch)
-        graph = rollout.graph
+        graph, start = rollout.graph, rollout.start
         x = self._inputs(graph, rollout.x_mask)
         ndata = {"x": x, OPERATION: graph.ndata[OPERATION]}
+        if start is not None:
+            ndata.update(given_fields(graph, start))
         if rollout.h_mask is not None:
             ndata["mask"] = rollout.h_mask.index_select(0, graph.tree_of_node)
-        h = traverse(self.cell, graph, ndata, outputs=["h"], backend=self.backend)["h"]
+        wanted = ["h"] if start is None else list(self.cell.state_fields)
+        states = traverse(self.cell, graph, ndata, outputs=wanted, backend=self.backend)
+        after = None if start is None else state_after(graph, states, self.limit)
+        decisions = self._decisions(rollout, states["h"], x)
+        return Reading(graph, states["h"], decisions, after)
+
+    def _decisions(self, rollout: Rollout, h: Tensor, x: Tensor) -> Optional[Decisions]:
+        """The policy's, of states and inputs at all nodes."""
         if self.policy is None:
-            return Reading(graph, h, None)
+            return None
+        graph = rollout.graph
         steps = steps_of(graph)
         before = steps - 1
         possible = legal(graph.ndata["open"].index_select(0, before), self.limit)
         seen = h.index_select(0, before), x.index_select(0, steps)
         scores, values = self.policy(*seen, possible)
         actions = graph.ndata[OPERATION].index_select(0, steps) - 1
-        return Reading(graph, h, Decisions(scores, values, actions, graph.sizes - 1, rollout.then))
+        return Decisions(scores, values, actions, step_sizes(graph), rollout.then)
+
+    def begin(self, count: int) -> ReaderState:
+        """The state before the first token of ``count`` sentences."""
+        return begin(self.cell, count, self.limit)
 
     @torch.no_grad()
-    def rollout(self, batch: TreeBatch) -> Rollout:
-        """Decide, for learning from it as often as the agent wants."""
-        decided = self.decide(batch)
+    def rollout(self, batch: TreeBatch, start: Optional[ReaderState] = None) -> Rollout:
+        """Decide, for learning from it as often as the agent wants; see :meth:`decide`."""
+        decided = self.decide(batch, start)
         if self.updates == 1:
             return decided
         made = self(decided).decisions
         return replace(decided, then=(made.scores, made.values))
 
     @torch.no_grad()
-    def decide(self, batch: TreeBatch) -> Rollout:
-        """The operations of sentences; drawn, where the policy is asked in training."""
+    def decide(self, batch: TreeBatch, start: Optional[ReaderState] = None) -> Rollout:
+        """The operations of sentences; drawn, where the policy is asked in training.
+
+        Arguments:
+            batch: the sentences, or windows of longer ones.
+            start: the state in which they begin, of :meth:`begin` or at the end of a reading.
+        """
         masks = self._masks(batch)
-        operations = self._known(batch)
+        operations = self._known(batch, start)
         known = batch.on_host(operations) != Operation.START
         if self.policy is not None and not known.all():
-            operations = self._choose(batch, operations, masks)
+            operations = self._choose(batch, operations, masks, start)
         elif not known.all():
             raise TreeError(
                 f"expected a node column {OPERATION!r} with the operation of every token, got none "
                 f"for token {int(known.byte().argmin())} of the batch; give them, or let a policy "
                 "decide"
             )
-        graph = with_starts(batch, operations, known)
+        graph = with_starts(batch, operations, known, start)
         deepest = int(batch.on_host(graph.ndata["open"]).max())
         if self.policy is not None and deepest > self.limit:
             raise TreeError(
                 f"expected at most {self.limit} open sub-trees, the limit of the policy's stack, "
                 f"got {deepest}; raise the limit"
             )
-        return Rollout(graph, *masks)
+        return Rollout(graph, *masks, start)
 
     def decision_losses(self, reading: Reading, rewards: Tensor) -> Tensor:
         """``(T,)`` what the policy learns to make small, in sum over each sentence's steps.
 
-        Of operations that were given their negative log-likelihood, of others what the agent says.
-
         Arguments:
             reading: with decisions.
             rewards: ``(T,)`` what came of reading each sentence, or ``(S,)`` of each step.
+        """
+        graph, losses = reading.graph, self.step_losses(reading, rewards)
+        tree = graph.tree_of_node.index_select(0, steps_of(graph))
+        return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
+
+    def step_losses(self, reading: Reading, rewards: Tensor) -> Tensor:
+        """``(S,)`` what the policy learns to make small.
+
+        Of operations that were given their negative log-likelihood, of others what the agent says.
+
+        Arguments:
+            reading, rewards: see :meth:`decision_losses`.
         """
         made, graph = reading.decisions, reading.graph
         if made is None:
@@ -196,18 +246,18 @@ class RRNetEncoder(nn.Module):
         given = graph.ndata["given"].index_select(0, steps)
         supervised = nn.functional.cross_entropy(made.scores, made.actions, reduction="none")
         losses = supervised * given
-        if self.agent is not None:
-            if len(rewards) != len(steps):  # it comes with the last step
-                ends = torch.cumsum(made.sizes, 0).to(rewards.device) - 1
-                rewards = rewards.new_zeros(len(steps)).index_copy(0, ends, rewards)
-            losses = losses + self.agent.losses(made, rewards) * ~given
-        tree = graph.tree_of_node.index_select(0, steps)
-        return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
+        if self.agent is None:
+            return losses
+        if len(rewards) != len(steps):  # it comes with the last step
+            ends = torch.cumsum(made.sizes, 0).to(rewards.device) - 1
+            rewards = rewards.new_zeros(len(steps)).index_copy(0, ends, rewards)
+        return losses + self.agent.losses(made, rewards) * ~given
 
-    def _known(self, batch: TreeBatch) -> Tensor:
+    def _known(self, batch: TreeBatch, start: Optional[ReaderState]) -> Tensor:
         """``(S,)`` the operations that the policy has no say in, START where it has."""
         if self.fixed is not None:
-            return self.fixed(batch, self.limit)  # type: ignore[no-any-return]
+            opened = None if start is None else start.size
+            return self.fixed(batch, self.limit, opened)  # type: ignore[no-any-return]
         given = batch.ndata.get(OPERATION)
         nothing = torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
         if given is None or (self.policy is not None and not (self.training and self.told)):
@@ -231,7 +281,11 @@ class RRNetEncoder(nn.Module):
         return x if mask is None else x * mask.index_select(0, batch.tree_of_node)
 
     def _choose(
-        self, batch: TreeBatch, told: Tensor, masks: tuple[Optional[Tensor], Optional[Tensor]]
+        self,
+        batch: TreeBatch,
+        told: Tensor,
+        masks: tuple[Optional[Tensor], Optional[Tensor]],
+        start: Optional[ReaderState],
     ) -> Tensor:
         """``(S,)`` operations, those told and the policy's, step by step over all sentences."""
         assert self.policy is not None
@@ -241,7 +295,7 @@ class RRNetEncoder(nn.Module):
         begins = (torch.cumsum(batch.sizes, 0) - batch.sizes)[order]
         active = _active(batch.sizes.numpy())
         h_mask = None if masks[1] is None else masks[1].index_select(0, order.to(x.device))
-        state = begin(self.cell, batch.num_trees, self.limit)
+        state = self.begin(batch.num_trees) if start is None else start.select(order)
         chosen = told.clone()
         for step, count in enumerate(active):
             if count < len(state.size):
@@ -281,31 +335,3 @@ def told_tokens(batch: TreeBatch, column: str, part: float) -> Tensor:
     hashed = np.add.reduceat(mixed, begins) * _ODD if len(sizes) else mixed
     chosen = (hashed >> np.uint64(32)) < np.uint64(round(part * 2**32))
     return torch.from_numpy(np.repeat(chosen, sizes)).to(batch.device)
-
-
-def steps_of(graph: TreeBatch) -> Tensor:
-    """``(S,)`` the nodes that are steps, of sequences that begin with one START each."""
-    steps = torch.arange(graph.num_nodes - graph.num_trees)
-    own = torch.repeat_interleave(torch.arange(1, graph.num_trees + 1), graph.sizes - 1)
-    return (steps + own).to(graph.device)
-
-
-def with_starts(batch: TreeBatch, operations: Tensor, given: Tensor) -> TreeBatch:
-    """The graph of the operations of sentences; START has -1 in the columns of tokens.
-
-    Arguments:
-        batch: ``S`` tokens.
-        operations: ``(S,)``.
-        given: ``(S,)`` bool.
-    """
-    sizes, host = batch.sizes + 1, batch.on_host(operations)
-    begins = np.cumsum(batch.sizes.numpy()) - batch.sizes.numpy()
-    made = np.insert(host.numpy(), begins, int(Operation.START))
-    graph = operation_graph(made, sizes.numpy())
-    steps = torch.from_numpy(np.flatnonzero(made != Operation.START)).to(batch.device)
-    for name, column in {**batch.ndata, "given": given.to(batch.device)}.items():
-        if name != OPERATION:
-            fill = -1 if column.dtype != torch.bool else False
-            wide = column.new_full((len(made), *column.shape[1:]), fill)
-            graph.ndata[name] = wide.index_copy_(0, steps, column)
-    return graph.to(batch.device)

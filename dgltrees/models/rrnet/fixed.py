@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -32,8 +34,11 @@ class FixedOperations(nn.Module):
         drawn = np.random.default_rng(seed).integers(Operation.SPLIT, Operation.MERGE + 1, rows)
         self.register_buffer("operation", torch.from_numpy(drawn))
 
-    def forward(self, batch: TreeBatch, limit: int) -> Tensor:
+    def forward(self, batch: TreeBatch, limit: int, opened: Optional[Tensor] = None) -> Tensor:
         """``(S,)`` the operation of each token.
+
+        Arguments:
+            batch, limit, opened: the tokens, and see :func:`made_legal`.
 
         Raises:
             TreeError: a token has no id of the table.
@@ -45,21 +50,24 @@ class FixedOperations(nn.Module):
                 f"{int(ids.min())} to {int(ids.max())}"
             )
         wanted = self.operation.cpu()[ids]
-        return made_legal(wanted, batch.sizes, limit).to(batch.device)
+        return made_legal(wanted, batch.sizes, limit, opened).to(batch.device)
 
 
-def made_legal(operations: Tensor, sizes: Tensor, limit: int) -> Tensor:
+def made_legal(
+    operations: Tensor, sizes: Tensor, limit: int, opened: Optional[Tensor] = None
+) -> Tensor:
     """``(S,)`` the operations, with a recur for what finds the stack empty or full.
 
     Arguments:
         operations: ``(S,)`` wanted, sequence after sequence.
         sizes: ``(T,)`` the steps of each sequence.
         limit: how many sub-trees can be open.
+        opened: ``(T,)`` how many are open before the first step; without it none.
     """
     made = operations.numpy().copy()
     lengths = sizes.numpy()
     begins = np.cumsum(lengths) - lengths
-    open_trees = np.zeros(len(lengths), np.int64)
+    open_trees = np.zeros(len(lengths), np.int64) if opened is None else opened.numpy().copy()
     for step in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > step)
         at = begins[rows] + step
