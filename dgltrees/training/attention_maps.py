@@ -33,6 +33,7 @@ class AttentionMap:
         spans: ``(M, 2)`` the first and the last leaf below each node of that tree.
         depth: ``(M,)`` edges between each node and the root.
         phrases: ``(Q,)`` the words below each node of the hypothesis' tree that attends.
+        pads: ``(Q,)`` how many pads stand below it besides.
         weights: ``(Q, M)``.
     """
 
@@ -40,10 +41,14 @@ class AttentionMap:
     spans: NDArray[np.int64]
     depth: NDArray[np.int64]
     phrases: list[str]
+    pads: list[int]
     weights: NDArray[np.float64]
 
     def draw(self, phrases: Optional[Sequence[str]] = None) -> AttentionDrawing:
         """Heat maps of all phrases, or of some, by their words.
+
+        Of nodes with the same words below them, which pads make different, the lowest is drawn if
+        the phrase is asked for; titles tell the pads.
 
         Raises:
             ConfigError: the hypothesis has no such phrase.
@@ -60,9 +65,14 @@ class AttentionMap:
             if phrases is None
             else [self.phrases.index(phrase) for phrase in chosen]
         )
+        titles = [_title(self.phrases[row], self.pads[row]) for row in rows]
         return draw_attention(
-            self.words, self.spans, self.depth, self.weights[list(rows)], titles=chosen
+            self.words, self.spans, self.depth, self.weights[list(rows)], titles=titles
         )
+
+
+def _title(phrase: str, pads: int) -> str:
+    return f"{phrase} (and {pads} pad{'s' * (pads > 1)})" if pads else phrase
 
 
 def attention_map(run: SentenceRun, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
@@ -80,7 +90,7 @@ def attention_map(run: SentenceRun, files: Sequence[PathLike], example: int = 0)
     """
     data = run.read(files)
     if not 0 <= example < len(data):
-        raise TreeError(f"expected an example below {len(data)}, got {example}")
+        raise TreeError(f"expected an example from 0 to {len(data) - 1}, got {example}")
     pair = data.forest.select([2 * example, 2 * example + 1])
     names = pair.vocabs["word"].names
     words = [[names[i] for i in pair.tree(side).columns["word"]] for side in range(2)]
@@ -88,10 +98,13 @@ def attention_map(run: SentenceRun, files: Sequence[PathLike], example: int = 0)
     asks = _asks(hypothesis, weights).numpy()
     spans = hypothesis.batch.ndata["span"].cpu().numpy()[asks]
     phrases = [" ".join(words[1][first : last + 1]) for first, last in spans.tolist()]
+    below = tree_cells(hypothesis.batch)[1][asks]
+    pads = (np.diff(below) - np.diff(spans))[:, 0].tolist()
     leaves, covered, depth = tree_cells(premise.batch)
     tokens = premise.batch.ndata["token"].cpu().numpy()[leaves]
     shown = [None if token < 0 else words[0][token] for token in tokens.tolist()]
-    return AttentionMap(shown, covered, depth, phrases, weights.cpu().double().numpy()[asks])
+    given = weights.cpu().double().numpy()[asks]
+    return AttentionMap(shown, covered, depth, phrases, pads, given)
 
 
 def pad_attention(

@@ -137,7 +137,8 @@ def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: 
     axes = figure.subplots()
     for name, rows in models.items():
         pads = [row["pads"] for row in rows]
-        axes.plot(pads, [row["accuracy"] for row in rows], marker="o", label=name)
+        accuracy = [row["accuracy"] for row in rows]
+        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # marks at 1 stay whole
     axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
     axes.legend()
     _save(figure, path)

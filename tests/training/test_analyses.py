@@ -61,6 +61,7 @@ def test_a_map_has_the_words_and_the_phrases(node_run, matching_run):
         assert found.words[:4] == words
         assert len(found.words) == 8
         assert found.phrases[-3:] == phrases
+        assert found.pads[-3:] == ([1, 0, 1] if run == node_run else [0, 1, 1])
         assert_close(found.weights.sum(1), np.ones(len(found.phrases)), rtol=0, atol=1e-6)
         assert found.spans[-1].tolist() == [0, 7]
         assert found.depth.tolist() == [3] * 8 + [2] * 4 + [1, 1, 0]
@@ -73,14 +74,14 @@ def test_a_map_is_drawn(matching_run, tmp_path, capsys):
     assert main(argv) == 0
     assert (tmp_path / "map.svg").read_text(encoding="utf-8").count('class="cell"') == 15
     assert main(argv[:-4]) == 0
-    assert "a child runs" in capsys.readouterr().out.splitlines()
+    assert "a child runs (and 1 pad)" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         (["--phrases", "no such"], "expected a phrase that a node of the hypothesis covers"),
-        (["--example", "99"], "expected an example below 30, got 99"),
+        (["--example", "99"], "expected an example from 0 to 29, got 99"),
     ],
 )
 def test_maps_that_there_are_not(matching_run, capsys, more, message):
