@@ -23,6 +23,7 @@ _POLICY = {
     "clip": POSITIVE,
     "updates": COUNT,
     "stack": COUNT,
+    "replay": NONNEGATIVE,
     "seed": SEED,
     "told": _SHARE,
 }
@@ -54,6 +55,7 @@ class PolicySettings:
         clip: how far a probability may move in one round ("ppo").
         updates: updates a round ("ppo").
         explore: part of the operations that are tried at random ("dqn").
+        replay: sentences in the replay memory ("dqn"); 0 for none.
         seed: of the "fixed" operations.
     """
 
@@ -74,6 +76,7 @@ class PolicySettings:
     clip: float = 0.2
     updates: int = 4
     explore: float = 0.1
+    replay: int = 10_000
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -8,18 +8,23 @@ from dgltrees.models.rrnet.agents import PPO, Agent, Decisions, PolicyGradient, 
 from dgltrees.models.rrnet.answers import ClassAnswer, PairAnswer
 from dgltrees.models.rrnet.encoder import OPERATION, Reading, Rollout, RRNetEncoder
 from dgltrees.models.rrnet.fixed import FixedOperations
+from dgltrees.models.rrnet.language_model import STEP_REWARDS, StreamLM
+from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.models.rrnet.policy import Policy, legal
 from dgltrees.models.rrnet.reader import REWARDS, SequenceReader
+from dgltrees.models.rrnet.replay import Remembered, Replay
 from dgltrees.models.rrnet.stepping import ReaderState, advance, begin
 
 __all__ = [
     "OPERATION",
     "PPO",
     "REWARDS",
+    "STEP_REWARDS",
     "Agent",
     "ClassAnswer",
     "Decisions",
     "FixedOperations",
+    "LSTMStream",
     "PairAnswer",
     "Policy",
     "PolicyGradient",
@@ -27,8 +32,11 @@ __all__ = [
     "RRNetEncoder",
     "ReaderState",
     "Reading",
+    "Remembered",
+    "Replay",
     "Rollout",
     "SequenceReader",
+    "StreamLM",
     "advance",
     "begin",
     "legal",

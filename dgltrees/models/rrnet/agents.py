@@ -141,7 +141,8 @@ class QLearning:
 
     Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), equation (2): the loss is
     :math:`(r_t + \gamma \max_{z'} Q_{t+1}(z') - Q_t(z_t))^2`, the first two terms a constant. With
-    probability epsilon a legal operation is tried at random.
+    probability epsilon a legal operation is tried at random. Its replay memory is
+    :class:`~dgltrees.models.rrnet.Replay`.
 
     Attributes:
         discount: gamma.

@@ -16,6 +16,7 @@ from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.rrnet.agents import Agent, Decisions
 from dgltrees.models.rrnet.fixed import FixedOperations
 from dgltrees.models.rrnet.policy import Policy, legal
+from dgltrees.models.rrnet.replay import Remembered, Replay
 from dgltrees.models.rrnet.sequences import (
     given_fields,
     state_after,
@@ -101,6 +102,7 @@ class RRNetEncoder(nn.Module):
         cell: split, recur and merge.
         policy: chooses operations.
         agent: how it learns from rewards; without it, from given operations alone.
+        replay: what was read before and is learned from again, with an agent.
         told: the part of the sentences whose given operations the policy is told in training: it
             learns from them and they are followed. In evaluation it decides itself.
         fixed: a fixed operation for each token, instead of a policy.
@@ -114,7 +116,7 @@ class RRNetEncoder(nn.Module):
 
     Raises:
         ConfigError: there is an agent, or a part to tell, and no policy; or fixed operations and a
-            policy.
+            policy; or a replay memory, and no agent or no ids of tokens.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class RRNetEncoder(nn.Module):
         *,
         policy: Optional[Policy] = None,
         agent: Optional[Agent] = None,
+        replay: Optional[Replay] = None,
         fixed: Optional[FixedOperations] = None,
         told: float = 0.0,
         limit: int = 16,
@@ -136,6 +139,9 @@ class RRNetEncoder(nn.Module):
         if policy is not None and fixed is not None:
             raise ConfigError("expected a policy or fixed operations, got both")
         self.input, self.cell, self.policy, self.agent = inputs, cell, policy, agent
+        if replay is not None and (agent is None or not isinstance(inputs, NodeInput)):
+            raise ConfigError("expected an agent and token ids with a replay memory, got none")
+        self.replay = replay
         self.fixed, self.told, self.limit = fixed, told, limit
         self.dropout, self.backend = dropout, backend
         self.size = cell.hidden_size
@@ -248,10 +254,37 @@ class RRNetEncoder(nn.Module):
         losses = supervised * given
         if self.agent is None:
             return losses
-        if len(rewards) != len(steps):  # it comes with the last step
-            ends = torch.cumsum(made.sizes, 0).to(rewards.device) - 1
-            rewards = rewards.new_zeros(len(steps)).index_copy(0, ends, rewards)
-        return losses + self.agent.losses(made, rewards) * ~given
+        return losses + self.agent.losses(made, _every_step(rewards, made.sizes)) * ~given
+
+    def again(self, reading: Reading, rewards: Tensor) -> Tensor:
+        """What the agent makes of as many sentences from the replay memory, their mean; a scalar.
+
+        Then those of this reading are remembered.
+
+        Arguments:
+            reading, rewards: see :meth:`decision_losses`.
+        """
+        losses = rewards.new_zeros(())
+        if self.replay is None or self.agent is None or reading.decisions is None:
+            return losses
+        earlier = self.replay.draw(reading.graph.num_trees, rewards.device)
+        if earlier is not None:
+            made = self(self._followed(earlier)).decisions
+            known = earlier.rewards.to(rewards)
+            losses = self.agent.losses(made, known).sum() / len(earlier.sizes)
+        steps, sizes = steps_of(reading.graph), reading.decisions.sizes
+        tokens = reading.graph.ndata[self.input.column].index_select(0, steps)
+        earned = _every_step(rewards, sizes)
+        self.replay.remember(Remembered(tokens, reading.operations, earned, sizes))
+        return losses
+
+    def _followed(self, earlier: Remembered) -> Rollout:
+        """Earlier sentences, with what was done then."""
+        none = torch.empty(0, dtype=torch.long)
+        ndata = {self.input.column: earlier.tokens}
+        batch = TreeBatch(none, none, earlier.sizes, ndata=ndata)
+        given = torch.zeros(len(earlier.tokens), dtype=torch.bool)
+        return Rollout(with_starts(batch, earlier.operations, given), None, None)
 
     def _known(self, batch: TreeBatch, start: Optional[ReaderState]) -> Tensor:
         """``(S,)`` the operations that the policy has no say in, START where it has."""
@@ -321,6 +354,15 @@ def _active(sizes: NDArray[np.int64]) -> list[int]:
     ended = np.bincount(sizes)
     counts: list[int] = (len(sizes) - np.cumsum(ended))[:-1].tolist()
     return counts
+
+
+def _every_step(rewards: Tensor, sizes: Tensor) -> Tensor:
+    """``(S,)`` rewards of steps; those of sentences, ``(T,)``, come with the last step."""
+    count = int(sizes.sum())
+    if len(rewards) == count:
+        return rewards
+    ends = torch.cumsum(sizes, 0).to(rewards.device) - 1
+    return rewards.new_zeros(count).index_copy(0, ends, rewards)
 
 
 def told_tokens(batch: TreeBatch, column: str, part: float) -> Tensor:

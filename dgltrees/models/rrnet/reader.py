@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dgltrees.errors import ConfigError
 from dgltrees.models.rrnet.encoder import Rollout, RRNetEncoder
 from dgltrees.models.sequence_encoder import SequenceEncoder
+from dgltrees.models.transformer_encoder import TransformerEncoder
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["REWARDS", "Answer", "SequenceReader"]
@@ -35,7 +36,7 @@ class SequenceReader(nn.Module):
     """Reads sentences and answers.
 
     Jacob et al. (2018), section 2: the policy learns from the reward that the answer brings, the
-    rest from the likelihood of the right answer.
+    rest from the likelihood of the right answer. Rewards are those of the answers at each update.
 
     Arguments:
         encoder: a recurrent-recursive network, or what stands beside it.
@@ -50,7 +51,7 @@ class SequenceReader(nn.Module):
 
     def __init__(
         self,
-        encoder: Union[RRNetEncoder, SequenceEncoder],
+        encoder: Union[RRNetEncoder, SequenceEncoder, TransformerEncoder],
         answer: nn.Module,
         *,
         reward: str = "accuracy",
@@ -86,7 +87,8 @@ class SequenceReader(nn.Module):
         arity = self._answer.arity
         rewards = self._rewards(reading.last, nll, targets).repeat_interleave(arity)
         decided = self.encoder.decision_losses(reading, rewards)
-        return nll + self.weight * decided.view(-1, arity).sum(1)
+        again = arity * self.encoder.again(reading, rewards) if self.training else 0.0
+        return nll + self.weight * (decided.view(-1, arity).sum(1) + again)
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Loss of the right answer, answer and its probability, each ``(E,)``."""

@@ -30,8 +30,8 @@ class Remembered:
 class Replay(nn.Module):
     """The last sentences that were read, with what was done and earned: a replay memory.
 
-    Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), section 4. What it holds is
-    part of the module's state, so that a run goes on with it.
+    Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), section 4. What it holds
+    is part of the module's state, so that a run goes on with it.
 
     Arguments:
         capacity: sentences to remember.

@@ -19,6 +19,7 @@ from dgltrees.models.rrnet import (
     Policy,
     PolicyGradient,
     QLearning,
+    Replay,
     RRNetEncoder,
     SequenceReader,
     advance,
@@ -287,3 +288,23 @@ def test_only_recurs_are_an_lstm():
 def test_a_policy_of_its_own_layers():
     policy = Policy(STATE, SIZE, [7])
     assert next(tuple(p.shape) for p in policy.scores.parameters()) == (7, STATE + SIZE)
+
+
+def test_what_was_read_is_learned_from_again():
+    encoder = network(agent=QLearning(), replay=Replay(100))
+    batch, rewards = sentences([4, 2, 6], seed=1), torch.tensor([1.0, 0.0, 2.0]).double()
+    reading = encoder(encoder.rollout(batch))
+    assert float(encoder.again(reading, rewards)) == 0.0  # nothing is remembered yet
+    assert len(encoder.replay) == 3
+    later = encoder.again(encoder(encoder.rollout(sentences([1], seed=2))), rewards[:1])
+    assert len(encoder.replay) == 4
+    losses = QLearning().losses(
+        reading.decisions, torch.tensor([0, 0, 0, 1.0, 0, 0, *[0] * 5, 2.0]).double()
+    )
+    each = torch.stack([part.sum() for part in losses.split([4, 2, 6])])
+    assert (each - later).abs().min() < 1e-12  # one of the three was drawn
+
+
+def test_a_replay_memory_wants_an_agent():
+    with pytest.raises(ConfigError, match="expected an agent and token ids with a replay memory"):
+        network(told=1.0, replay=Replay(5))
