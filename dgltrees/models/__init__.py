@@ -40,6 +40,7 @@ from dgltrees.models.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.stop_symbols import with_stops
 from dgltrees.models.streaming import encode_roots
+from dgltrees.models.transformer_encoder import TransformerEncoder
 from dgltrees.models.tree_lm import TreeLM
 from dgltrees.models.word_vectors import read_word_vectors
 
@@ -79,6 +80,7 @@ __all__ = [
     "SequenceLM",
     "SequencePairClassifier",
     "Thermometer",
+    "TransformerEncoder",
     "TreeAttention",
     "TreeClassifier",
     "TreeEncoder",

@@ -6,8 +6,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dgltrees.models.nti.heads import PairHead
-
 __all__ = ["ClassAnswer", "PairAnswer"]
 
 
@@ -43,13 +41,10 @@ class PairAnswer(ClassAnswer):
     """A class for every two sentences that follow each other.
 
     Arguments:
-        head: compares two encodings.
+        head: ``(E, d)`` twice to ``(E, classes)``.
     """
 
     arity = 2
-
-    def __init__(self, head: PairHead) -> None:
-        super().__init__(head)
 
     def logits(self, z: Tensor) -> Tensor:
         """``(E, classes)`` of ``(2 E, d)``."""
