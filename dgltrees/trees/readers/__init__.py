@@ -14,8 +14,11 @@ from dgltrees.trees.readers.listops import LISTOPS_OPERATORS, read_listops, stre
 from dgltrees.trees.readers.logic import (
     LOGIC_OPERATORS,
     LOGIC_RELATIONS,
+    LOGIC_TOKENS,
     read_logic,
+    read_logic_sequences,
     stream_logic,
+    stream_logic_sequences,
 )
 from dgltrees.trees.readers.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.trees.readers.mrg import read_mrg, stream_mrg
@@ -39,6 +42,7 @@ __all__ = [
     "LISTOPS_OPERATORS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
+    "LOGIC_TOKENS",
     "MEE_ALPHABET",
     "SST_LABELS",
     "WIKIQA_LABELS",
@@ -55,6 +59,7 @@ __all__ = [
     "read_kbest",
     "read_listops",
     "read_logic",
+    "read_logic_sequences",
     "read_mee",
     "read_mrg",
     "read_questions",
@@ -70,6 +75,7 @@ __all__ = [
     "stream_inex",
     "stream_listops",
     "stream_logic",
+    "stream_logic_sequences",
     "stream_mee",
     "stream_mrg",
     "stream_sst",

@@ -1,4 +1,4 @@
-"""Pairs of propositional sentences and the logical relation between them.
+"""Pairs of propositional sentences, as trees or as sequences, and the relation between them.
 
 Bowman, Potts & Manning, "Recursive Neural Networks Can Learn Logical Semantics", CVSC 2015.
 """
@@ -6,23 +6,40 @@ Bowman, Potts & Manning, "Recursive Neural Networks Can Learn Logical Semantics"
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.trees.builders.assemble import assemble, items_in
+from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.operations import OPERATIONS, Operation
 from dgltrees.trees.readers.lines import fields_of_lines, gather, line_chunks
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LOGIC_OPERATORS", "LOGIC_RELATIONS", "read_logic", "stream_logic"]
+__all__ = [
+    "LOGIC_OPERATORS",
+    "LOGIC_RELATIONS",
+    "LOGIC_TOKENS",
+    "read_logic",
+    "read_logic_sequences",
+    "stream_logic",
+    "stream_logic_sequences",
+]
 
 LOGIC_OPERATORS = ("and", "not", "or")
 LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
 _VARIABLES = tuple("abcdef")
 _WORDS = {word: i for i, word in enumerate(_VARIABLES + LOGIC_OPERATORS)}
 _NOT = _WORDS["not"]
+
+LOGIC_TOKENS = (*_WORDS, "(", ")")
+_OPEN, _CLOSE = len(_WORDS), len(_WORDS) + 1
+_OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
+_OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
 
 
 def read_logic(path: PathLike) -> Examples:
@@ -47,6 +64,42 @@ def stream_logic(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
     """
     for data, line in line_chunks(path, trees):
         yield _parse(scan(data, file=path, first_line=line))
+
+
+def read_logic_sequences(path: PathLike) -> Examples:
+    """All pairs of a file as sequences; see :func:`stream_logic_sequences`."""
+    return gather(stream_logic_sequences(path))
+
+
+def stream_logic_sequences(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+    """The pairs of :func:`stream_logic`, each sentence as the chain of its tokens, brackets too.
+
+    Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the
+    :class:`~dgltrees.trees.operations.Operation` it stands for: SPLIT at an opening bracket, MERGE
+    at a closing one, RECUR elsewhere. The rest, errors too, is as there.
+    """
+    for data, line in line_chunks(path, trees):
+        items = scan(data, file=path, first_line=line)
+        yield replace(_parse(items), forest=_sequences(data, items))
+
+
+def _sequences(data: bytes, items: Brackets) -> Forest:
+    """The tokens of all sentences of ``data``, whose ``items`` have been found to be in order."""
+    outside = np.flatnonzero(items.depth == 0)  # of each line the relation and two sentences
+    relation = np.zeros(len(items.depth), np.bool_)
+    relation[outside[::3]] = True
+    row = [_WORDS.get(name, -1) for name in items.names]  # -1 at relations
+    word = np.array([*row, _OPEN])[items.name]  # the name of a bracket is -1
+    closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
+    at = np.concatenate([items.start[~relation], closing])
+    order = np.argsort(at, kind="stable")
+    tokens = np.append(word[~relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
+    begins = np.searchsorted(at[order], items.start[outside].reshape(-1, 3)[:, 1:].ravel())
+    return chains(
+        np.diff(np.append(begins, len(tokens))),
+        {"word": tokens, "op": _OPERATION[tokens]},
+        {"word": Vocabulary(LOGIC_TOKENS, frozen=True), "op": OPERATIONS},
+    )
 
 
 def _parse(items: Brackets) -> Examples:

@@ -37,7 +37,7 @@ STARS = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "logic_sequences"])
 @pytest.mark.parametrize("content", ["", "\n \n\r\n"])
 def test_an_empty_file(tmp_path, name, content):
     path = write(tmp_path, content)

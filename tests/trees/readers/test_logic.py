@@ -1,14 +1,20 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
+from dgltrees.trees.operations import match_splits
 from dgltrees.trees.readers import (
     LOGIC_OPERATORS,
     LOGIC_RELATIONS,
+    LOGIC_TOKENS,
     read_logic,
+    read_logic_sequences,
     stream_logic,
+    stream_logic_sequences,
     write_logic,
 )
 from tests.trees.nested import arrays, assert_same, assert_shape, write
@@ -81,12 +87,52 @@ def test_operators_of_the_larger_side(tmp_path):
     assert read_logic(write(tmp_path, text)).columns["operators"].tolist() == [0, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("stream", "read"),
+    [(stream_logic, read_logic), (stream_logic_sequences, read_logic_sequences)],
+)
 @pytest.mark.parametrize("trees", [1, 2, 50])
-def test_chunks_equal_the_whole(tmp_path, trees):
+def test_chunks_equal_the_whole(tmp_path, trees, stream, read):
     text = "#\ta\tb\n<\t( not ( a ( and b ) ) )\t( not c )\n\n^\ta\t( not a )"
     path = write(tmp_path, text)
-    chunks = list(stream_logic(path, trees=trees))
-    assert_same(type(chunks[0]).concat(chunks), read_logic(path))
+    chunks = list(stream(path, trees=trees))
+    assert_same(type(chunks[0]).concat(chunks), read(path))
+
+
+def sequences(examples):
+    """The tokens of each sentence and their operations, as one letter each."""
+    forest = examples.forest
+    for start, stop in zip(forest.offsets, forest.offsets[1:]):
+        tokens = forest.vocabs["word"].decode(forest.columns["word"][start:stop])
+        names = forest.vocabs["op"].decode(forest.columns["op"][start:stop])
+        yield " ".join(tokens), "".join(name[0] for name in names)
+
+
+@given(pairs=PAIRS)
+def test_sequences_are_the_tokens_of_the_lines(tmp_path_factory, pairs):
+    path = write(tmp_path_factory.mktemp("d"), lines(pairs))
+    examples, trees = read_logic_sequences(path), read_logic(path)
+    texts = [text_of(tree) for _, left, right in pairs for tree in (left, right)]
+    for text, (found, operations) in zip(texts, sequences(examples)):
+        assert found == text
+        assert operations == "".join({"(": "S", ")": "M"}.get(t, "R") for t in text.split())
+    assert len(texts) == len(examples.forest)
+    match_splits(examples.forest.columns["op"], examples.forest.sizes, complete=True)
+    for column in ("target", "operators"):
+        np.testing.assert_array_equal(examples.columns[column], trees.columns[column])
+    assert (examples.arity, examples.targets) == (2, trees.targets)
+
+
+def test_the_spaces_of_a_line_do_not_matter(tmp_path):
+    path = write(tmp_path, "\n <\t(not(a(and b)))  c\r\n\n=\tb\tb\n")
+    examples = read_logic_sequences(path)
+    assert list(sequences(examples)) == [
+        ("( not ( a ( and b ) ) )", "SRSRSRRMMM"),
+        ("c", "R"),
+        ("b", "R"),
+        ("b", "R"),
+    ]
+    assert set(LOGIC_TOKENS) == set("abcdef()") | set(LOGIC_OPERATORS)
 
 
 PAIR = "'and' or 'or' begins the second bracket of a pair"
@@ -115,7 +161,7 @@ PAIR = "'and' or 'or' begins the second bracket of a pair"
 )
 def test_bad_lines(tmp_path, line, message):
     path = write(tmp_path, f"=\ta\ta\n{line}\n")
-    with pytest.raises(TreeError) as caught:
-        read_logic(path)
-    assert str(caught.value).startswith(f"{path}:2: ")
-    assert message in str(caught.value)
+    for read in (read_logic, read_logic_sequences):
+        with pytest.raises(TreeError, match=re.escape(message)) as caught:
+            read(path)
+        assert str(caught.value).startswith(f"{path}:2: ")
