@@ -30,6 +30,7 @@ COMMANDS = {
     "generate": (_TREES, "draw trees from a tree-lm run: generate DIR --number 10 --seed 0"),
     "compress": (_TREES, "shorten sentences: compress DIR --input FILE --max_words 10"),
     "attend": (_ANALYSES, "what a hypothesis attends to: attend DIR --input FILE --out FILE.svg"),
+    "induce": (_ANALYSES, "bracket F1 of trees that a policy learned: induce DIR --data.test FILE"),
     "nearest": (_ANALYSES, "phrases or sentences alike: nearest DIR --input FILE --query TEXT"),
     "padding": (_ANALYSES, "accuracy by number of pads: padding DIR --input FILE --out FILE.png"),
     "demo": (_TRAINING, "two ListOps models made, trained and compared: demo --out DIR"),

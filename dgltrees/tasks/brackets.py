@@ -19,6 +19,7 @@ __all__ = [
     "BracketScores",
     "bracket_scores",
     "left_branching",
+    "over_some",
     "random_operations",
     "right_branching",
 ]
@@ -71,6 +72,29 @@ def _numbered(spans: ArrayLike, lengths: Ints) -> Ints:
     counts = (first < last) & (last - first + 1 < size)
     begins = np.cumsum(lengths**2) - lengths**2
     return np.unique((begins[tree] + first * size + last)[counts])
+
+
+def over_some(spans: ArrayLike, sizes: ArrayLike, kept: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """The same sub-trees over some of the tokens alone, as if the others were not there.
+
+    Where brackets are tokens, no branching tree has a true one in common: all of them begin behind
+    the first token and end before the last. Without them, trees compare as usual.
+
+    Arguments:
+        spans, sizes: as :func:`bracket_scores` takes them.
+        kept: ``(N,)`` of all tokens, sequence after sequence.
+
+    Returns:
+        spans of those sub-trees that have a token left, and ``(T,)`` how many tokens there are.
+    """
+    lengths = np.asarray(sizes, np.int64)
+    begins = np.cumsum(lengths) - lengths
+    before = np.append(0, np.cumsum(kept))  # how many are kept before each token
+    tree, first, last = np.asarray(spans, np.int64).reshape(-1, 3).T
+    begin = begins[tree]
+    bounds = before[begin + first] - before[begin], before[begin + last + 1] - before[begin] - 1
+    made = np.stack([tree, *bounds], 1)[bounds[0] <= bounds[1]]
+    return made, before[begins + lengths] - before[begins]
 
 
 def left_branching(sizes: ArrayLike) -> Ints:

@@ -1,4 +1,4 @@
-"""The commands that look into models of plain sentences: attend, nearest, padding."""
+"""The commands that look into models of plain sentences: attend, induce, nearest, padding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dgltrees._files import replacing
 from dgltrees.errors import ConfigError
 from dgltrees.training.flags import parse_flags
 
-__all__ = ["attend", "nearest", "padding"]
+__all__ = ["attend", "induce", "nearest", "padding"]
 
 
 def attend(argv: Sequence[str]) -> None:
@@ -32,6 +32,25 @@ def attend(argv: Sequence[str]) -> None:
         print(drawing)
     else:
         drawing.save(values.out)
+
+
+def induce(argv: Sequence[str]) -> None:
+    """``induce DIR --data.test FILE [--out FOLDER] [--limit N]``: prints one JSON object."""
+    made = ArgumentParser(prog="dgltrees induce", exit_on_error=False)
+    made.add_argument("run", type=str, help="a run directory whose model has a policy")
+    made.add_argument("--data.test", type=str, nargs="+", help="test files; else the run's own")
+    made.add_argument("--data.root", type=str, help="folder of the data sets")
+    made.add_argument("--out", type=str, help="folder for pictures of trees, learned and given")
+    made.add_argument("--limit", type=int, default=10, help="how many sentences to draw")
+    values = parse_flags(made, argv)
+    if values.limit < 1:
+        raise ConfigError(f"expected --limit of at least 1, got {values.limit}")
+    from dgltrees.training.induction import induced_trees
+
+    found = induced_trees(values.run, test=values.data.test, root=values.data.root)
+    print(json.dumps(found.report()))
+    if values.out is not None:
+        found.draw(values.out, values.limit)
 
 
 def nearest(argv: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from dgltrees import TreeError
 from dgltrees.tasks.brackets import (
     bracket_scores,
     left_branching,
+    over_some,
     random_operations,
     right_branching,
 )
@@ -62,6 +63,17 @@ def test_branching_trees_against_true_ones() -> None:
     assert bracket_scores(left_branching(sizes), TRUE, sizes) == pytest.approx((1 / 6, 1 / 4, 0.2))
     right = bracket_scores(right_branching(sizes), TRUE, sizes)
     assert right == pytest.approx((1 / 6, 1 / 4, 0.2))
+
+
+def test_over_some_tokens() -> None:
+    """Of (a(bc)) and d the letters: brackets at both ends go, a sub-tree of brackets alone too."""
+    kept = np.array([0, 1, 0, 1, 1, 0, 0, 1], bool)
+    spans_of = [(0, 0, 6), (0, 2, 5), (0, 1, 3), (0, 5, 6), (0, 6, 6), (1, 0, 0)]
+    made, sizes = over_some(spans_of, [7, 1], kept)
+    assert made.tolist() == [[0, 0, 2], [0, 1, 2], [0, 0, 1], [1, 0, 0]]
+    assert sizes.tolist() == [3, 1]
+    assert over_some([], [7, 1], kept)[0].shape == (0, 3)
+    assert over_some([], [], kept[:0])[1].shape == (0,)
 
 
 def test_random_operations_are_legal_and_equally_likely() -> None:
