@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Optional, Union
+from typing import Optional
 
 from torch import nn
 
-from dgltrees.errors import ConfigError
-from dgltrees.models import NumberDecoder, SequenceEncoder, WordEmbedding
-from dgltrees.models.rrnet import RRNetEncoder
-from dgltrees.tasks.reading import ReadingTask, make_rrnet, reader, reading_name
+from dgltrees.models import NumberDecoder, WordEmbedding
+from dgltrees.tasks.reading import ReadingTask, make_reading_encoder, reader, reading_name
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.readers.mee import read_mee
@@ -32,7 +30,7 @@ class MEETask(ReadingTask):
 
     def kind(self, model: ModelSettings) -> str:
         """The encoder's name."""
-        return reading_name(model) if model.encoder == "rrnet" else "LSTM"
+        return reading_name(model)
 
 
 def _read(
@@ -43,26 +41,8 @@ def _read(
 
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
-    encoder = _encoder(settings, inputs)
+    encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
     return reader(settings, encoder, NumberDecoder(encoder.size))
-
-
-def _encoder(
-    settings: ModelSettings, inputs: WordEmbedding
-) -> Union[RRNetEncoder, SequenceEncoder]:
-    if settings.encoder == "rrnet":
-        return make_rrnet(settings, inputs)
-    if settings.encoder not in ("lstm", "bilstm"):
-        raise ConfigError(
-            f"expected model.encoder rrnet, lstm or bilstm for mee, got {settings.encoder}"
-        )
-    return SequenceEncoder(
-        inputs,
-        settings.hidden_size,
-        layers=settings.layers,
-        bidirectional=settings.encoder == "bilstm",
-        dropout=settings.dropout,
-    )
 
 
 MEE = MEETask("mee", _read, _build, max_children=1, by=("operators", _MANY_OPERATORS))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError
-from dgltrees.models import GivenVectors, NodeInput, SequenceEncoder
+from dgltrees.models import GivenVectors, NodeInput, SequenceEncoder, TransformerEncoder
 from dgltrees.models.rrnet import (
     PPO,
     Agent,
@@ -18,6 +18,7 @@ from dgltrees.models.rrnet import (
     Policy,
     PolicyGradient,
     QLearning,
+    Replay,
     RRNetEncoder,
     SequenceReader,
 )
@@ -26,7 +27,9 @@ from dgltrees.tasks.settings import ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import TreeBatch
 
-__all__ = ["ReadingTask", "make_rrnet", "reader", "reading_name"]
+__all__ = ["ReadingTask", "make_reading_encoder", "make_rrnet", "reader", "reading_name"]
+
+ReadingEncoder = Union[RRNetEncoder, SequenceEncoder, TransformerEncoder]
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,42 @@ def _plain(model: nn.Module) -> nn.Module:
     return getattr(model, "module", model)
 
 
-def reader(
-    settings: ModelSettings, encoder: Union[RRNetEncoder, SequenceEncoder], answer: nn.Module
-) -> SequenceReader:
+def reader(settings: ModelSettings, encoder: ReadingEncoder, answer: nn.Module) -> SequenceReader:
     """An encoder with what is said of its encodings."""
     policy = settings.policy
     return SequenceReader(encoder, answer, reward=policy.reward, weight=policy.weight)
+
+
+def make_reading_encoder(
+    settings: ModelSettings, inputs: Union[NodeInput, GivenVectors], *, dropout: float
+) -> ReadingEncoder:
+    """The encoder of sentences the settings describe, one that makes no trees beforehand.
+
+    Arguments:
+        settings: the model's settings.
+        inputs: gives every token its vector.
+        dropout: of an LSTM's inputs and between its layers.
+
+    Raises:
+        ConfigError: it is another encoder, or settings do not go together.
+    """
+    size = settings.hidden_size
+    if settings.encoder == "rrnet":
+        return make_rrnet(settings, inputs)
+    if settings.encoder == "transformer":
+        layers, heads = settings.layers, settings.heads
+        return TransformerEncoder(
+            inputs, size, layers=layers, heads=heads, dropout=settings.dropout
+        )
+    if settings.encoder not in ("lstm", "bilstm"):
+        raise ConfigError(
+            "expected model.encoder rrnet, lstm, bilstm or transformer, got "
+            f"{settings.encoder}, which makes trees beforehand"
+        )
+    bidirectional = settings.encoder == "bilstm"
+    return SequenceEncoder(
+        inputs, size, layers=settings.layers, bidirectional=bidirectional, dropout=dropout
+    )
 
 
 def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) -> RRNetEncoder:
@@ -108,6 +141,7 @@ def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) 
         if decides
         else None,
         agent=_agent(policy) if decides else None,
+        replay=Replay(policy.replay) if policy.agent == "dqn" and policy.replay else None,
         fixed=fixed,
         told=0.0 if not decides else policy.told if policy.agent != "none" else 1.0,
         limit=policy.stack,
@@ -132,7 +166,10 @@ def _agent(policy: PolicySettings) -> Optional[Agent]:
 
 
 def reading_name(model: ModelSettings) -> str:
-    """What the network is called: by who decides."""
+    """What a model that makes no trees beforehand is called; an RRNet by who decides."""
+    if model.encoder != "rrnet":
+        names = {"lstm": "LSTM", "bilstm": "bidirectional LSTM", "transformer": "transformer"}
+        return names[model.encoder]
     policy = model.policy
     if policy.operations != "policy":
         return {"given": "supervised RRNet", "fixed": "RRNet, fixed operations"}[policy.operations]

@@ -14,7 +14,6 @@ from dgltrees.models import (
     MLP,
     GivenVectors,
     SequenceClassifier,
-    SequenceEncoder,
     SequencePairClassifier,
     WordEmbedding,
 )
@@ -35,7 +34,7 @@ from dgltrees.models.nti import (
 from dgltrees.models.rrnet import ClassAnswer, PairAnswer, RRNetEncoder
 from dgltrees.tasks.build import settings_cell
 from dgltrees.tasks.pretrained import VECTOR
-from dgltrees.tasks.reading import make_rrnet, reader
+from dgltrees.tasks.reading import ReadingEncoder, make_reading_encoder, reader
 from dgltrees.tasks.settings import ModelSettings
 from dgltrees.trees import Vocabulary
 
@@ -55,9 +54,9 @@ def make_sentence_classifier(settings: ModelSettings, vocabs: Names) -> nn.Modul
     head = MLP(made.size, classes, settings.head, dropout=settings.head_dropout, init=settings.init)
     if isinstance(made, NTIEncoder):
         return NTIClassifier(words, made, head)
-    if isinstance(made, SequenceEncoder):
-        return SequenceClassifier(made, head)
-    return reader(settings, made, ClassAnswer(head))
+    if isinstance(made, RRNetEncoder):
+        return reader(settings, made, ClassAnswer(head))
+    return SequenceClassifier(made, head)
 
 
 def make_pair_classifier(settings: ModelSettings, vocabs: Names) -> nn.Module:
@@ -67,9 +66,9 @@ def make_pair_classifier(settings: ModelSettings, vocabs: Names) -> nn.Module:
     if not isinstance(made, NTIEncoder):
         _refuse_interaction(settings)
         pair_head = _pair_head(settings, made.size, classes)
-        if isinstance(made, SequenceEncoder):
-            return SequencePairClassifier(made, pair_head)
-        return reader(settings, made, PairAnswer(pair_head))
+        if isinstance(made, RRNetEncoder):
+            return reader(settings, made, PairAnswer(pair_head))
+        return SequencePairClassifier(made, pair_head)
     if settings.interaction == "none":
         return NTIPairClassifier(words, made, _pair_head(settings, made.size, classes))
     attention = _attention(settings)
@@ -103,10 +102,12 @@ def make_answer_selector(settings: ModelSettings, vocabs: Names) -> nn.Module:
     _refuse_interaction(settings)
     answer = _encoder(settings, words)
     if isinstance(answer, RRNetEncoder):
-        raise ConfigError("expected model.encoder nti, lstm or bilstm for questions, got rrnet")
+        raise ConfigError(
+            "expected model.encoder nti, lstm, bilstm or transformer for questions, got rrnet"
+        )
     head = _pair_head(settings, answer.size, 1, extra=2 * settings.word_count)
     shared = _SHARED if settings.word_count else None
-    if isinstance(answer, SequenceEncoder):
+    if not isinstance(answer, NTIEncoder):
         return SequencePairClassifier(answer, head, shared=shared)
     question = _nti(replace(settings, gate="anf"), words.size, query="given")
     return AnswerSelector(words, question, answer, head, shared=shared)
@@ -121,20 +122,10 @@ def _words(settings: ModelSettings, vocabs: Names) -> Words:
     return WordEmbedding("word", size, settings.embedding, frozen=settings.fixed_words)
 
 
-def _encoder(
-    settings: ModelSettings, words: Words
-) -> Union[SequenceEncoder, NTIEncoder, RRNetEncoder]:
+def _encoder(settings: ModelSettings, words: Words) -> Union[NTIEncoder, ReadingEncoder]:
     if settings.encoder == "nti":
         return _nti(settings, words.size)
-    if settings.encoder == "rrnet":
-        return make_rrnet(settings, words)
-    return SequenceEncoder(
-        words,
-        settings.hidden_size,
-        layers=settings.layers,
-        bidirectional=settings.encoder == "bilstm",
-        dropout=settings.input_dropout,
-    )
+    return make_reading_encoder(settings, words, dropout=settings.input_dropout)
 
 
 def _nti(settings: ModelSettings, size: int, **cell: Any) -> NTIEncoder:

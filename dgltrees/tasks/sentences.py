@@ -153,10 +153,8 @@ def _words_of(model: nn.Module) -> Optional[WordEmbedding]:
 
 def sentence_model_name(model: ModelSettings) -> str:
     """What the paper calls a model with these settings."""
-    if model.encoder == "rrnet":
-        return reading_name(model)
     if model.encoder != "nti":
-        return {"lstm": "LSTM", "bilstm": "bidirectional LSTM"}[model.encoder]
+        return reading_name(model)
     nodes = {
         "s_lstm": "SLSTM",
         "chainer_s_lstm": "chainer SLSTM",

@@ -17,7 +17,7 @@ __all__ = ["DataSettings", "ModelSettings"]
 Files = Optional[Union[list[str], str]]
 
 _DATA = {
-    "keep_back": FRACTION,
+    **dict.fromkeys(("keep_back", "test_part"), FRACTION),
     "seed": SEED,
     "limit": COUNT,
     "max_operators": NONNEGATIVE,
@@ -37,7 +37,7 @@ _MODEL = {
     "dropout": FRACTION,
     "language_model": one_of(["tree", "sequence", "bidirectional"]),
     "objective": one_of(["nll", "nce"]),
-    "encoder": one_of(["nti", "lstm", "bilstm", "rrnet"]),
+    "encoder": one_of(["nti", "lstm", "bilstm", "transformer", "rrnet"]),
     "words": one_of(["table", "pretrained"]),
     "leaves": one_of(LEAF_FUNCTIONS),
     "trees": one_of(["full", "left"]),
@@ -48,7 +48,7 @@ _MODEL = {
     "score": one_of(SCORES),
     **dict.fromkeys(("output_dropout", "input_dropout", "attention_dropout"), FRACTION),
     **dict.fromkeys(("hidden_size", "rank", "embedding", "comparison", "max_children"), COUNT),
-    **dict.fromkeys(("layers", "noise", "arc_size", "label_size"), COUNT),
+    **dict.fromkeys(("layers", "heads", "noise", "arc_size", "label_size"), COUNT),
     **dict.fromkeys(("branching", "stride", "width"), COUNT),
 }
 
@@ -66,6 +66,8 @@ class DataSettings:
         valid: validation files; without them a part of the training examples is kept back.
         test: test files.
         keep_back: part of the training examples kept back as validation when there is no file.
+        test_part: part of the training examples kept back as test when there is no file, and never
+            learned from.
         seed: decides which examples are taken and which of them are kept back.
         limit: take only so many training examples, drawn by the seed, before the split.
         max_operators: train on examples with at most so many operators (logic).
@@ -94,6 +96,7 @@ class DataSettings:
     valid: Files = None
     test: Files = None
     keep_back: float = 0.1
+    test_part: float = 0.0
     seed: int = 0
     limit: Optional[int] = None
     max_operators: Optional[int] = None
@@ -146,7 +149,7 @@ class ModelSettings:
         end: predict the end of each sentence too ("sequence"); perplexity stays that of the words.
         stops: generate a tree's shape too, by START and STOP after the last dependents ("tree");
             perplexity stays that of the words.
-        layers: of the LSTMs (parser too).
+        layers: of the LSTMs (parser too) or the transformer.
         left_dependents: LdTreeLSTM.
         shared: one LSTM for all types of edges.
         tied: the output embeddings are the word vectors.
@@ -158,9 +161,11 @@ class ModelSettings:
         tags: whether the words' UPOS tags, which the data must then have, are read too (parser).
         projective: whether trees are projective (parser).
         labels: predict each word's dependency label after it (tree-lm).
-        encoder: of sentences: "nti", Neural Tree Indexers; or "lstm", "bilstm", which read along
-            (snli, wikiqa, sst-phrases; so are all settings down to fixed_words); or "rrnet", which
-            builds trees while it reads (mee, snli).
+        encoder: of sentences: "nti", Neural Tree Indexers; or "lstm", "bilstm", which read along,
+            or "transformer" (snli, wikiqa, sst-phrases; so are all settings down to fixed_words);
+            or "rrnet", which builds trees while it reads (snli, sst-phrases). All but "nti" are for
+            mee and logic-sequence too.
+        heads: of a transformer's attention, which divide hidden_size.
         words: where word vectors come from: a "table" of the vocabulary, or data.pretrained,
             "pretrained"; these are not trained, and have the size ``embedding``.
         leaves: leaf function of "nti": "identity", "linear", "lstm" or "bilstm".
@@ -220,6 +225,7 @@ class ModelSettings:
     projective: bool = True
     labels: bool = False
     encoder: str = "nti"
+    heads: int = 4
     words: str = "table"
     leaves: str = "lstm"
     trees: str = "full"
