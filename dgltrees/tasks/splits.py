@@ -1,11 +1,11 @@
-"""Training and validation examples from files."""
+"""Training, validation and test examples from files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,19 @@ __all__ = ["Splits", "load_examples", "load_splits", "most_children", "vocabular
 
 @dataclass(frozen=True)
 class Splits:
-    """What a run learns from and what it watches; ``valid`` may be missing."""
+    """What a run learns from and what it watches; ``valid`` may be missing.
+
+    ``test`` is the part of the training files kept back for testing, if there is one.
+    """
 
     train: Examples
     valid: Optional[Examples]
+    test: Optional[Examples] = None
 
     @property
     def all(self) -> list[Examples]:
-        """Both, or the one there is."""
-        return [self.train] if self.valid is None else [self.train, self.valid]
+        """All of them that there are."""
+        return [part for part in (self.train, self.valid, self.test) if part is not None]
 
 
 def vocabularies(data: Examples) -> dict[str, Vocabulary]:
@@ -80,10 +84,11 @@ def _check_children(forest: Forest, most: int, path: Path) -> None:
 
 
 def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] = None) -> Splits:
-    """Training and validation examples as the settings say.
+    """Training and validation examples as the settings say, and test examples kept back.
 
-    The seed draws ``limit`` of the training examples and, without validation files, the part
-    ``keep_back`` of those drawn. The others are learned from, as far as ``max_operators`` allows.
+    The seed draws ``limit`` of the training examples and of those drawn, where there are no files,
+    the parts ``keep_back`` for validation and ``test_part`` for testing. The others are learned
+    from, as far as ``max_operators`` allows. So the parts depend on the number of examples alone.
 
     Raises:
         ConfigError: files are missing or settings do not fit the data.
@@ -94,23 +99,29 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     order = rng.permutation(len(train))
     if settings.limit is not None:
         order = order[: settings.limit]
-    valid_files = data_files(settings, "valid")
+    valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
     kept = 0 if valid_files else round(settings.keep_back * len(order))
-    learned = np.sort(order[kept:])
+    tested = 0 if test_files else round(settings.test_part * len(order))
+    learned = np.sort(order[kept + tested :])
     learned = learned[_simple(train, learned, settings.max_operators)]
     if not len(learned):
         raise ConfigError(
             f"no training examples are left of {len(train)}; see data.binary, "
-            "data.max_operators, data.limit and data.keep_back"
+            "data.max_operators, data.limit, data.keep_back and data.test_part"
         )
-    valid = train.select(np.sort(order[:kept])) if kept else None
-    train, valid = _without_rare(train.select(learned), valid, settings.min_count)
-    task.meet(train, settings, [*valid_files, *data_files(settings, "test")])
-    for vocabulary in vocabularies(train).values():
+    parts = Splits(
+        train.select(learned),
+        train.select(np.sort(order[:kept])) if kept else None,
+        train.select(np.sort(order[kept : kept + tested])) if tested else None,
+    )
+    parts = _without_rare(parts, settings.min_count)
+    task.meet(parts.train, settings, [*valid_files, *test_files])
+    names = vocabularies(parts.train)
+    for vocabulary in names.values():
         vocabulary.freeze()
-    if valid_files:
-        valid = load_examples(task, settings, valid_files, vocabularies(train), max_children)
-    return Splits(train, valid)
+    if not valid_files:
+        return parts
+    return replace(parts, valid=load_examples(task, settings, valid_files, names, max_children))
 
 
 def _simple(data: Examples, ids: NDArray[np.int64], most: Optional[int]) -> NDArray[np.bool_]:
@@ -122,27 +133,28 @@ def _simple(data: Examples, ids: NDArray[np.int64], most: Optional[int]) -> NDAr
     return np.asarray(data.columns["operators"][ids] <= most)
 
 
-def _without_rare(
-    train: Examples, valid: Optional[Examples], least: int
-) -> tuple[Examples, Optional[Examples]]:
-    """Both sets with names met less than ``least`` times in ``train`` made unknown.
+def _without_rare(splits: Splits, least: int) -> Splits:
+    """All parts with names met less than ``least`` times in ``train`` made unknown.
 
     Only vocabularies with an unknown name are touched.
     """
-    vocabs, renumber = dict(train.forest.vocabs), {}
-    for column, vocab in train.forest.vocabs.items():
+    forest = splits.train.forest
+    vocabs, renumber = dict(forest.vocabs), {}
+    for column, vocab in forest.vocabs.items():
         if vocab.unknown is None:
             continue
-        ids = train.forest.columns[column]
+        ids = forest.columns[column]
         counts = np.bincount(ids[ids >= 0], minlength=len(vocab))
         names = [n for n, c in zip(vocab.names, counts) if c >= least and n != vocab.unknown]
         vocabs[column] = Vocabulary([vocab.unknown, *names], unknown=vocab.unknown, frozen=True)
         renumber[column] = vocabs[column].encode(vocab.names)
 
-    def renumbered(data: Examples) -> Examples:
+    def renumbered(data: Optional[Examples]) -> Any:
+        if data is None:
+            return None
         columns = dict(data.forest.columns)
         for column, new in renumber.items():
             columns[column] = np.where(columns[column] < 0, -1, new[columns[column]])
         return replace(data, forest=replace(data.forest, columns=columns, vocabs=vocabs))
 
-    return renumbered(train), None if valid is None else renumbered(valid)
+    return Splits(*map(renumbered, (splits.train, splits.valid, splits.test)))

@@ -8,6 +8,7 @@ from dgltrees.tasks.inex import INEX
 from dgltrees.tasks.labeled import CLASSIFY, LABEL
 from dgltrees.tasks.listops import LISTOPS
 from dgltrees.tasks.logic import LOGIC
+from dgltrees.tasks.logic_sequence import LOGIC_SEQUENCE
 from dgltrees.tasks.mee import MEE
 from dgltrees.tasks.parser import PARSER
 from dgltrees.tasks.snli import SNLI
@@ -21,7 +22,7 @@ __all__ = ["TASKS", "Task", "get_task"]
 
 _ALL: tuple[Task, ...] = (
     *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, PARSER),
-    *(SNLI, WIKIQA, SST_PHRASES, MEE),
+    *(SNLI, WIKIQA, SST_PHRASES, MEE, LOGIC_SEQUENCE),
 )
 TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""

@@ -73,7 +73,7 @@ def prepare(settings: Settings) -> Prepared:
     if settings.model.max_children is None and settings.model.bounded:
         most = limit or max(map(most_children, splits.all))
         settings = replace(settings, model=replace(settings.model, max_children=most))
-    names, files, test = vocabularies(splits.train), data_files(settings.data, "test"), None
+    names, files, test = vocabularies(splits.train), data_files(settings.data, "test"), splits.test
     if files:
         test = load_examples(task, settings.data, files, names, settings.model.max_children)
     torch.manual_seed(settings.training.seed)
@@ -190,26 +190,43 @@ def evaluate(
     root: Optional[str] = None,
     fabric: Optional[Fabric] = None,
 ) -> dict[str, Any]:
-    """The metrics of the run at ``path`` on test files.
+    """The metrics of the run at ``path`` on test files, or on what it has kept back for testing.
 
     Arguments:
         path: the run directory.
-        test: the files; without them the run's own.
+        test: the files; without them the run's own, or the part ``data.test_part`` of its training
+            files.
         root: the folder under which they lie; without it, the run's.
         fabric: device and processes; without it, one device as the run's settings say.
 
     Raises:
-        ConfigError: there is no usable run, or no test file is named.
+        ConfigError: there is no usable run, no test file is named and nothing kept back, or the
+            training files, of which it was, have changed.
         TreeError: a test file is not what the task reads.
     """
     fabric = fabric or make_fabric(RunDirectory(path).one_device())
     run, settings, task, model = load_run(path, fabric)
     asked = replace(settings.data, test=test or settings.data.test, root=root or settings.data.root)
-    files = data_files(asked, "test")
-    if not files:
-        raise ConfigError("expected test files, got none; give --data.test FILE")
-    data = load_examples(task, asked, files, run.vocabularies(), settings.model.max_children)
+    files, most = data_files(asked, "test"), settings.model.max_children
+    if files:
+        data = load_examples(task, asked, files, run.vocabularies(), most)
+    else:
+        data = _kept_back(run, task, replace(settings, data=asked))
     return task.report(data, run_model(model, task, data, fabric), run.about()["majority"])
+
+
+def _kept_back(run: RunDirectory, task: Task, settings: Settings) -> Examples:
+    """The test examples that were kept back of the training files."""
+    if not settings.data.test_part:
+        raise ConfigError("expected test files, got none; give --data.test FILE")
+    run.check(settings, fingerprints(settings))  # other files would be parted in another way
+    test = load_splits(task, settings.data, settings.model.max_children).test
+    if test is None:
+        raise ConfigError(
+            f"expected test examples, got none: {settings.data.test_part} of the training examples "
+            "is less than one; give --data.test FILE"
+        )
+    return test
 
 
 def run_on_files(path: PathLike, files: Sequence[PathLike]) -> tuple[Task, Examples, Outputs]:

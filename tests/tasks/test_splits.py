@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.splits import load_examples, load_splits, vocabularies
 from dgltrees.tasks.table import get_task
@@ -27,6 +27,38 @@ def test_a_part_is_kept_back(tmp_path):
     settings.seed = 1
     other = load_splits(get_task("listops"), settings)
     assert other.valid.forest.columns["value"].tolist() != digits[1].tolist()
+
+
+def _lines(data):
+    """Which lines of :func:`_listops` with at most 10 of them the examples are."""
+    return sorted(data.forest.columns["value"].tolist())
+
+
+def test_a_part_is_kept_back_for_testing(tmp_path):
+    path = _listops(tmp_path, 10)
+    settings = DataSettings(train=path, keep_back=0.2, test_part=0.3)
+    splits = load_splits(get_task("listops"), settings)
+    parts = [_lines(part) for part in (splits.train, splits.valid, splits.test)]
+    assert [len(part) for part in parts] == [5, 2, 3]
+    assert sorted(np.concatenate(parts)) == list(range(10))  # no line in two of them
+    without = load_splits(get_task("listops"), DataSettings(train=path, keep_back=0.2))
+    assert without.test is None
+    assert _lines(without.valid) == parts[1]  # the setting does not move validation
+    settings.seed = 1
+    assert _lines(load_splits(get_task("listops"), settings).test) != parts[2]
+
+
+def test_nothing_is_kept_back_where_there_are_test_files(tmp_path):
+    path = _listops(tmp_path, 10)
+    settings = DataSettings(train=path, test=path, keep_back=0.2, test_part=0.3)
+    splits = load_splits(get_task("listops"), settings)
+    assert (len(splits.train), splits.test) == (8, None)
+
+
+def test_parts_that_leave_nothing_are_an_error(tmp_path):
+    settings = DataSettings(train=_listops(tmp_path), keep_back=0.5, test_part=0.5)
+    with pytest.raises(ConfigError, match=r"no training examples .* data\.test_part"):
+        load_splits(get_task("listops"), settings)
 
 
 def test_a_file_is_taken_whole(tmp_path):
