@@ -24,6 +24,7 @@ from dgltrees.trees.readers.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.trees.readers.mrg import read_mrg, stream_mrg
 from dgltrees.trees.readers.pairs import WordRules
 from dgltrees.trees.readers.questions import Question, read_answers, read_questions
+from dgltrees.trees.readers.running_text import END, read_running_text
 from dgltrees.trees.readers.sst import SST_LABELS, read_sst, stream_sst
 from dgltrees.trees.readers.text import (
     sentences_of_lines,
@@ -38,6 +39,7 @@ from dgltrees.trees.readers.write_conllu import conllu_blocks, write_conllu
 __all__ = [
     "BOOLSENT_OPERATORS",
     "CONLLU_COLUMNS",
+    "END",
     "ENTAILMENT_LABELS",
     "LISTOPS_OPERATORS",
     "LOGIC_OPERATORS",
@@ -63,6 +65,7 @@ __all__ = [
     "read_mee",
     "read_mrg",
     "read_questions",
+    "read_running_text",
     "read_sst",
     "read_wikiqa",
     "sentences_of_lines",
