@@ -53,6 +53,8 @@ class Task:
         measure: the value of a report by which models are compared.
         by: an example column by whose values accuracy is reported too, and the value from which
             on they are counted together.
+        continues: whether a batch goes on where the one before it ended, so that order matters; its
+            ids are then those of a :class:`~dgltrees.trees.windows.WindowSampler`.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Task:
     max_children: Optional[int] = None
     measure: str = "accuracy"
     by: Optional[tuple[str, int]] = None
+    continues: bool = False
 
     def kind(self, model: ModelSettings) -> str:
         """What a model with these settings is called."""

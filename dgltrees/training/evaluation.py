@@ -11,7 +11,8 @@ from torch import nn
 from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.task import Task
 from dgltrees.training.processes import total
-from dgltrees.trees import BatchSampler, Examples
+from dgltrees.training.sampling import evaluation_batches
+from dgltrees.trees import Examples
 
 __all__ = ["run_model"]
 
@@ -33,11 +34,10 @@ def run_model(
     """
     training = model.training
     model.eval()
-    order = np.lexsort((data.sizes, data.depths))  # alike trees meet: fewer levels in all
-    sampler = BatchSampler(data.sizes[order], max_nodes=max_nodes, shuffle=False)
     found = np.zeros((3, len(task.targets(data))))  # (3, R)
-    for ids in sampler.batches()[fabric.global_rank :: fabric.world_size]:
-        found[:, task.rows(data, order[ids])] = _run_batch(model, task, data, fabric, order[ids])
+    batches = evaluation_batches(task, data, max_nodes)
+    for ids in batches[fabric.global_rank :: fabric.world_size]:
+        found[:, task.rows(data, ids)] = _run_batch(model, task, data, fabric, ids)
     loss, prediction, probability = total(fabric, torch.from_numpy(found)).cpu().numpy()
     model.train(training)
     return Outputs(loss, prediction.astype(np.int64), probability)

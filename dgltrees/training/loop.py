@@ -24,8 +24,9 @@ from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import total
 from dgltrees.training.repeatable import repeatable
 from dgltrees.training.rundir import RunDirectory
+from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import TrainingSettings
-from dgltrees.trees import BatchSampler, Examples, TreeBatch
+from dgltrees.trees import Examples, TreeBatch
 
 __all__ = ["Trainer"]
 
@@ -65,14 +66,7 @@ class Trainer:
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
         self.plain, self.plain_optimizer = model, make_optimizer(settings, model.parameters())
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
-        self.sampler = BatchSampler(
-            splits.train.sizes,
-            depths=splits.train.depths if settings.alike == "depth" else None,
-            batch_size=settings.batch_size,
-            max_nodes=settings.max_nodes,
-            pool=settings.pool,
-            seed=settings.seed,
-        )
+        self.sampler = training_sampler(task, splits.train, settings)
         self.loader = Loader(task, splits.train, settings.workers)
         if settings.schedule == "halve" and splits.valid is None:
             raise ConfigError("training.schedule halve wants validation examples, got none")

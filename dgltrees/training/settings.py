@@ -20,7 +20,7 @@ from dgltrees.training.flags import file_flags, parse_flags
 
 __all__ = ["Settings", "TrainingSettings", "check_keys", "parse", "parser", "settings_from"]
 
-_COUNTS = "epochs patience batch_size max_nodes pool checkpoint_steps devices nodes threads"
+_COUNTS = "epochs patience batch_size max_nodes pool window checkpoint_steps devices nodes threads"
 _TRAINING = {
     "lr": POSITIVE,
     "l2": NONNEGATIVE,
@@ -52,10 +52,11 @@ class TrainingSettings:
         schedule: "constant", or "halve": the learning rate is halved at every epoch from the first
             on whose validation loss does not improve; the next such epoch ends the training, and a
             worse one is undone. It wants ``monitor: loss`` or joint_loss.
-        batch_size: examples in a batch, over all processes.
+        batch_size: examples in a batch, over all processes; streams of the text (ptb).
         max_nodes: nodes in a batch at most, over all processes.
         pool: batches in a pool within which examples that are alike meet; 1 for none.
         alike: what that means: like "depth" first, then size; or "size" alone.
+        window: words of each stream in a batch, as far as gradients go back (ptb).
         seed: decides the initial parameters, the order of the examples and dropout.
         checkpoint_steps: write the resume state after so many steps, besides at every epoch.
         accelerator: "cpu", "cuda", "auto" and what else lightning-fabric knows.
@@ -83,6 +84,7 @@ class TrainingSettings:
     schedule: str = "constant"
     pool: int = 50
     alike: str = "depth"
+    window: int = 35
     seed: int = 0
     checkpoint_steps: Optional[int] = None
     accelerator: str = "auto"

@@ -1,0 +1,63 @@
+"""Which examples a batch has: alike ones, or windows of a text that goes on."""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import ConfigError
+from dgltrees.tasks.task import Task
+from dgltrees.training.settings import TrainingSettings
+from dgltrees.trees import BatchSampler, Examples
+from dgltrees.trees.windows import WindowSampler
+
+__all__ = ["evaluation_batches", "training_sampler"]
+
+STREAMS = 10
+"""Of a text in evaluation: so many words are predicted without a past."""
+
+
+def training_sampler(
+    task: Task, data: Examples, settings: TrainingSettings
+) -> Union[BatchSampler, WindowSampler]:
+    """The batches of every epoch.
+
+    Raises:
+        ConfigError: a setting does not go with batches that go on where the last one ended.
+        TreeError: a text is too short for so many streams.
+    """
+    if not task.continues:
+        return BatchSampler(
+            data.sizes,
+            depths=data.depths if settings.alike == "depth" else None,
+            batch_size=settings.batch_size,
+            max_nodes=settings.max_nodes,
+            pool=settings.pool,
+            seed=settings.seed,
+        )
+    for name, value in (("checkpoint_steps", None), ("max_nodes", None), ("devices", 1)):
+        if getattr(settings, name) != value:
+            raise ConfigError(
+                f"expected training.{name} to be {'not set' if value is None else value} for the "
+                f"task {task.name}, whose batches go on where the last one ended, got "
+                f"{getattr(settings, name)}"
+            )
+    rows = len(task.targets(data))
+    return WindowSampler(rows, streams=settings.batch_size, window=settings.window)
+
+
+def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArray[Any]]:
+    """All of the data once, in batches of at most ``max_nodes`` nodes, the largest example aside.
+
+    Raises:
+        TreeError: there is a text of one word.
+    """
+    if not task.continues:
+        order = np.lexsort((data.sizes, data.depths))  # alike trees meet: fewer levels in all
+        sampler = BatchSampler(data.sizes[order], max_nodes=max_nodes, shuffle=False)
+        return [order[ids] for ids in sampler.batches()]
+    rows = len(task.targets(data))
+    streams = min(STREAMS, max(1, rows // 2))
+    return WindowSampler(rows, streams=streams, window=max(1, max_nodes // streams)).batches()
