@@ -11,6 +11,7 @@ from dgltrees.tasks.logic import LOGIC
 from dgltrees.tasks.logic_sequence import LOGIC_SEQUENCE
 from dgltrees.tasks.mee import MEE
 from dgltrees.tasks.parser import PARSER
+from dgltrees.tasks.ptb import PTB
 from dgltrees.tasks.snli import SNLI
 from dgltrees.tasks.sst import SST
 from dgltrees.tasks.sst_phrases import SST_PHRASES
@@ -22,7 +23,7 @@ __all__ = ["TASKS", "Task", "get_task"]
 
 _ALL: tuple[Task, ...] = (
     *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, PARSER),
-    *(SNLI, WIKIQA, SST_PHRASES, MEE, LOGIC_SEQUENCE),
+    *(SNLI, WIKIQA, SST_PHRASES, MEE, LOGIC_SEQUENCE, PTB),
 )
 TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""
