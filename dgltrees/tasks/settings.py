@@ -69,7 +69,8 @@ class DataSettings:
         test_part: part of the training examples kept back as test when there is no file, and never
             learned from.
         seed: decides which examples are taken and which of them are kept back.
-        limit: take only so many training examples, drawn by the seed, before the split.
+        limit: take only so many training examples, drawn by the seed, before the split; of a text
+            the first lines (ptb).
         max_operators: train on examples with at most so many operators (logic).
         supervise: learn from the labels of all "nodes" or of the "root" alone (sst-tree, boolsent,
             sst-phrases).

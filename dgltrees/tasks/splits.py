@@ -89,6 +89,7 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     The seed draws ``limit`` of the training examples and of those drawn, where there are no files,
     the parts ``keep_back`` for validation and ``test_part`` for testing. The others are learned
     from, as far as ``max_operators`` allows. So the parts depend on the number of examples alone.
+    Of a text that is read in order the first lines are taken, and of these the first kept back.
 
     Raises:
         ConfigError: files are missing or settings do not fit the data.
@@ -96,7 +97,7 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     """
     train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
     rng = np.random.Generator(np.random.PCG64(settings.seed))
-    order = rng.permutation(len(train))
+    order = np.arange(len(train)) if task.continues else rng.permutation(len(train))
     if settings.limit is not None:
         order = order[: settings.limit]
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
