@@ -4,6 +4,7 @@ Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly wit
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 """
 
+from dgltrees.trees.operations.gold import TreeOperations, operations_of_trees
 from dgltrees.trees.operations.graph import operation_graph
 from dgltrees.trees.operations.inferred import inferred_trees, spans
 from dgltrees.trees.operations.kinds import OPERATIONS, Flow, Operation
@@ -14,8 +15,10 @@ __all__ = [
     "Flow",
     "Matching",
     "Operation",
+    "TreeOperations",
     "inferred_trees",
     "match_splits",
     "operation_graph",
+    "operations_of_trees",
     "spans",
 ]
