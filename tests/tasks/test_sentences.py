@@ -51,7 +51,7 @@ def logits(made, task, model=None):
 
 
 @pytest.mark.parametrize("task", FILES)
-@pytest.mark.parametrize("encoder", ["nti", "lstm"])
+@pytest.mark.parametrize("encoder", ["nti", "lstm", "transformer"])
 def test_a_run_learns_evaluates_and_predicts(tmp_path, task, encoder):
     made = settings(task, model={"encoder": encoder}, epochs=6)
     result = train(made, tmp_path / "run", bar=False)
