@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,12 +150,11 @@ def _without_rare(splits: Splits, least: int) -> Splits:
         vocabs[column] = Vocabulary([vocab.unknown, *names], unknown=vocab.unknown, frozen=True)
         renumber[column] = vocabs[column].encode(vocab.names)
 
-    def renumbered(data: Optional[Examples]) -> Any:
-        if data is None:
-            return None
+    def renumbered(data: Examples) -> Examples:
         columns = dict(data.forest.columns)
         for column, new in renumber.items():
             columns[column] = np.where(columns[column] < 0, -1, new[columns[column]])
         return replace(data, forest=replace(data.forest, columns=columns, vocabs=vocabs))
 
-    return Splits(*map(renumbered, (splits.train, splits.valid, splits.test)))
+    others = (None if d is None else renumbered(d) for d in (splits.valid, splits.test))
+    return Splits(renumbered(splits.train), *others)

@@ -52,7 +52,8 @@ def evaluate(argv: Sequence[str]) -> None:
     ``joint_loss`` is among it where ``decide`` has been run.
     """
     made = _run_parser("evaluate")
-    made.add_argument("--data.test", type=str, nargs="+", help="test files; else the run's own")
+    files = "test files; else the run's own, or what it has kept back (data.test_part)"
+    made.add_argument("--data.test", type=str, nargs="+", help=files)
     made.add_argument("--data.root", type=str, help="folder of the data sets")
     values = parse_flags(made, argv)
     from dgltrees.training import decisions, run
