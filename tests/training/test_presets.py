@@ -11,12 +11,13 @@ from tests.training.samples import quick, with_model
 
 NAMES = preset_names()
 LANGUAGE_MODELS = [name for name in NAMES if name.startswith("tree-lm")]
+STREAMS = [name for name in NAMES if load_preset(name).task == "ptb"]
 PLAIN = [name for name in NAMES if load_preset(name).task in ("snli", "wikiqa", "sst-phrases")]
 SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "vectors": None}
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in NAMES if n not in (*LANGUAGE_MODELS, *PLAIN, "parser")]
+    "name", [n for n in NAMES if n not in (*LANGUAGE_MODELS, *STREAMS, *PLAIN, "parser")]
 )
 def test_every_preset_trains_on_a_sample(tmp_path, name):
     result = train(quick(name, batch_size=20), tmp_path / "run")
@@ -34,6 +35,12 @@ def test_the_parser_trains_on_a_sample(tmp_path):
 @pytest.mark.parametrize("name", LANGUAGE_MODELS)
 def test_every_language_model_trains_on_a_sample(tmp_path, name):
     result = train(quick(name, SENTENCES), tmp_path / "run")
+    assert 1 < result["valid"]["perplexity"] < 1000
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_model_of_running_text_trains_on_a_sample(tmp_path, name):
+    result = train(quick(name, batch_size=10, window=7), tmp_path / "run")
     assert 1 < result["valid"]["perplexity"] < 1000
 
 

@@ -165,6 +165,14 @@ def question(rng: random.Random) -> str:
     return "\n".join(f"what color is the {name} ?\t{text}\t{label}" for text, label in rows)
 
 
+def line(rng: random.Random) -> str:
+    """A sentence as language models have it: lower case, N for numbers, spaces on both sides."""
+    animal, other = (pick(rng, [word for pair in SOMEBODY for word in pair]) for _ in range(2))
+    begin = pick(rng, (f"the {animal}", f"a {animal} of the {other}", f"N {animal}s", "<unk>"))
+    end = pick(rng, ("", f" in the {pick(rng, PLACES)}", f" near a {pick(rng, COLORS)} house"))
+    return f" {begin} {pick(rng, DOING)}{end} "
+
+
 def write(path: Path, draw, count: int) -> None:
     """``count`` lines, drawn from the stream of the file's name."""
     rng = stream("sample", path.parent.name, path.name)
@@ -185,6 +193,8 @@ def make_samples(out: Path) -> None:
     write(out / "sick" / "SICK_trial_parsed.txt", sick, 30)
     write(out / "wikiqa" / "WikiQASent-train.txt", question, 20)
     write(out / "wikiqa" / "WikiQASent-dev.txt", question, 10)
+    write(out / "ptb_lm" / "ptb.train.txt", line, 80)
+    write(out / "ptb_lm" / "ptb.valid.txt", line, 30)
     write(out / "inex" / "inex05.train.elastic.tree", document, 80)
     write(out / "boolsent" / "train.txt", boolean, 80)
     write(out / "boolsent" / "dev.txt", boolean, 30)
