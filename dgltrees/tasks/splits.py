@@ -90,6 +90,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     the parts ``keep_back`` for validation and ``test_part`` for testing. The others are learned
     from, as far as ``max_operators`` allows. So the parts depend on the number of examples alone.
     Of a text that is read in order the first lines are taken, and of these the first kept back.
+    Examples that belong together (the sentences of a question) stay in one part, which may then be
+    larger than asked for.
 
     Raises:
         ConfigError: files are missing or settings do not fit the data.
@@ -97,12 +99,15 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     """
     train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
     rng = np.random.Generator(np.random.PCG64(settings.seed))
-    order = np.arange(len(train)) if task.continues else rng.permutation(len(train))
+    groups = task.groups(train)
+    units = rng.permutation(int(groups.max()) + 1)
+    order = np.arange(len(train)) if task.continues else _in_units(groups, units)
     if settings.limit is not None:
-        order = order[: settings.limit]
+        order = order[: _whole(groups[order], settings.limit)]
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    kept = 0 if valid_files else round(settings.keep_back * len(order))
+    kept = 0 if valid_files else _whole(groups[order], round(settings.keep_back * len(order)))
     tested = 0 if test_files else round(settings.test_part * len(order))
+    tested = _whole(groups[order], kept + tested) - kept if tested else 0
     learned = np.sort(order[kept + tested :])
     learned = learned[_simple(train, learned, settings.max_operators)]
     if not len(learned):
@@ -123,6 +128,19 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     if not valid_files:
         return parts
     return replace(parts, valid=load_examples(task, settings, valid_files, names, max_children))
+
+
+def _in_units(groups: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The examples, group by group in the order of ``units``."""
+    rank = np.empty_like(units)
+    rank[units] = np.arange(len(units))
+    return np.argsort(rank[groups], kind="stable")
+
+
+def _whole(groups: NDArray[np.int64], count: int) -> int:
+    """``count``, or as many more as the last group has."""
+    ends = np.append(np.flatnonzero(np.diff(groups)) + 1, len(groups))
+    return int(ends[np.searchsorted(ends, min(count, len(groups)))]) if count else 0
 
 
 def _simple(data: Examples, ids: NDArray[np.int64], most: Optional[int]) -> NDArray[np.bool_]:

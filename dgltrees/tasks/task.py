@@ -85,6 +85,10 @@ class Task:
         batch, columns = data.batch(ids)
         return batch, batch.ndata["target"] if self.nodes else columns["target"]
 
+    def groups(self, data: Examples) -> NDArray[np.int64]:
+        """``(E,)`` numbers from 0, equal where examples belong together; each for itself."""
+        return np.arange(len(data))
+
     def meet(self, data: Examples, settings: DataSettings, paths: Sequence[Path]) -> None:
         """Let vocabularies of the training examples ``data`` take names of files yet to be read."""
 

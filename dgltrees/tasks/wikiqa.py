@@ -32,6 +32,10 @@ __all__ = ["WIKIQA", "WikiQATask"]
 class WikiQATask(SentenceTask):
     """Every pair of a question and a sentence is a row; its class is 1 where it answers."""
 
+    def groups(self, data: Examples) -> NDArray[np.int64]:
+        """``(E,)`` the question of each pair."""
+        return _questions(data)
+
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """``(E,)`` the negative log-likelihood of equation (20)."""
         return _nll(model(batch), targets)

@@ -112,3 +112,25 @@ def test_an_unknown_class_is_an_error(tmp_path):
     settings = DataSettings(train=str(tmp_path / "train"), valid=str(tmp_path / "valid"))
     with pytest.raises(TreeError, match=r"valid:2: .*'4'"):
         load_splits(get_task("inex"), settings)
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+def test_the_sentences_of_a_question_stay_together(tmp_path, limit):
+    lines = [f"why {q} ?\tsentence {i}\t{int(i == 0)}" for q in range(8) for i in range(1 + q % 3)]
+    (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
+    task = get_task("wikiqa")
+    settings = DataSettings(
+        train=str(tmp_path / "pairs.txt"), keep_back=0.2, test_part=0.2, limit=limit
+    )
+    splits = load_splits(task, settings)
+    found = [task.groups(part).max() + 1 for part in splits.all]
+    sizes = [len(part) for part in splits.all]
+    if limit is None:
+        assert sum(sizes) == len(lines)
+        assert sum(found) == 8  # no question is in two parts
+        assert all(size >= 0.2 * len(lines) for size in sizes[1:])
+    else:
+        assert limit <= sum(sizes) < limit + 3
+    for part in splits.all:
+        questions = task.groups(part)
+        assert (part.columns["target"] == 1).sum() == len(np.unique(questions))
