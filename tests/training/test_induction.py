@@ -10,11 +10,13 @@ import pytest
 from dgltrees import TreeError
 from dgltrees.cli import main
 from dgltrees.tasks.brackets import bracket_scores, random_operations
+from dgltrees.tasks.policy_settings import PolicySettings
 from dgltrees.training.induction import induced_trees
 from dgltrees.training.run import train
 from dgltrees.training.settings import settings_from
 from dgltrees.trees.generate import make_mee
 from dgltrees.trees.operations import spans
+from tests.training.samples import SAMPLES, quick, with_model
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +109,11 @@ def test_files(untold_run, tmp_path, capsys):
     (tmp_path / "a.tsv").write_text("12\t(1+\n")
     with pytest.raises(TreeError, match=r"a\.tsv:1: "):
         induced_trees(untold_run, test=str(tmp_path / "a.tsv"))
+
+
+def test_files_without_true_operations(tmp_path):
+    policy = PolicySettings(operations="policy", agent="reinforce")
+    model = {"encoder": "rrnet", "hidden_size": 6, "embedding": 6, "head": [8], "policy": policy}
+    train(with_model(quick("sick-lstm"), **model), tmp_path / "run", bar=False)
+    with pytest.raises(TreeError, match=r"SICK_trial_parsed\.txt: expected the true operation of"):
+        induced_trees(tmp_path / "run", test=str(SAMPLES / "sick" / "SICK_trial_parsed.txt"))
