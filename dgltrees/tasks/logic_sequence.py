@@ -2,8 +2,9 @@
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.2: the pairs of the task
-``logic``, brackets being tokens that split and merge. Every encoder is followed by the comparison
-layer that the task ``logic`` has; files, split and report are the same too.
+``logic``, brackets being tokens that split and merge; files, split and report are the same too.
+Encodings are compared by an MLP over them, their difference and their product: with the bilinear
+layer of ``logic`` sequential encoders learn far more slowly.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Optional
 import torch
 from torch import nn
 
-from dgltrees.models import Comparison, WordEmbedding
+from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import PairAnswer
 from dgltrees.tasks.reading import ReadingTask, make_reading_encoder, reader, reading_name
+from dgltrees.tasks.sentence_models import make_pair_head
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.readers.logic import read_logic_sequences
@@ -44,8 +46,8 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
     # N(0, 1): from the small vectors that words have by default, learning begins late
     inputs = WordEmbedding("word", rows, size, vectors=torch.randn(rows, size))
     encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
-    compare = Comparison(encoder.size, len(vocabs["target"]), init=settings.init)
-    return reader(settings, encoder, PairAnswer(compare))
+    head = make_pair_head(settings, encoder.size, len(vocabs["target"]))
+    return reader(settings, encoder, PairAnswer(head))
 
 
 LOGIC_SEQUENCE = LogicSequenceTask(

@@ -38,7 +38,12 @@ from dgltrees.tasks.reading import ReadingEncoder, make_reading_encoder, reader
 from dgltrees.tasks.settings import ModelSettings
 from dgltrees.trees import Vocabulary
 
-__all__ = ["make_answer_selector", "make_pair_classifier", "make_sentence_classifier"]
+__all__ = [
+    "make_answer_selector",
+    "make_pair_classifier",
+    "make_pair_head",
+    "make_sentence_classifier",
+]
 
 Names = Mapping[str, Vocabulary]
 Words = Union[GivenVectors, WordEmbedding]
@@ -65,16 +70,16 @@ def make_pair_classifier(settings: ModelSettings, vocabs: Names) -> nn.Module:
     made = _encoder(settings, words)
     if not isinstance(made, NTIEncoder):
         _refuse_interaction(settings)
-        pair_head = _pair_head(settings, made.size, classes)
+        pair_head = make_pair_head(settings, made.size, classes)
         if isinstance(made, RRNetEncoder):
             return reader(settings, made, PairAnswer(pair_head))
         return SequencePairClassifier(made, pair_head)
     if settings.interaction == "none":
-        return NTIPairClassifier(words, made, _pair_head(settings, made.size, classes))
+        return NTIPairClassifier(words, made, make_pair_head(settings, made.size, classes))
     attention = _attention(settings)
     dropout = settings.attention_dropout
     if settings.interaction == "node_by_node":
-        head = _pair_head(settings, made.size, classes)
+        head = make_pair_head(settings, made.size, classes)
         return NodeByNode(words, made, attention, head, dropout=dropout)
     full = settings.interaction == "full_matching"
     return TreeMatching(
@@ -105,12 +110,33 @@ def make_answer_selector(settings: ModelSettings, vocabs: Names) -> nn.Module:
         raise ConfigError(
             "expected model.encoder nti, lstm, bilstm or transformer for questions, got rrnet"
         )
-    head = _pair_head(settings, answer.size, 1, extra=2 * settings.word_count)
+    head = make_pair_head(settings, answer.size, 1, extra=2 * settings.word_count)
     shared = _SHARED if settings.word_count else None
     if not isinstance(answer, NTIEncoder):
         return SequencePairClassifier(answer, head, shared=shared)
     question = _nti(replace(settings, gate="anf"), words.size, query="given")
     return AnswerSelector(words, question, answer, head, shared=shared)
+
+
+def make_pair_head(settings: ModelSettings, size: int, classes: int, *, extra: int = 0) -> PairHead:
+    """What compares two vectors of ``size``, and ``extra`` features; see :class:`PairHead`.
+
+    Raises:
+        ConfigError: ``model.head`` is not one hidden layer.
+    """
+    if len(settings.head) != 1:
+        raise ConfigError(
+            f"expected model.head to be the size of one hidden layer for pairs of sentences, got "
+            f"{settings.head}; the paper has 1024"
+        )
+    return PairHead(
+        size,
+        classes,
+        hidden=settings.head[0],
+        extra=extra,
+        dropout=settings.head_dropout,
+        init=settings.init,
+    )
 
 
 def _words(settings: ModelSettings, vocabs: Names) -> Words:
@@ -173,22 +199,6 @@ def _attention(settings: ModelSettings) -> Union[GlobalAttention, TreeAttention]
         return GlobalAttention(settings.hidden_size, **options)
     variant = "code" if settings.attention == "tree_code" else "paper"
     return TreeAttention(settings.hidden_size, variant=variant, **options)
-
-
-def _pair_head(settings: ModelSettings, size: int, classes: int, *, extra: int = 0) -> PairHead:
-    if len(settings.head) != 1:
-        raise ConfigError(
-            f"expected model.head to be the size of one hidden layer for pairs of sentences, got "
-            f"{settings.head}; the paper has 1024"
-        )
-    return PairHead(
-        size,
-        classes,
-        hidden=settings.head[0],
-        extra=extra,
-        dropout=settings.head_dropout,
-        init=settings.init,
-    )
 
 
 def _refuse_interaction(settings: ModelSettings) -> None:
