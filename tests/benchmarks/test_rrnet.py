@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from dgltrees import traverse
 from dgltrees.cells import RRNetCell
+from dgltrees.models.rrnet import advance, begin
 from dgltrees.trees.operations import Operation, operation_graph
 from tests.benchmarks.test_speed import measure
 
@@ -40,7 +41,16 @@ def expressions() -> list[Tensor]:
     """The ids of the characters of each."""
     rng = np.random.default_rng(0)
     drawn = [expression(rng, int(rng.integers(4, 6))) for _ in range(BATCH)]
+    drawn.sort(key=len, reverse=True)  # which is the order of all contenders
     return [torch.tensor([CHARACTERS.index(each) for each in text]) for text in drawn]
+
+
+def operations_of(tokens: Tensor) -> Tensor:
+    """Split at an opening bracket, merge at a closing one, recur elsewhere."""
+    operations = torch.full_like(tokens, Operation.RECUR)
+    operations[tokens == CHARACTERS.index("(")] = Operation.SPLIT
+    operations[tokens == CHARACTERS.index(")")] = Operation.MERGE
+    return operations
 
 
 class Model(nn.Module):
@@ -57,14 +67,26 @@ class Model(nn.Module):
         """The state at the end of each, read along the graph of its operations."""
         start = torch.tensor([len(CHARACTERS)])
         tokens = torch.cat([piece for text in texts for piece in (start, text)])
-        operations = torch.full_like(tokens, Operation.RECUR)
-        operations[tokens == CHARACTERS.index("(")] = Operation.SPLIT
-        operations[tokens == CHARACTERS.index(")")] = Operation.MERGE
+        operations = operations_of(tokens)
         operations[tokens == start] = Operation.START
         sizes = np.array([len(text) + 1 for text in texts])
         batch = operation_graph(operations.numpy(), sizes, complete=True)
         ndata = {"x": self.embed(tokens), "op": batch.ndata["op"]}
         return traverse(self.cell, batch, ndata, outputs=["h"], **how)["h"][np.cumsum(sizes) - 1]
+
+    def on_the_fly(self, texts: list[Tensor]) -> Tensor:
+        """The same step by step, with a stack: as where operations are chosen by the state."""
+        tokens = pad_sequence(texts, padding_value=len(CHARACTERS))
+        x, operations = self.embed(tokens), operations_of(tokens)
+        lengths = torch.tensor([len(text) for text in texts])
+        state, found = begin(self.cell, len(texts), limit=8), []
+        for step in range(len(tokens)):
+            there = int((lengths > step).sum())
+            if there < len(state.size):
+                found.append(state.h[there:])
+                state = state.select(torch.arange(there))
+            state = advance(self.cell, x[step, :there], operations[step, :there], state)
+        return torch.cat([state.h, *reversed(found)])
 
     def padded(self, texts: list[Tensor]) -> Tensor:
         """The same by the LSTM, which reads all to the length of the longest."""
@@ -86,6 +108,7 @@ CONTENDERS: dict[str, Callable[[Model], Read]] = {
     "dgl": lambda model: lambda texts: model.graph(texts, backend="dgl"),
     "levels, fused=False": lambda model: lambda texts: model.graph(texts, fused=False),
     "levels": lambda model: model.graph,
+    "on the fly": lambda model: model.on_the_fly,
 }
 
 
@@ -115,7 +138,7 @@ def losses() -> list[float]:
 @pytest.mark.parametrize("contender", CONTENDERS)
 def test_given_operations(benchmark, losses: list[float], contender: str) -> None:
     texts = expressions()
-    if contender.startswith("levels"):
+    if contender.startswith("levels") or contender == "on the fly":
         step = training(contender, texts)
         assert [step() for _ in losses] == pytest.approx(losses, rel=1e-3)
     group = f"RRNet, {BATCH} expressions of 4 and 5 operators, hidden {SIZE}"

@@ -87,9 +87,9 @@ def advance(
     top = (size - 1).clamp_(min=0)
     x, h, c = (each.index_select(0, there) for each in (x, state.h, state.c))
     parts = x.split_with_sizes([count for _, count in groups])
-    wx = torch.cat(
-        [torch.addmm(cell.b[op - 1], part, cell.W[op - 1]) for part, (op, _) in zip(parts, groups)]
-    )
+    W, b = cell.W.unbind(), cell.b.unbind()
+    own = zip(parts, (value - 1 for value, _ in groups))
+    wx = torch.cat([torch.addmm(b[unit], part, W[unit]) for part, unit in own])
     top_c = state.stack_c[there, top] if cell.stack_cell else c
     last = Step(h, c, state.stack[there, top], top_c)
     own_mask = None if mask is None else mask.index_select(0, there)
