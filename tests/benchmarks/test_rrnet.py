@@ -77,7 +77,7 @@ class Model(nn.Module):
     def on_the_fly(self, texts: list[Tensor]) -> Tensor:
         """The same step by step, with a stack: as where operations are chosen by the state."""
         tokens = pad_sequence(texts, padding_value=len(CHARACTERS))
-        x, operations = self.embed(tokens), operations_of(tokens)
+        x, operations = self.embed(tokens).unbind(), operations_of(tokens)
         lengths = torch.tensor([len(text) for text in texts])
         state, found = begin(self.cell, len(texts), limit=8), []
         for step in range(len(tokens)):
@@ -85,7 +85,7 @@ class Model(nn.Module):
             if there < len(state.size):
                 found.append(state.h[there:])
                 state = state.select(torch.arange(there))
-            state = advance(self.cell, x[step, :there], operations[step, :there], state)
+            state = advance(self.cell, x[step][:there], operations[step, :there], state)
         return torch.cat([state.h, *reversed(found)])
 
     def padded(self, texts: list[Tensor]) -> Tensor:
