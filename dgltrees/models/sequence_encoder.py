@@ -61,9 +61,9 @@ class SequenceEncoder(nn.Module):
         """``(T, size)`` encodings of all sentences."""
         x = self.dropout(self.input(batch))
         sentences = x.split_with_sizes(batch.sizes.tolist())
-        if self.directions == 1:  # what stands behind a sentence does not matter, and torch is
-            padded, _ = self.lstm(pad_sequence(list(sentences)))  # faster on what is not packed
-            return padded[batch.sizes.to(x.device) - 1, torch.arange(len(sentences))]
+        if self.directions == 1:  # torch is faster on what is not packed
+            states: Tensor = self.lstm(pad_sequence(list(sentences)))[0]  # (L, T, c)
+            return states[batch.sizes.to(x.device) - 1, torch.arange(len(sentences))]
         packed = pack_sequence(list(sentences), enforce_sorted=False)
         _, (last, _) = self.lstm(packed)  # (layers * directions, T, c)
         return torch.cat(list(last[-self.directions :]), 1)

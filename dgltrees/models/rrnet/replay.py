@@ -55,7 +55,9 @@ class Replay(nn.Module):
         """Take in sentences; the oldest make room."""
         columns = (new.tokens, new.operations, new.rewards)
         flat = torch.stack([column.detach().cpu().double() for column in columns], 1)  # (S, 3)
-        rows = nn.utils.rnn.pad_sequence(list(flat.split(new.sizes.tolist())), batch_first=True)
+        rows = nn.utils.rnn.pad_sequence(
+            list(flat.split_with_sizes(new.sizes.tolist())), batch_first=True
+        )
         longest = max(rows.shape[1], self.table.shape[1])
         table = torch.cat([_widened(self.table, longest), _widened(rows, longest)])
         self.table = table[-self.capacity :].clone()

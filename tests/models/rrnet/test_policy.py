@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 
 import pytest
 import torch
@@ -87,7 +86,7 @@ def test_ppo_is_a_policy_gradient_at_first_and_clips_later():
     normal = (gained - gained.mean()) / gained.std(correction=0)
     assert_close(agent.losses(made, REWARDS), -normal, atol=1e-6, rtol=1e-6)
 
-    then = (decisions(1).scores.detach(), made.values.detach())
+    then = (decisions(2).scores.detach(), made.values.detach())
     losses = agent.losses(made._replace(then=then), REWARDS)
     log_p = torch.log_softmax(made.scores, 1).gather(1, made.actions[:, None])[:, 0]
     before = torch.log_softmax(then[0], 1).gather(1, made.actions[:, None])[:, 0]
@@ -134,7 +133,7 @@ def test_what_is_illegal_is_never_chosen():
     losses = PolicyGradient().losses(
         Decisions(scores, values, chosen, torch.tensor([600])), torch.zeros(600)
     )
-    assert math.isfinite(float(losses.sum()))
+    assert torch.isfinite(losses).all()
 
 
 def test_a_detached_policy_changes_itself_alone():
