@@ -13,26 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Optional
 
-import torch
 from torch import nn
 
-from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import PairAnswer
-from dgltrees.tasks.reading import ReadingTask, make_reading_encoder, reader, reading_name
+from dgltrees.tasks.reading import ReadingTask, make_reading_encoder, reader, symbols
 from dgltrees.tasks.sentence_models import make_pair_head
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.readers.logic import read_logic_sequences
 
 __all__ = ["LOGIC_SEQUENCE"]
-
-
-class LogicSequenceTask(ReadingTask):
-    """Pairs of sentences as chains of tokens."""
-
-    def kind(self, model: ModelSettings) -> str:
-        """The encoder's name."""
-        return reading_name(model)
 
 
 def _read(
@@ -42,14 +32,10 @@ def _read(
 
 
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    rows, size = len(vocabs["word"]), settings.embedding
-    # N(0, 1): from the small vectors that words have by default, learning begins late
-    inputs = WordEmbedding("word", rows, size, vectors=torch.randn(rows, size))
+    inputs = symbols(settings, vocabs["word"])
     encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
     head = make_pair_head(settings, encoder.size, len(vocabs["target"]))
     return reader(settings, encoder, PairAnswer(head))
 
 
-LOGIC_SEQUENCE = LogicSequenceTask(
-    "logic-sequence", _read, _build, max_children=1, by=("operators", 12)
-)
+LOGIC_SEQUENCE = ReadingTask("logic-sequence", _read, _build, max_children=1, by=("operators", 12))

@@ -14,8 +14,8 @@ from typing import Optional
 
 from torch import nn
 
-from dgltrees.models import NumberDecoder, WordEmbedding
-from dgltrees.tasks.reading import ReadingTask, make_reading_encoder, reader, reading_name
+from dgltrees.models import NumberDecoder
+from dgltrees.tasks.reading import ReadingTask, make_reading_encoder, reader, symbols
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.readers.mee import read_mee
@@ -25,14 +25,6 @@ __all__ = ["MEE"]
 _MANY_OPERATORS = 99
 
 
-class MEETask(ReadingTask):
-    """Expressions as chains of characters."""
-
-    def kind(self, model: ModelSettings) -> str:
-        """The encoder's name."""
-        return reading_name(model)
-
-
 def _read(
     path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
@@ -40,9 +32,9 @@ def _read(
 
 
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    inputs = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
+    inputs = symbols(settings, vocabs["word"])
     encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
     return reader(settings, encoder, NumberDecoder(encoder.size))
 
 
-MEE = MEETask("mee", _read, _build, max_children=1, by=("operators", _MANY_OPERATORS))
+MEE = ReadingTask("mee", _read, _build, max_children=1, by=("operators", _MANY_OPERATORS))

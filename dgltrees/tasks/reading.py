@@ -10,7 +10,13 @@ from torch import Tensor, nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError
-from dgltrees.models import GivenVectors, NodeInput, SequenceEncoder, TransformerEncoder
+from dgltrees.models import (
+    GivenVectors,
+    NodeInput,
+    SequenceEncoder,
+    TransformerEncoder,
+    WordEmbedding,
+)
 from dgltrees.models.rrnet import (
     PPO,
     Agent,
@@ -25,9 +31,16 @@ from dgltrees.models.rrnet import (
 from dgltrees.tasks.policy_settings import PolicySettings
 from dgltrees.tasks.settings import ModelSettings
 from dgltrees.tasks.task import Task
-from dgltrees.trees import TreeBatch
+from dgltrees.trees import TreeBatch, Vocabulary
 
-__all__ = ["ReadingTask", "make_reading_encoder", "make_rrnet", "reader", "reading_name"]
+__all__ = [
+    "ReadingTask",
+    "make_reading_encoder",
+    "make_rrnet",
+    "reader",
+    "reading_name",
+    "symbols",
+]
 
 ReadingEncoder = Union[RRNetEncoder, SequenceEncoder, TransformerEncoder]
 
@@ -35,6 +48,10 @@ ReadingEncoder = Union[RRNetEncoder, SequenceEncoder, TransformerEncoder]
 @dataclass(frozen=True)
 class ReadingTask(Task):
     """Examples are sentences; a model may be a :class:`~dgltrees.models.rrnet.SequenceReader`."""
+
+    def kind(self, model: ModelSettings) -> str:
+        """The encoder's name."""
+        return reading_name(model)
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Without the vectors of tokens (``cell``; there is no ``table``), and in all."""
@@ -75,6 +92,15 @@ def reader(settings: ModelSettings, encoder: ReadingEncoder, answer: nn.Module) 
     """An encoder with what is said of its encodings."""
     policy = settings.policy
     return SequenceReader(encoder, answer, reward=policy.reward, weight=policy.weight)
+
+
+def symbols(settings: ModelSettings, vocab: Vocabulary) -> WordEmbedding:
+    """The vectors of the symbols of a small alphabet, the column ``"word"``.
+
+    From N(0, 1): from the small vectors that words have by default, learning begins late.
+    """
+    rows, size = len(vocab), settings.embedding
+    return WordEmbedding("word", rows, size, vectors=torch.randn(rows, size))
 
 
 def make_reading_encoder(
