@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.traversal.kept import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 
@@ -169,18 +170,13 @@ def blocks_of(
     device: Union[str, torch.device] = "cpu",
 ) -> Optional[BlockPlan]:
     """:func:`plan_blocks` on a device, made at the first call and kept with the batch."""
-    known: list[tuple[Ints, dict[torch.device, Optional[BlockPlan]]]]
-    known = batch.memo.setdefault(("blocks", slots, cost), [])
-    by_device = next((plans for made_for, plans in known if np.array_equal(types, made_for)), None)
-    if by_device is None:
-        with torch.inference_mode(False):  # training may want the plan too
-            by_device = {torch.device("cpu"): plan_blocks(batch, types, slots, cost)}
-        known.append((types.copy(), by_device))
-    device = torch.device(device)
-    if device not in by_device:
-        plan = by_device[torch.device("cpu")]
-        by_device[device] = None if plan is None else plan.to(device)
-    return by_device[device]
+    return kept(
+        batch,
+        ("blocks", slots, cost),
+        types,
+        lambda: plan_blocks(batch, types, slots, cost),
+        device,
+    )
 
 
 def _table(row: Ints, column: Ints, columns: int) -> Ints:

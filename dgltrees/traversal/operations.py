@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.traversal.kept import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
@@ -159,14 +160,4 @@ def operations_of(
     batch: TreeBatch, operations: Ints, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[OperationPlan]:
     """:func:`plan_operations` on a device, made at the first call and kept with the batch."""
-    known: list[tuple[Ints, dict[torch.device, Optional[OperationPlan]]]]
-    known = batch.memo.setdefault("operations", [])
-    plans = next((plans for made_for, plans in known if np.array_equal(operations, made_for)), None)
-    if plans is None:
-        plans = {torch.device("cpu"): plan_operations(batch, operations)}
-        known.append((operations.copy(), plans))
-    device = torch.device(device)
-    if device not in plans:
-        plan = plans[torch.device("cpu")]
-        plans[device] = None if plan is None else plan.to(device)
-    return plans[device]
+    return kept(batch, "operations", operations, lambda: plan_operations(batch, operations), device)

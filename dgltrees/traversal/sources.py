@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.traversal.kept import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.plan import changes
 from dgltrees.trees.batch import TreeBatch
@@ -105,14 +106,4 @@ def sources_of(
 ) -> Optional[SourcePlan]:
     """:func:`plan_sources` on a device, made at the first call and kept with the batch."""
     kinds = np.zeros(batch.num_nodes, np.int64) if types is None else types
-    known: list[tuple[Ints, dict[torch.device, Optional[SourcePlan]]]]
-    known = batch.memo.setdefault("sources", [])
-    by_device = next((plans for made_for, plans in known if np.array_equal(kinds, made_for)), None)
-    if by_device is None:
-        by_device = {torch.device("cpu"): plan_sources(batch, types)}
-        known.append((kinds.copy(), by_device))
-    device = torch.device(device)
-    if device not in by_device:
-        plan = by_device[torch.device("cpu")]
-        by_device[device] = None if plan is None else plan.to(device)
-    return by_device[device]
+    return kept(batch, "sources", kinds, lambda: plan_sources(batch, types), device)
