@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from jsonargparse import ArgumentParser
 
-from dgltrees.tasks.settings import ModelSettings
 from dgltrees.training.catalog import describe, load_preset, preset_names, preset_values
 from dgltrees.training.flags import before_flags, parse_flags
+from dgltrees.training.settings import model_settings
 
 __all__ = ["draw", "make", "presets", "show"]
 
@@ -36,7 +36,7 @@ def presets(argv: Sequence[str]) -> None:
     parse_flags(ArgumentParser(prog="dgltrees presets", exit_on_error=False), argv)
     for name in preset_names():
         values = preset_values(name)
-        model = ModelSettings(**values["model"])
+        model = model_settings(values["model"])
         rank = "" if model.rank is None else f"  r={model.rank}"
         kind = get_task(values["task"]).kind(model)
         print(f"{name:32}{values['task']:12}{kind:30}c={model.hidden_size}{rank}")

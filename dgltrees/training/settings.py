@@ -18,7 +18,15 @@ from dgltrees.tasks.ranges import COUNT, NONNEGATIVE, POSITIVE, SEED, check, one
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.training.flags import file_flags, parse_flags
 
-__all__ = ["Settings", "TrainingSettings", "check_keys", "parse", "parser", "settings_from"]
+__all__ = [
+    "Settings",
+    "TrainingSettings",
+    "check_keys",
+    "model_settings",
+    "parse",
+    "parser",
+    "settings_from",
+]
 
 _COUNTS = "epochs patience batch_size max_nodes pool window checkpoint_steps devices nodes threads"
 _TRAINING = {
@@ -205,9 +213,19 @@ def check_keys(values: Mapping[str, Any]) -> None:
 
 
 def _build(values: Mapping[str, Any]) -> Settings:
-    model = {**values["model"], "policy": PolicySettings(**values["model"]["policy"])}
-    parts = {name: kind(**{**values, "model": model}[name]) for name, kind in _SECTIONS.items()}
-    return Settings(preset=values["preset"], task=values["task"], **parts)
+    return Settings(
+        preset=values["preset"],
+        task=values["task"],
+        data=DataSettings(**values["data"]),
+        model=model_settings(values["model"]),
+        training=TrainingSettings(**values["training"]),
+    )
+
+
+def model_settings(values: Mapping[str, Any]) -> ModelSettings:
+    """The settings of a model from nested plain values."""
+    policy = PolicySettings(**values.get("policy", {}))
+    return ModelSettings(**{**values, "policy": policy})
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ import random
 import sys
 from pathlib import Path
 
-from dgltrees.trees.generate import make_listops, make_logic
+from dgltrees.trees.generate import make_listops, make_logic, make_mee
 from dgltrees.trees.generate.draws import below, stream
 
 NOUNS = ("story", "cast", "music", "ending", "film", "café", "script", "picture")
@@ -185,6 +185,7 @@ def make_samples(out: Path) -> None:
     """Write every sample that is generated; the hand-made ones stay as they are."""
     make_listops(out / "listops", train=150, valid=40, test=40, max_depth=6, overwrite=True)
     make_logic(out / "lrt", train=[10] * 13, valid=0, test=[4] * 13, overwrite=True)
+    make_mee(out / "mee", train=20, valid=10, test=10, lengths=(4, 5), overwrite=True)
     write(out / "sst" / "train.txt", review, 80)
     write(out / "sst" / "dev.txt", review, 30)
     write(out / "snli" / "snli_1.0_train.jsonl", snli, 60)
