@@ -46,14 +46,22 @@ def with_starts(
 
 
 def steps_of(graph: TreeBatch) -> Tensor:
-    """``(S,)`` the nodes that are steps."""
-    return torch.from_numpy(np.flatnonzero(_is_step(graph))).to(graph.device)
+    """``(S,)`` the nodes that are steps; found at the first call and kept with the graph."""
+    name = "steps", graph.device
+    if name not in graph.memo:
+        graph.memo[name] = torch.from_numpy(np.flatnonzero(_is_step(graph))).to(graph.device)
+    steps: Tensor = graph.memo[name]
+    return steps
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
-    """``(T,)`` int64 on the CPU, the steps of each sequence."""
-    sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())
-    return torch.from_numpy(np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees))
+    """``(T,)`` int64 on the CPU, the steps of each sequence; kept with the graph as well."""
+    if "step sizes" not in graph.memo:
+        sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())
+        counts = np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees)
+        graph.memo["step sizes"] = torch.from_numpy(counts)
+    sizes: Tensor = graph.memo["step sizes"]
+    return sizes
 
 
 def given_fields(graph: TreeBatch, start: ReaderState) -> dict[str, Tensor]:
