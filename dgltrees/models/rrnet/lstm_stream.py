@@ -83,6 +83,12 @@ class LSTMStream(nn.Module):
         if self.training and self.dropout:
             mask = nn.functional.dropout(x.new_ones(batch.num_trees, x.shape[1]), self.dropout)
             x = x * mask.index_select(0, batch.tree_of_node)
-        packed = pack_sequence(list(x.split_with_sizes(batch.sizes.tolist())), enforce_sorted=False)
+        sizes = batch.sizes.tolist()
+        if min(sizes) == max(sizes):  # all windows but the last of a text, and faster so
+            read, (h, c) = self.lstm(
+                x.view(len(sizes), -1, x.shape[1]).transpose(0, 1), window.start
+            )
+            return LSTMReading(read.transpose(0, 1).flatten(0, 1), (h.detach(), c.detach()))
+        packed = pack_sequence(list(x.split_with_sizes(sizes)), enforce_sorted=False)
         states, (h, c) = self.lstm(packed, window.start)
         return LSTMReading(torch.cat(unpack_sequence(states)), (h.detach(), c.detach()))
