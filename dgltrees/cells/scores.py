@@ -73,7 +73,7 @@ class Score(nn.Module):
     def pairs(self, keys: Tensor, queries: Tensor) -> Tensor:
         """Scores of each key for its query: two times ``(..., k)``, broadcast, to ``(...)``."""
         if self.kind == "mlp":
-            return torch.relu(keys + queries) @ self.w
+            return (keys + queries).relu_() @ self.w
         return (keys * queries).sum(-1)
 
     def every(self, keys: Tensor, queries: Tensor) -> Tensor:

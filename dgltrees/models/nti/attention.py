@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from dgltrees.models.nti.encoding import Encoding
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks", "pad_mass"]
 
-CHUNK = 1 << 28
+CHUNK = 640 << 20
 """Bytes that all queries of one chunk may take at once, about."""
 
 
@@ -61,13 +61,20 @@ class AttentionOverTrees(nn.Module, ABC):
         self.W_1 = nn.Parameter(torch.empty(size, size))
         initialize(self.W_1, size, size, init)
 
+    def keys(self, encoding: Encoding) -> Tensor:
+        """``(T, M, c)`` what the scores need of all nodes, whatever the queries."""
+        return self.score.keys(encoding.table.h)
+
     @abstractmethod
-    def forward(self, queries: Tensor, encoding: Encoding) -> Attended:
+    def forward(
+        self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
+    ) -> Attended:
         """Attend to each tree with its queries.
 
         Arguments:
             queries: ``(T, Q, c)``.
             encoding: T trees.
+            keys: :meth:`keys` of ``encoding``, where it is asked more than once.
         """
 
     def extra_repr(self) -> str:
@@ -99,20 +106,25 @@ class GlobalAttention(AttentionOverTrees):
         self.W_2 = nn.Parameter(torch.empty(size, size))
         initialize(self.W_2, size, size, init)
 
-    def forward(self, queries: Tensor, encoding: Encoding) -> Attended:
+    def forward(
+        self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
+    ) -> Attended:
         """See :class:`AttentionOverTrees`: a batched product, in chunks over the queries."""
         table = encoding.table
-        return self.over(queries, table.h, table.pad if self.mask_pads else ~table.there)
+        return self.over(queries, table.h, table.pad if self.mask_pads else ~table.there, keys)
 
-    def over(self, queries: Tensor, h: Tensor, hidden: Tensor) -> Attended:
+    def over(
+        self, queries: Tensor, h: Tensor, hidden: Tensor, keys: Optional[Tensor] = None
+    ) -> Attended:
         """Attend to any vectors.
 
         Arguments:
             queries: ``(T, Q, c)``.
             h: ``(T, M, c)``.
             hidden: ``(T, M)`` bool, vectors that are passed over.
+            keys: ``(T, M, c)`` what the scores need of ``h``; made where it is not given.
         """
-        keys = self.score.keys(h)  # (T, M, c)
+        keys = self.score.keys(h) if keys is None else keys
 
         def attend(q: Tensor) -> tuple[Tensor, Tensor]:
             m = self.score.every(keys, self.score.queries(q))  # (T, Q, M)

@@ -101,6 +101,7 @@ class _Attending:
         premise: Encoding,
     ) -> None:
         self.cell, self.attention, self.dropout, self.premise = cell, attention, dropout, premise
+        self.keys = attention.keys(premise)  # which all levels ask
         self.slots: Optional[int] = cell.slots
 
     def prepare(self, ndata: Any) -> dict[str, Tensor]:
@@ -121,7 +122,7 @@ class _Attending:
         place, queries = _places(cast(Groups, nodes.groups))
         place = place.to(h.device, non_blocking=True)
         q = h.new_zeros(trees * queries, h.shape[1]).index_copy(0, place, h)
-        found: Attended = self.attention(q.view(trees, queries, -1), self.premise)
+        found: Attended = self.attention(q.view(trees, queries, -1), self.premise, keys=self.keys)
         attended, weights = (each.flatten(0, 1).index_select(0, place) for each in found)
         return {**made, "h": self.dropout(attended), "weights": weights}
 

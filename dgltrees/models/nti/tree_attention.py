@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -68,17 +68,21 @@ class TreeAttention(AttentionOverTrees):
             self.W_2 = nn.Parameter(torch.empty(size, size))
             initialize(self.W_2, size, size, init)
 
-    def forward(self, queries: Tensor, encoding: Encoding) -> Attended:
+    def forward(
+        self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
+    ) -> Attended:
         """See :class:`AttentionOverTrees`: a reshape a level on full trees, in chunks."""
+        keys = self.keys(encoding) if keys is None else keys
         shape = full_shape(encoding.batch)
         if shape is None or shape.stride != shape.branching:
-            return self.by_messages(queries, encoding)
+            return self.by_messages(queries, encoding, keys=keys)
         table, whole = encoding.table, []
         order, groups = _by_width(shape)
         for width, rows in groups:
             some = slice(None) if len(groups) == 1 else torch.from_numpy(rows)
             nodes = int(encoding.batch.sizes[rows[0]])
-            full = _FullTrees(self, shape.branching, width, table.h[some, :nodes])
+            h_and_keys = (each[some, :nodes] for each in (table.h, keys))
+            full = _FullTrees(self, shape.branching, width, *h_and_keys)
             if self.mask_pads:
                 full.mask(table.pad[some, :nodes])
             size = full.h.numel() * full.h.element_size() * (4 if self.climbs else 1)
@@ -91,19 +95,26 @@ class TreeAttention(AttentionOverTrees):
         return Attended(h, weights)
 
     def by_messages(
-        self, queries: Tensor, encoding: Encoding, *, backend: str = "levels"
+        self,
+        queries: Tensor,
+        encoding: Encoding,
+        *,
+        keys: Optional[Tensor] = None,
+        backend: str = "levels",
     ) -> Attended:
         """The same as message passing, on any trees: the reference.
 
         Node data have a query axis, ``(N, Q, c)``.
 
         Arguments:
-            queries, encoding: see :meth:`forward`.
+            queries, encoding, keys: see :meth:`forward`.
             backend: ``"levels"`` or ``"dgl"``.
         """
         batch = encoding.batch
         tree = batch.tree_of_node.to(queries.device)
-        ndata = {"h": encoding.h, "q": queries.index_select(0, tree), "pad": encoding.pad}
+        keys = self.score.keys(encoding.h) if keys is None else keys[encoding.table.there]
+        q = queries.index_select(0, tree)
+        ndata = {"h": encoding.h, "keys": keys, "q": q, "pad": encoding.pad}
         slots = 1 + int(batch.edata["pos"].max()) if len(batch.src) else 1
         made = traverse(_Climb(self, slots), batch, ndata, backend=backend)
         h = made["s"].index_select(0, batch.roots.to(queries.device))
@@ -116,7 +127,7 @@ class TreeAttention(AttentionOverTrees):
 
     def new(self, z: Tensor) -> Tensor:
         """The new state of nodes with children: equation (19)."""
-        return torch.relu(z @ self.W_1) if self.climbs else z
+        return (z @ self.W_1).relu_() if self.climbs else z
 
     def last(self, h: Tensor, q: Tensor) -> Tensor:
         """What the state of the root becomes."""
@@ -132,7 +143,7 @@ class _Climb:
     def prepare(self, ndata: dict[str, Tensor]) -> dict[str, Tensor]:
         score = self.attention.score
         wq = score.queries(ndata["q"])  # (N, Q, c)
-        own = score.pairs(score.keys(ndata["h"]).unsqueeze(1), wq)  # (N, Q)
+        own = score.pairs(ndata["keys"].unsqueeze(1), wq)  # (N, Q)
         return {"wq": wq, "own": own, "hidden": ndata["pad"].to(own.dtype)}
 
     def message(self, edges: Edges) -> dict[str, Tensor]:
@@ -189,11 +200,13 @@ class _FullTrees:
         branching: b.
         width: of every tree.
         h: ``(G, M, c)`` states, leaves first, then level by level.
+        keys: ``(G, M, c)`` what scores need of them.
     """
 
-    def __init__(self, attention: TreeAttention, branching: int, width: int, h: Tensor) -> None:
-        self.attention, self.branching, self.h = attention, branching, h
-        self.keys = attention.score.keys(h)
+    def __init__(
+        self, attention: TreeAttention, branching: int, width: int, h: Tensor, keys: Tensor
+    ) -> None:
+        self.attention, self.branching, self.h, self.keys = attention, branching, h, keys
         self.sizes = [width]
         while self.sizes[-1] > 1:
             self.sizes.append(self.sizes[-1] // branching)
@@ -238,7 +251,7 @@ class _FullTrees:
             return torch.matmul(alpha.transpose(2, 3), S)
         z = alpha[:, :, 0].unsqueeze(3) * own.unsqueeze(2)
         for j in range(self.branching):
-            z = torch.addcmul(z, alpha[:, :, 1 + j].unsqueeze(3), children[:, :, j])
+            z.addcmul_(alpha[:, :, 1 + j].unsqueeze(3), children[:, :, j])
         return z
 
     def _weights(self, alphas: list[Tensor], queries: Tensor) -> Tensor:
