@@ -7,6 +7,7 @@ evaluated the model on the full sentences."
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from dgltrees.tasks.sentences import SentenceTask, sentence_reader
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
+from dgltrees.trees.readers.lines import numbered_lines
 from dgltrees.trees.readers.pairs import WordRules
 from dgltrees.trees.readers.sst import SST_LABELS, read_sst
 
@@ -51,11 +53,12 @@ def _short(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path
         return forest
     if not rules.truncate:
         at = int(np.argmax(forest.sizes > most))
+        filled = (number for number, line in numbered_lines(path) if line.strip())
         raise TreeError(
             f"expected a sentence of at most {most} words, got {forest.sizes[at]}; raise "
             "max_words, or truncate",
             file=path,
-            tree=int(tree[at]),
+            line=next(islice(filled, int(tree[at]), None)),
         )
     place = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
     columns = {"word": forest.columns["word"][place < most]}

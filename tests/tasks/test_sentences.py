@@ -224,7 +224,10 @@ def test_binary_leaves_neutral_phrases_out(sst):
 
 
 def test_long_sentences_of_sst(sst):
-    with pytest.raises(TreeError, match=r"sst.txt: tree 0: expected a sentence of at most 2 words"):
+    sst.write_text("\n" + SST, encoding="utf-8")
+    with pytest.raises(
+        TreeError, match=r"sst.txt:2: expected a sentence of at most 2 words, got 3"
+    ):
         read("sst-phrases", sst, max_words=2)
     cut = read("sst-phrases", sst, max_words=1, truncate=True, supervise="root")
     assert sentences(cut) == ["The", "bad"]
