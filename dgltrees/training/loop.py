@@ -65,6 +65,7 @@ class Trainer:
         self.task, self.splits, self.settings = task, splits, settings
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
         self.plain, self.plain_optimizer = model, make_optimizer(settings, model.parameters())
+        self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
         self.sampler = training_sampler(task, splits.train, settings)
         self.loader = Loader(task, splits.train, settings.workers)
@@ -114,6 +115,8 @@ class Trainer:
         )
         every = self.settings.checkpoint_steps
         for (batch, targets), ids in bar:
+            if self.settings.schedule == "linear":
+                self._decay(state.epoch + state.step / len(batches))
             step_loss, rows = self._step(ids, batch, targets)
             loss += step_loss
             state.step, state.rows = state.step + 1, state.rows + rows
@@ -191,6 +194,12 @@ class Trainer:
             self.run.write_metrics(state.history)
             _say(line, seconds, best=state.best_epoch == state.epoch)
         self._save()
+
+    def _decay(self, epochs: float) -> None:
+        """Set the learning rate of the next step, after so many epochs."""
+        left = 1.0 - epochs / self.settings.epochs
+        for group, rate in zip(self.plain_optimizer.param_groups, self.rates):
+            group["lr"] = rate * left
 
     def _halve(self, loss: float) -> None:
         """Let the schedule undo the epoch and set the learning rate of the next."""

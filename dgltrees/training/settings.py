@@ -34,7 +34,7 @@ _TRAINING = {
     "l2": NONNEGATIVE,
     "clip": POSITIVE,
     "monitor": one_of(["accuracy", "loss", "joint_loss", "uas", "las", "map", "mrr"]),
-    "schedule": one_of(["constant", "halve"]),
+    "schedule": one_of(["constant", "linear", "halve"]),
     "alike": one_of(["depth", "size"]),
     "seed": SEED,
     "workers": NONNEGATIVE,
@@ -57,9 +57,10 @@ class TrainingSettings:
         patience: stop after so many epochs without a better validation value.
         monitor: the validation value that decides: "accuracy", "loss", "joint_loss" (tree-lm with
             ends or stops), a parser's "uas", "las", or "map", "mrr" (wikiqa).
-        schedule: "constant", or "halve": the learning rate is halved at every epoch from the first
-            on whose validation loss does not improve; the next such epoch ends the training, and a
-            worse one is undone. It wants ``monitor: loss`` or joint_loss.
+        schedule: "constant"; "linear": the learning rate falls step by step, to 0 at the end of
+            ``epochs``; or "halve": it is halved at every epoch from the first on whose validation
+            loss does not improve; the next such epoch ends the training, and a worse one is
+            undone. That wants ``monitor: loss`` or joint_loss.
         batch_size: examples in a batch, over all processes; streams of the text (ptb).
         max_nodes: nodes in a batch at most, over all processes.
         pool: batches in a pool within which examples that are alike meet; 1 for none.

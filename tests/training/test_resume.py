@@ -71,6 +71,26 @@ def test_killed_in_a_step(whole, tmp_path, monkeypatch, step):
     _same(whole, tmp_path / "run")
 
 
+def test_a_linear_learning_rate_goes_on_falling(tmp_path, monkeypatch):
+    """From the setting in the first of 15 steps, by a fifteenth each, whether killed or not."""
+    settings = _settings(schedule="linear", optimizer="adam", lr=0.3)
+    step, rates = Trainer._step, []
+
+    def recorded(self, *args):
+        rates.append(self.plain_optimizer.param_groups[0]["lr"])
+        return step(self, *args)
+
+    monkeypatch.setattr(Trainer, "_step", recorded)
+    train(settings, tmp_path / "whole")
+    assert rates == pytest.approx([0.3 * left / 15 for left in range(15, 0, -1)])
+    with monkeypatch.context() as patch:
+        _dies(patch, Trainer, "_step", 8)
+        with pytest.raises(Killed):
+            train(settings, tmp_path / "killed")
+    train(settings, tmp_path / "killed")
+    _same(tmp_path / "whole", tmp_path / "killed")
+
+
 @pytest.mark.parametrize("name", ["begin", "save_weights", "write_metrics"])
 @pytest.mark.parametrize("after", [0, 1])
 def test_killed_between_two_files(whole, tmp_path, monkeypatch, name, after):
