@@ -9,7 +9,7 @@ stream. Decisions are taken on the prefix alone, so perplexities of all models c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -24,7 +24,7 @@ from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
 from dgltrees.models.rrnet.language_model import PLACE
 from dgltrees.tasks.measures import Outputs
-from dgltrees.tasks.reading import make_rrnet, reading_name
+from dgltrees.tasks.reading import make_rrnet, reading_name, refuse_layer_norm
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -68,15 +68,10 @@ class StreamTask(Task):
         batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
         return batch, torch.from_numpy(words[rows])
 
-    def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
-        """What the model decides, from where it stands in the streams."""
+    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
+        """What the model decides, from where it stands, as often as it learns from it."""
         assert isinstance(model, StreamLM)
-        return model.rollout(batch)
-
-    def updates(self, model: nn.Module) -> int:
-        """As often as its agent wants."""
-        assert isinstance(model, StreamLM)
-        return model.updates
+        return model.rollouts(batch, targets)
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
         """``(R,)`` of the words, and of the decisions that led to them."""
@@ -138,8 +133,7 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
     if settings.encoder == "rrnet":
         reader = _rrnet(settings, inputs)
     elif settings.encoder == "lstm":
-        if settings.layer_norm:
-            raise ConfigError("expected no model.layer_norm with model.encoder lstm, got true")
+        refuse_layer_norm(settings)
         reader = LSTMStream(
             inputs, settings.hidden_size, layers=settings.layers, dropout=settings.dropout
         )
@@ -163,6 +157,11 @@ def _rrnet(settings: ModelSettings, inputs: WordEmbedding) -> RRNetEncoder:
             "expected model.policy.operations fixed, or policy with an agent and without told, for "
             f"ptb, whose text says no operations, got {policy.operations} with agent "
             f"{policy.agent} and told {policy.told}"
+        )
+    if policy.agent == "dqn" and policy.replay:
+        raise ConfigError(
+            "expected model.policy.replay 0 with agent dqn for ptb, whose windows go on from each "
+            f"other and are not read again, got {policy.replay}"
         )
     return make_rrnet(settings, inputs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional, Union
 
@@ -61,13 +62,11 @@ class ReadingTask(Task):
         vectors = sum(p.numel() for p in model.encoder.input.parameters())
         return {"table": None, "cell": total - vectors, "model": total}
 
-    def updates(self, model: nn.Module) -> int:
-        """As often as its agent wants."""
-        return model.updates if isinstance(model, SequenceReader) else super().updates(model)
-
-    def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
-        """What the model decides."""
-        return model.rollout(batch) if isinstance(model, SequenceReader) else batch
+    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
+        """What the model decides, as often as its agent wants to learn from it."""
+        if not isinstance(model, SequenceReader):
+            return super().rollouts(model, batch, targets)
+        return model.rollouts(batch, targets)
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
         """Of the answers, and of the decisions that led to them."""
@@ -119,6 +118,7 @@ def make_reading_encoder(
     size = settings.hidden_size
     if settings.encoder == "rrnet":
         return make_rrnet(settings, inputs)
+    refuse_layer_norm(settings)
     if settings.encoder == "transformer":
         layers, heads = settings.layers, settings.heads
         return TransformerEncoder(
@@ -135,6 +135,14 @@ def make_reading_encoder(
     )
 
 
+def refuse_layer_norm(settings: ModelSettings) -> None:
+    """Raise ConfigError where layer normalisation is asked of another encoder than RRNet."""
+    if settings.layer_norm:
+        raise ConfigError(
+            f"expected no model.layer_norm with model.encoder {settings.encoder}, got true"
+        )
+
+
 def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) -> RRNetEncoder:
     """The recurrent-recursive network the settings describe.
 
@@ -142,6 +150,10 @@ def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) 
         ConfigError: settings do not go together.
     """
     policy = settings.policy
+    if settings.layers != 1:
+        raise ConfigError(
+            f"expected model.layers 1 with model.encoder rrnet, got {settings.layers}"
+        )
     if policy.operations != "policy" and (policy.agent != "none" or policy.told):
         raise ConfigError(
             "expected model.policy.operations policy with model.policy.agent or told, got "

@@ -95,13 +95,11 @@ class Task:
     def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Give a new model what it begins with of the training examples ``data``."""
 
-    def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
-        """What :meth:`losses` takes: the batch, or what a model decides about it beforehand."""
-        return batch
-
-    def updates(self, model: nn.Module) -> int:
-        """How often the model learns from one rollout."""
-        return 1
+    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
+        """What :meth:`losses` takes, for one update after the other: the batch, once; or what a
+        model decides about it beforehand, as often as it learns from that.
+        """
+        return [batch]
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
         """``(R,)`` what is learned to be small, 0 where a row has no class."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.draw import draw, draw_reading
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError
 from dgltrees.models.rrnet import OPERATION, RRNetEncoder, SequenceReader
 from dgltrees.tasks.brackets import (
     bracket_scores,
@@ -48,13 +48,14 @@ class InducedTrees:
 
     Arguments:
         sentences: their tokens, in order; column ``word``.
-        learned, given: ``(N,)`` the operation at each token.
+        learned: ``(N,)`` the operation at each token.
+        given: ``(N,)`` the true one, where the files say it.
         limit: how many sub-trees the policy can have open.
     """
 
     sentences: Forest
     learned: Ints
-    given: Ints
+    given: Optional[Ints]
     limit: int
 
     def report(self) -> dict[str, Any]:
@@ -62,27 +63,31 @@ class InducedTrees:
 
         ``learned`` are the policy's trees; ``chance`` those of operations drawn evenly from the
         legal ones; ``left`` and ``right`` branching binary trees. ``without_brackets`` has the
-        same over the tokens alone that are given as RECUR.
+        same over the tokens alone that are given as RECUR. Where no trees are given there are the
+        shares alone.
         """
         sizes = self.sentences.sizes
-        chance = random_operations(sizes, self.limit)
-        found = [spans(self.trees(each)) for each in (self.given, self.learned, chance)]
-        kept = self.given == Operation.RECUR
-        fewer = [over_some(each, sizes, kept) for each in found]
+        scores: dict[str, Any] = {}
+        if self.given is not None:
+            chance = random_operations(sizes, self.limit)
+            found = [spans(self.trees(each)) for each in (self.given, self.learned, chance)]
+            kept = self.given == Operation.RECUR
+            fewer = [over_some(each, sizes, kept) for each in found]
+            without = _scores([each for each, _ in fewer], fewer[0][1])
+            scores = {**_scores(found, sizes), "without_brackets": without}
         shares = np.bincount(self.learned, minlength=len(Operation)) / max(1, len(self.learned))
         kinds = (Operation.SPLIT, Operation.RECUR, Operation.MERGE)
         return {
             "sentences": len(sizes),
-            **_scores(found, sizes),
-            "without_brackets": _scores([each for each, _ in fewer], fewer[0][1]),
+            **scores,
             "operations": {kind.name.lower(): float(shares[kind]) for kind in kinds},
         }
 
     def draw(self, folder: PathLike, limit: int) -> None:
         """Draw the first sentences, two pictures each.
 
-        ``tree-0.svg`` has the learned tree of sentence 0 beside the given one, ``reading-0.svg``
-        how it was read, with the stack.
+        ``tree-0.svg`` has the learned tree of sentence 0, beside the given one if there is one,
+        ``reading-0.svg`` how it was read, with the stack.
 
         Arguments:
             folder: where to; it is made if need be.
@@ -92,11 +97,13 @@ class InducedTrees:
         forest = self.sentences.select(np.arange(min(limit, len(self.sentences))))
         few = replace(self, sentences=forest)
         stop = forest.num_nodes
-        learned, given = few.trees(self.learned[:stop]), few.trees(self.given[:stop])
+        trees = {"learned": few.trees(self.learned[:stop])}
+        if self.given is not None:
+            trees["given"] = few.trees(self.given[:stop])
         words = forest.vocabs["word"].decode(forest.columns["word"])
         for i, (begin, end) in enumerate(zip(forest.offsets, forest.offsets[1:])):
-            both = Forest.concat([learned.tree(i), given.tree(i)])
-            pair = draw(both, titles=["learned", "given"], svg_limit=_LARGEST)
+            both = Forest.concat([each.tree(i) for each in trees.values()])
+            pair = draw(both, titles=list(trees), svg_limit=_LARGEST)
             pair.save(Path(folder) / f"tree-{i}.svg")
             reading = draw_reading(self.learned[begin:end], words[begin:end], svg_limit=_LARGEST)
             reading.save(Path(folder) / f"reading-{i}.svg")
@@ -143,7 +150,7 @@ def induced_trees(
 
     Raises:
         ConfigError: there is no usable run, its model has no policy, or no file is named.
-        TreeError: a file is not what the task reads, or does not say the true operations.
+        TreeError: a file is not what the task reads.
     """
     fabric = make_fabric(RunDirectory(path).one_device())
     run, settings, task, model = load_run(path, fabric)
@@ -159,12 +166,8 @@ def induced_trees(
         raise ConfigError("expected test files, got none; give --data.test FILE")
     data = load_examples(task, asked, files, run.vocabularies(), settings.model.max_children)
     given = data.forest.columns.get(OPERATION)
-    if given is None or (given == Operation.START).any():
-        raise TreeError(
-            "expected the true operation of every token, such as brackets say, to compare the "
-            "learned trees with, got none",
-            file=files[0],
-        )
+    if given is not None:
+        given = None if (given == Operation.START).any() else given.astype(np.int64)
     encoder.eval()
     learned = []
     for ids in BatchSampler(data.sizes, max_nodes=max_nodes, shuffle=False):
@@ -173,4 +176,4 @@ def induced_trees(
             graph = encoder.decide(batch.to(fabric.device)).graph
         operations = graph.on_host(graph.ndata[OPERATION]).numpy()
         learned.append(operations[operations != Operation.START])
-    return InducedTrees(data.forest, np.concatenate(learned), given.astype(np.int64), encoder.limit)
+    return InducedTrees(data.forest, np.concatenate(learned), given, encoder.limit)

@@ -145,11 +145,10 @@ class Trainer:
         share = float(fabric.global_rank < len(ids)) * fabric.world_size
         share /= task.share(len(ids), count)
         targets = targets.to(fabric.device)
-        rollout = task.rollout(self.plain, batch.to(fabric.device))
-        first = self._update(rollout, targets, share)
-        for _ in range(task.updates(self.plain) - 1):
-            self._update(rollout, targets, share)
-        own = first * float(fabric.global_rank < len(ids))
+        with fabric.autocast():
+            rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
+        losses = [self._update(each, targets, share) for each in rollouts]
+        own = losses[0] * float(fabric.global_rank < len(ids))
         return total(fabric, own.double()), count
 
     def _update(self, rollout: Any, targets: Tensor, share: float) -> Tensor:

@@ -127,6 +127,11 @@ def test_parameters_are_those_of_the_reader_and_of_all(path):
         ({**POLICY, "told": 0.5}, {}, "text says no operations, .* and told 0.5"),
         ({**POLICY, "reward": "accuracy"}, {}, "one of likely, log_likelihood .*'accuracy'"),
         ({}, {"encoder": "lstm", "layer_norm": True}, "expected no model.layer_norm with .* lstm"),
+        (
+            {**POLICY, "agent": "dqn"},
+            {},
+            "model.policy.replay 0 with .* ptb, .* got 10000",
+        ),
         ({}, {"encoder": "nti"}, "expected model.encoder rrnet or lstm for ptb, got nti"),
     ],
 )

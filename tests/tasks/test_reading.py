@@ -110,7 +110,20 @@ def test_what_the_settings_say_is_what_is_built():
         assert encoder.policy.detach
         assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
         assert reader.weight == 0.5
-        assert get_task("mee").updates(reader) == (2 if agent == "ppo" else 1)
+        assert reader.updates == (2 if agent == "ppo" else 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"encoder": "rrnet", "layers": 2}, "model.layers 1 with model.encoder rrnet, got 2"),
+        ({"encoder": "lstm", "layer_norm": True}, "no model.layer_norm with model.encoder lstm"),
+        ({"encoder": "transformer", "layer_norm": True}, "no model.layer_norm with .* transf"),
+    ],
+)
+def test_settings_that_an_encoder_does_not_have(model, message):
+    with pytest.raises(ConfigError, match=message):
+        built(settings(model=model))
 
 
 def test_all_encoders_have_one_decoder():
@@ -123,7 +136,8 @@ def test_all_encoders_have_one_decoder():
         reader.eval()
         outputs = task.outputs(reader, batch, targets)
         assert outputs.shape == (3, 4)
-        assert_close(outputs[0].float(), reader(task.rollout(reader, batch), targets))
+        (rollout,) = task.rollouts(reader, batch, targets)
+        assert_close(outputs[0].float(), reader(rollout, targets))
     assert sizes[0] == sizes[1]
 
 

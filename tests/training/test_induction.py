@@ -111,9 +111,18 @@ def test_files(untold_run, tmp_path, capsys):
         induced_trees(untold_run, test=str(tmp_path / "a.tsv"))
 
 
-def test_files_without_true_operations(tmp_path):
+def test_files_without_true_operations(tmp_path, capsys):
     policy = PolicySettings(operations="policy", agent="reinforce")
     model = {"encoder": "rrnet", "hidden_size": 6, "embedding": 6, "head": [8], "policy": policy}
     train(with_model(quick("sick-lstm"), **model), tmp_path / "run", bar=False)
-    with pytest.raises(TreeError, match=r"SICK_trial_parsed\.txt: expected the true operation of"):
-        induced_trees(tmp_path / "run", test=str(SAMPLES / "sick" / "SICK_trial_parsed.txt"))
+    test = str(SAMPLES / "sick" / "SICK_trial_parsed.txt")
+    out = str(tmp_path / "out")
+    argv = ["induce", str(tmp_path / "run"), "--data.test", test, "--out", out, "--limit", "1"]
+    capsys.readouterr()
+    assert main(argv) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(report) == ["sentences", "operations"]
+    assert sum(report["operations"].values()) == pytest.approx(1.0)
+    svg = (tmp_path / "out" / "tree-0.svg").read_text(encoding="utf-8")
+    assert ">learned<" in svg
+    assert ">given<" not in svg

@@ -28,6 +28,8 @@ class Decisions(NamedTuple):
         actions: ``(S,)`` int64, what was done: operation less 1.
         sizes: ``(T,)`` int64 on the CPU, the steps of each sequence.
         then: scores and values when the actions were chosen, where that was before other updates.
+        beyond: ``(T, 3)`` scores and ``(T,)`` values of the state after each sequence's last step,
+            where it goes on; without them the last step ends it.
     """
 
     scores: Tensor
@@ -35,6 +37,7 @@ class Decisions(NamedTuple):
     actions: Tensor
     sizes: Tensor
     then: Optional[tuple[Tensor, Tensor]] = None
+    beyond: Optional[tuple[Tensor, Tensor]] = None
 
 
 class Agent(Protocol):
@@ -96,7 +99,9 @@ class PolicyGradient:
 
     def advantages(self, made: Decisions, rewards: Tensor, values: Tensor) -> Tensor:
         """``(S,)`` against the given values."""
-        return advantages(rewards, values, made.sizes, discount=self.discount, trace=self.trace)
+        beyond = None if made.beyond is None else made.beyond[1]
+        rates = {"discount": self.discount, "trace": self.trace}
+        return advantages(rewards, values, made.sizes, beyond=beyond, **rates)
 
     def others(self, made: Decisions, targets: Tensor) -> Tensor:
         """``(S,)`` entropy bonus and the values' error."""
@@ -164,7 +169,8 @@ class QLearning:
         """See the class."""
         best = made.scores.detach().max(1).values
         ends = torch.cumsum(made.sizes, 0).to(best.device) - 1
-        following = torch.cat([best[1:], best[:1]]).index_fill(0, ends, 0.0)
+        after = best.new_zeros(len(ends)) if made.beyond is None else made.beyond[0].max(1).values
+        following = torch.cat([best[1:], best[:1]]).index_copy(0, ends, after)
         value = made.scores.gather(1, made.actions[:, None])[:, 0]
         targets = rewards + self.discount * following
         return F.mse_loss(value, targets, reduction="none")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -10,7 +12,13 @@ __all__ = ["advantages"]
 
 
 def advantages(
-    rewards: Tensor, values: Tensor, sizes: Tensor, *, discount: float, trace: float = 1.0
+    rewards: Tensor,
+    values: Tensor,
+    sizes: Tensor,
+    *,
+    discount: float,
+    trace: float = 1.0,
+    beyond: Optional[Tensor] = None,
 ) -> Tensor:
     r"""How much better it went from each step on than its value said.
 
@@ -27,9 +35,11 @@ def advantages(
 
     Arguments:
         rewards, values: ``(S,)``, sequence after sequence.
-        sizes: ``(T,)`` int64 on the CPU, the steps of each sequence; its last one ends it.
+        sizes: ``(T,)`` int64 on the CPU, the steps of each sequence, one or more.
         discount: gamma.
         trace: lambda.
+        beyond: ``(T,)`` the value of the state after each sequence's last step; 0 without, where
+            the last step ends it.
 
     Returns:
         ``(S,)``.
@@ -37,6 +47,9 @@ def advantages(
     counts = sizes.tolist()
     r, v = (pad_sequence(list(each.split_with_sizes(counts))) for each in (rewards, values))
     following = torch.cat([v[1:], torch.zeros_like(v[:1])])  # (L, T); 0 behind the last step
+    if beyond is not None:
+        ends = (sizes - 1).to(v.device), torch.arange(len(sizes), device=v.device)
+        following = following.index_put(ends, beyond)
     errors = r + discount * following - v
     running = torch.zeros_like(errors[0])
     found = []

@@ -19,6 +19,7 @@ from dgltrees.models.rrnet.policy import Policy, legal
 from dgltrees.models.rrnet.replay import Remembered, Replay
 from dgltrees.models.rrnet.sequences import (
     given_fields,
+    most_open,
     state_after,
     step_sizes,
     steps_of,
@@ -48,6 +49,7 @@ class Rollout:
         x_mask, h_mask: ``(T, m)`` and ``(T, d)`` of dropout, under which it was decided.
         start: the state in which the sentences begin; without it zeros and an empty stack.
         then: the policy's scores and values at the time, where they will be needed.
+        rewards: what came of it, ``(T,)`` or ``(S,)``, where it has been learned from before.
     """
 
     graph: TreeBatch
@@ -55,6 +57,7 @@ class Rollout:
     h_mask: Optional[Tensor]
     start: Optional[ReaderState] = None
     then: Optional[tuple[Tensor, Tensor]] = None
+    rewards: Optional[Tensor] = None
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,9 @@ class RRNetEncoder(nn.Module):
         """Read sentences, as a rollout says or as is decided now.
 
         Raises:
-            TreeError: an operation is missing and there is no policy, a merge has no split, or
-                more sub-trees are open than a policy may open.
+            TreeError: an operation is missing and there is no policy, or it is to be told; a
+                merge has no split, or a given split no merge; or more sub-trees are open than a
+                policy may open.
         """
         rollout = batch if isinstance(batch, Rollout) else self.decide(batch)
         graph, start = rollout.graph, rollout.start
@@ -185,6 +189,25 @@ class RRNetEncoder(nn.Module):
         actions = graph.ndata[OPERATION].index_select(0, steps) - 1
         return Decisions(scores, values, actions, step_sizes(graph), rollout.then)
 
+    @torch.no_grad()
+    def going_on(self, reading: Reading, rollout: Rollout, tokens: Tensor) -> Reading:
+        """A reading whose decisions know what they lead to after the last step.
+
+        Arguments:
+            reading: of sentences that began in a given state.
+            rollout: what was read.
+            tokens: ``(T,)`` the ids of the tokens that come next.
+        """
+        if reading.decisions is None or reading.after is None or self.policy is None:
+            return reading
+        one = torch.ones(len(tokens), dtype=torch.long)
+        none = torch.empty(0, dtype=torch.long)
+        following = TreeBatch(none, none, one, ndata={self.input.column: tokens})
+        e = self._inputs(following, rollout.x_mask)
+        open_trees = reading.after.size.to(e.device)
+        beyond = self.policy(reading.after.h, e, legal(open_trees, self.limit))
+        return replace(reading, decisions=reading.decisions._replace(beyond=beyond))
+
     def begin(self, count: int) -> ReaderState:
         """The state before the first token of ``count`` sentences."""
         return begin(self.cell, count, self.limit)
@@ -209,6 +232,12 @@ class RRNetEncoder(nn.Module):
         masks = self._masks(batch)
         operations = self._known(batch, start)
         known = batch.on_host(operations) != Operation.START
+        deepest = most_open(batch, operations)
+        if self.policy is not None and deepest > self.limit:
+            raise TreeError(
+                f"expected at most {self.limit} open sub-trees, the limit of the policy's stack, "
+                f"got {deepest}; raise the limit (model.policy.stack)"
+            )
         if self.policy is not None and not known.all():
             operations = self._choose(batch, operations, masks, start)
         elif not known.all():
@@ -217,13 +246,8 @@ class RRNetEncoder(nn.Module):
                 f"for token {int(known.byte().argmin())} of the batch; give them, or let a policy "
                 "decide"
             )
-        graph = with_starts(batch, operations, known, start)
-        deepest = int(batch.on_host(graph.ndata["open"]).max())
-        if self.policy is not None and deepest > self.limit:
-            raise TreeError(
-                f"expected at most {self.limit} open sub-trees, the limit of the policy's stack, "
-                f"got {deepest}; raise the limit"
-            )
+        given = self.policy is None and self.fixed is None and start is None
+        graph = with_starts(batch, operations, known, start, complete=given)
         return Rollout(graph, *masks, start)
 
     def decision_losses(self, reading: Reading, rewards: Tensor) -> Tensor:
@@ -291,9 +315,14 @@ class RRNetEncoder(nn.Module):
         if self.fixed is not None:
             opened = None if start is None else start.size
             return self.fixed(batch, self.limit, opened)  # type: ignore[no-any-return]
-        given = batch.ndata.get(OPERATION)
+        given, tells = batch.ndata.get(OPERATION), self.training and self.told
+        if given is None and self.policy is not None and tells:
+            raise TreeError(
+                f"expected a node column {OPERATION!r} with the operations that the policy is told "
+                "in training, got none; let an agent learn them (model.policy.agent), told nothing"
+            )
         nothing = torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
-        if given is None or (self.policy is not None and not (self.training and self.told)):
+        if given is None or (self.policy is not None and not tells):
             return nothing
         if self.policy is None:
             return given.long()

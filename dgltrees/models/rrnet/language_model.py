@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Optional, Union
 
 import torch
@@ -12,6 +13,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
+from dgltrees.models.rrnet.sequences import step_sizes
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.trees.batch import TreeBatch
 
@@ -42,8 +44,12 @@ class StreamLM(nn.Module):
         y_t = W_{ho} h_{t-1}
 
     A batch holds a window of each stream, which goes on where the one before it ended: h, c and the
-    stack are carried over, and no gradient is. A window with place 0 begins anew. The policy's
-    rewards are those of the words that come right after its steps, within the window.
+    stack are carried over, and no gradient is. A window with place 0 begins anew.
+
+    The policy's reward for a step is that of the word right after it, less the mean over the
+    window: a text goes on and on, so what counts is how much better than usual it goes (Sutton and
+    Barto, "Reinforcement Learning", 2nd edition, 2018, section 10.3). What comes after the window
+    counts by the value of the state in which it ends.
 
     Arguments:
         reader: reads tokens.
@@ -109,18 +115,33 @@ class StreamLM(nn.Module):
         place = int(batch.on_host(batch.ndata[PLACE])[0])
         return place, self.reader.rollout(batch, self._start(batch.num_trees, place))
 
+    @torch.no_grad()
+    def rollouts(self, batch: TreeBatch, targets: Tensor) -> list[tuple[int, Any]]:
+        """What is learned from a window, one after the other.
+
+        Words are learned the first time, decisions each time, from the rewards of the beginning.
+        """
+        place, rollout = window = self.rollout(batch)
+        if self.updates == 1:
+            return [window]
+        _, nll = self._read(window, targets)
+        later = place, replace(rollout, rewards=self._rewards(nll))
+        return [window, *[later] * (self.updates - 1)]
+
     def forward(self, window: tuple[int, Any], targets: Tensor) -> Tensor:
         """``(S,)`` what is learned to be small; the state at the end is carried over.
 
         Arguments:
-            window: of :meth:`rollout`.
+            window: of :meth:`rollout`, or of the :meth:`rollouts`.
             targets: ``(S,)`` the word after each token.
         """
         reading, nll = self._read(window, targets)
         if reading.decisions is None or not isinstance(self.reader, RRNetEncoder):
             return nll
-        losses = self.reader.step_losses(reading, self._rewards(nll))
-        return nll + self.weight * losses
+        known = window[1].rewards
+        rewards = self._rewards(nll) if known is None else known
+        losses = self.weight * self.reader.step_losses(reading, rewards)
+        return nll + losses if known is None else losses
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor]:
         """``(S,)`` the loss of each next word, and what was done right before, -1 if nothing."""
@@ -132,7 +153,12 @@ class StreamLM(nn.Module):
         """What was read, and ``(S,)`` the negative log-likelihood of the next words."""
         place, rollout = window
         reading = self.reader(rollout)
-        graph = rollout.graph if isinstance(self.reader, RRNetEncoder) else rollout.batch
+        if isinstance(self.reader, RRNetEncoder):
+            graph = rollout.graph
+            ends = torch.cumsum(step_sizes(graph), 0).to(targets.device) - 1
+            reading = self.reader.going_on(reading, rollout, targets.index_select(0, ends))
+        else:
+            graph = rollout.batch
         streams = graph.num_trees
         ends = place + len(targets) // streams
         self.carried = _Carried(streams, ends, reading.after)
@@ -152,6 +178,7 @@ class StreamLM(nn.Module):
         return last.state
 
     def _rewards(self, nll: Tensor) -> Tensor:
-        """``(S,)``."""
+        """``(S,)``, of which the mean is 0."""
         nll = nll.detach()
-        return (torch.exp(-nll) > 0.5).to(nll.dtype) if self.reward == "likely" else -nll
+        rewards = (torch.exp(-nll) > 0.5).to(nll.dtype) if self.reward == "likely" else -nll
+        return rewards - rewards.mean()

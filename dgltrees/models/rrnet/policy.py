@@ -59,7 +59,8 @@ class Policy(nn.Module):
         seen = seen.detach() if self.detach else seen
         scores: Tensor = self.scores(seen)
         values: Tensor = self.values(seen)[:, 0]
-        return scores.masked_fill(~legal, ILLEGAL), values
+        wide = torch.promote_types(scores.dtype, torch.float32)  # half precision has no ILLEGAL
+        return scores.to(wide).masked_fill(~legal, ILLEGAL), values.to(wide)
 
 
 def legal(open_trees: Tensor, limit: int) -> Tensor:

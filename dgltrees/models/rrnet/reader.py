@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, Union
 
 import torch
@@ -36,7 +38,8 @@ class SequenceReader(nn.Module):
     """Reads sentences and answers.
 
     Jacob et al. (2018), section 2: the policy learns from the reward that the answer brings, the
-    rest from the likelihood of the right answer. Rewards are those of the answers at each update.
+    rest from the likelihood of the right answer. Where an agent learns more than once from a
+    rollout, answers are learned the first time, and the rewards are those of then.
 
     Arguments:
         encoder: a recurrent-recursive network, or what stands beside it.
@@ -71,11 +74,24 @@ class SequenceReader(nn.Module):
         """What is decided before it is learned from; the batch itself where nothing is."""
         return self.encoder.rollout(batch) if isinstance(self.encoder, RRNetEncoder) else batch
 
+    @torch.no_grad()
+    def rollouts(self, batch: TreeBatch, targets: Tensor) -> Sequence[Union[TreeBatch, Rollout]]:
+        """What is learned from a batch, one after the other.
+
+        Answers are learned the first time, decisions each time, from the rewards of the beginning.
+        """
+        decided = self.rollout(batch)
+        if self.updates == 1 or not isinstance(decided, Rollout):
+            return [decided]
+        z = self.encoder(decided).last
+        rewards = self._rewards(z, self._nll(z, targets), targets)
+        return [decided, *[replace(decided, rewards=rewards)] * (self.updates - 1)]
+
     def forward(self, batch: Union[TreeBatch, Rollout], targets: Tensor) -> Tensor:
         """``(E,)`` what is learned to be small.
 
         Arguments:
-            batch: sentences, or a rollout of them.
+            batch: sentences, or one of the :meth:`rollouts` of them.
             targets: ``(E,)`` the right answers.
         """
         if not isinstance(self.encoder, RRNetEncoder):
@@ -85,10 +101,12 @@ class SequenceReader(nn.Module):
         if reading.decisions is None:
             return nll
         arity = self._answer.arity
-        rewards = self._rewards(reading.last, nll, targets).repeat_interleave(arity)
+        known = batch.rewards if isinstance(batch, Rollout) else None
+        rewards = self._rewards(reading.last, nll, targets) if known is None else known
         decided = self.encoder.decision_losses(reading, rewards)
         again = arity * self.encoder.again(reading, rewards) if self.training else 0.0
-        return nll + self.weight * (decided.view(-1, arity).sum(1) + again)
+        losses = self.weight * (decided.view(-1, arity).sum(1) + again)
+        return nll + losses if known is None else losses
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Loss of the right answer, answer and its probability, each ``(E,)``."""
@@ -105,9 +123,11 @@ class SequenceReader(nn.Module):
 
     @torch.no_grad()
     def _rewards(self, z: Tensor, nll: Tensor, targets: Tensor) -> Tensor:
-        """``(E,)``."""
+        """``(T,)``, of every sentence that of its answer."""
         if self.reward == "accuracy":
-            return (self._answer.best(z)[0] == targets).to(nll.dtype)
-        if self.reward == "likely":
-            return (torch.exp(-nll) > 0.5).to(nll.dtype)
-        return -nll.detach()
+            earned = (self._answer.best(z)[0] == targets).to(nll.dtype)
+        elif self.reward == "likely":
+            earned = (torch.exp(-nll) > 0.5).to(nll.dtype)
+        else:
+            earned = -nll
+        return earned.repeat_interleave(self._answer.arity)

@@ -14,11 +14,16 @@ from dgltrees.models.rrnet.stepping import ReaderState
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation, match_splits, operation_graph
 
-__all__ = ["given_fields", "state_after", "step_sizes", "steps_of", "with_starts"]
+__all__ = ["given_fields", "most_open", "state_after", "step_sizes", "steps_of", "with_starts"]
 
 
 def with_starts(
-    batch: TreeBatch, operations: Tensor, given: Tensor, start: Optional[ReaderState] = None
+    batch: TreeBatch,
+    operations: Tensor,
+    given: Tensor,
+    start: Optional[ReaderState] = None,
+    *,
+    complete: bool = False,
 ) -> TreeBatch:
     """The graph of the operations of sentences; START and OPEN have -1 in the columns of tokens.
 
@@ -27,6 +32,7 @@ def with_starts(
         operations: ``(S,)``.
         given: ``(S,)`` bool.
         start: the state in which the sentences begin, with an OPEN for each open sub-tree.
+        complete: refuse sentences that leave a split open.
     """
     sizes = batch.sizes.numpy()
     heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
@@ -35,7 +41,7 @@ def with_starts(
     made[np.cumsum(total) - total] = Operation.START
     places = np.arange(len(operations)) + np.repeat(np.cumsum(heads), sizes)
     made[places] = batch.on_host(operations).numpy()
-    graph = operation_graph(made, total)
+    graph = operation_graph(made, total, complete=complete)
     steps = torch.from_numpy(places).to(batch.device)
     for name, column in {**batch.ndata, "given": given.to(batch.device)}.items():
         if name != "op":
@@ -43,6 +49,15 @@ def with_starts(
             wide = column.new_full((len(made), *column.shape[1:]), fill)
             graph.ndata[name] = wide.index_copy_(0, steps, column)
     return graph.to(batch.device)
+
+
+def most_open(batch: TreeBatch, operations: Tensor) -> int:
+    """The largest number of sub-trees that operations ``(S,)`` have open in a sentence."""
+    done, sizes = batch.on_host(operations).numpy(), batch.sizes.numpy()
+    change = (done == Operation.SPLIT).astype(np.int64) - (done == Operation.MERGE)
+    total = np.cumsum(change)
+    before = (total - change)[np.minimum(np.cumsum(sizes) - sizes, max(0, len(done) - 1))]
+    return int((total - np.repeat(before, sizes)).max(initial=0))
 
 
 def steps_of(graph: TreeBatch) -> Tensor:

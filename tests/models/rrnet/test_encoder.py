@@ -24,12 +24,13 @@ from dgltrees.models.rrnet import (
     SequenceReader,
     advance,
     begin,
+    legal,
 )
 from dgltrees.models.rrnet.encoder import told_tokens
 from dgltrees.models.rrnet.fixed import made_legal
 from tests.models.rrnet.conftest import SIZE, STATE, WORDS, network, sentences
 
-GIVEN = [1, 2, 2, 3, 2, 1, 1, 3, 2, 2, 2]
+GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
 LENGTHS = [5, 1, 5]
 
 
@@ -247,6 +248,44 @@ def test_a_reader_learns_answers_and_decisions(kind, reward):
         loss, prediction, sure = reader.outputs(batch, targets)
     assert loss.shape == prediction.shape == sure.shape == targets.shape
     assert ((sure > 0) & (sure <= 1)).all()
+
+
+def test_answers_are_learned_once_and_decisions_as_often_as_the_agent_wants():
+    encoder = network(agent=PPO(updates=3))
+    reader = SequenceReader(encoder, answer("classes"), reward="log_likelihood")
+    batch, targets = sentences([4, 6, 2], seed=1), torch.tensor([1, 0, 2])
+    first, second, third = reader.rollouts(batch, targets)
+    assert third is second
+    nll = reader.answer.nll(encoder(first).last, targets)
+    assert_close(reader(first, targets) - reader(second, targets), nll, check_dtype=False)
+    with torch.no_grad():  # another answer: rewards stay those of the beginning
+        before = reader(second, targets)
+        next(reader.answer.parameters()).add_(1.0)
+        assert_close(reader(second, targets), before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_policies_work_in_half_precision(dtype):
+    policy = Policy(STATE, SIZE).to(dtype)
+    h, e = torch.randn(4, STATE, dtype=dtype), torch.randn(4, SIZE, dtype=dtype)
+    scores, _ = policy(h, e, legal(torch.tensor([0, 0, 1, 2]), 2))
+    p = torch.softmax(scores, 1)
+    assert scores.dtype == torch.float32
+    assert (p[:2, 2] == 0).all()
+    assert p[3, 0] == 0
+
+
+def test_given_operations_must_close_what_they_open():
+    batch = sentences([3, 3], [1, 2, 3, 1, 2, 2])
+    with pytest.raises(TreeError, match="tree 1, node 1: .*split"):
+        network(policy=False)(batch)
+
+
+def test_operations_to_tell_must_be_there():
+    encoder = network(told=0.5, agent=PolicyGradient())
+    with pytest.raises(TreeError, match="the operations that the policy is told in training, got"):
+        encoder(sentences([3, 2]))
+    encoder.eval()(sentences([3, 2]))
 
 
 def test_a_reader_without_decisions_has_the_loss_of_its_answers():

@@ -220,21 +220,34 @@ def test_streams_may_have_a_token_more():
         assert_close(each.outputs(uneven, targets[keep])[0], whole[keep])
 
 
-def test_rewards_are_log_probabilities_of_the_next_words():
+def test_rewards_are_log_probabilities_of_the_next_words_against_their_mean():
     torch.manual_seed(3)
     model = learner()
     model.weight = 0.3
     batch, targets = window(text(), 0, 6)
     decided = model.rollout(batch)
     losses = model(decided, targets)
-    reading = model.reader(decided[1])
+    reading = model.reader.going_on(model.reader(decided[1]), decided[1], targets[5::6])
     nll = F.cross_entropy(reading.along @ model.output.t(), targets, reduction="none")
-    policy = model.reader.agent.losses(reading.decisions, -nll.detach())
+    policy = model.reader.agent.losses(reading.decisions, nll.detach().mean() - nll.detach())
     assert_close(losses, nll + 0.3 * policy)
     model.reward = "likely"
     likely = (nll.detach() < math.log(2)).double()
-    policy = model.reader.agent.losses(reading.decisions, likely)
+    policy = model.reader.agent.losses(reading.decisions, likely - likely.mean())
     assert_close(model(decided, targets), nll + 0.3 * policy)
+
+
+def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with():
+    model = learner()
+    words = text()
+    batch, targets = window(words, 0, 6)
+    decided = model.rollout(batch)
+    reading = model.reader.going_on(model.reader(decided[1]), decided[1], targets[5::6])
+    model(decided, targets)
+    later = model.reader(model.rollout(window(words, 6, 12)[0])[1]).decisions
+    scores, values = reading.decisions.beyond
+    assert_close((scores, values), (later.scores[::6].detach(), later.values[::6].detach()))
+    assert not values.requires_grad
 
 
 def test_ppo_learns_several_times_from_a_window_and_goes_on():
@@ -243,10 +256,18 @@ def test_ppo_learns_several_times_from_a_window_and_goes_on():
     assert model.updates == 2
     for begins, ends in ((0, 8), (8, 16)):
         batch, targets = window(words, begins, ends)
-        decided = model.rollout(batch)
-        for _ in range(model.updates):
-            model(decided, targets).sum().backward()
+        first, second = model.rollouts(batch, targets)
+        assert first[0] == second[0] == begins
+        before = model(first, targets)
+        assert_close(before, words_of(model, first, targets) + model(second, targets))
+        (before + model(second, targets)).sum().backward()
     assert model.carried.place == 16
+
+
+def words_of(model, window, targets):
+    """The negative log-likelihood of the next words alone."""
+    along = model.reader(window[1]).along
+    return F.cross_entropy(along @ model.output.t(), targets, reduction="none")
 
 
 @pytest.mark.parametrize("kind", ["policy", "lstm"])

@@ -27,13 +27,13 @@ def decisions(seed=0, then=None):
 REWARDS = doubles(0.5, 0.0, 1.0, 2.0, 0.0, -1.0)
 
 
-def by_hand(rewards, values, discount, trace):
+def by_hand(rewards, values, discount, trace, beyond=(0.0, 0.0, 0.0)):
     """The definition, backwards over each sequence."""
     found, at = [], 0
-    for size in SIZES.tolist():
+    for size, after in zip(SIZES.tolist(), beyond):
         running, own = 0.0, []
         for t in reversed(range(at, at + size)):
-            following = float(values[t + 1]) if t + 1 < at + size else 0.0
+            following = float(values[t + 1] if t + 1 < at + size else after)
             error = float(rewards[t]) + discount * following - float(values[t])
             running = error + discount * trace * running
             own.append(running)
@@ -47,6 +47,17 @@ def test_advantages(trace):
     values = decisions().values.detach()
     got = advantages(REWARDS, values, SIZES, discount=0.9, trace=trace)
     assert_close(got, by_hand(REWARDS, values, 0.9, trace))
+
+
+@pytest.mark.parametrize("trace", [0.0, 0.7, 1.0])
+def test_sequences_that_go_on_end_with_a_value(trace):
+    made, beyond = decisions(), doubles(0.3, -2.0, 1.1)
+    values = made.values.detach()
+    got = advantages(REWARDS, values, SIZES, discount=0.9, trace=trace, beyond=beyond)
+    assert_close(got, by_hand(REWARDS, values, 0.9, trace, beyond))
+    agent = PolicyGradient(discount=0.9, trace=trace)
+    made = made._replace(beyond=(torch.zeros(3, 3), beyond))
+    assert_close(agent.advantages(made, REWARDS, values), got)
 
 
 def test_the_whole_return_less_the_value():
@@ -115,6 +126,14 @@ def test_q_learning_looks_one_step_ahead():
     losses.sum().backward()
     chosen = torch.nn.functional.one_hot(made.actions, 3).bool()
     assert (made.scores.grad[~chosen] == 0).all()  # targets are constants
+
+    after = decisions(5).scores.detach()[:3]
+    goes_on = made._replace(beyond=(after, doubles(9.0, 9.0, 9.0)))
+    following = [q[1].max(), q[2].max(), after[0].max(), after[1].max(), q[5].max(), after[2].max()]
+    expected = [
+        (float(REWARDS[t]) + 0.9 * float(following[t]) - float(q[t, at[t]])) ** 2 for t in range(6)
+    ]
+    assert_close(QLearning(discount=0.9).losses(goes_on, REWARDS), doubles(*expected))
 
 
 def test_what_is_illegal_is_never_chosen():
