@@ -281,10 +281,10 @@ class RRNetCell(BaseCell):
         return torch.sigmoid(o) * torch.tanh(inner), c
 
     def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes, of the paper's cell; None with an option of later code.
+        """The states of all nodes.
 
-        None too where the edges are not those of sequences: that several steps follow one is fine,
-        and the three functions say what is not.
+        None where the edges are not those of sequences: that several steps follow one is fine, and
+        the three functions say what is not.
 
         Raises:
             TreeError: a field is missing or not what the cell takes.
@@ -295,12 +295,13 @@ class RRNetCell(BaseCell):
                 f"expected the inputs and operations of {batch.num_nodes} nodes, got {len(x)} and "
                 f"{len(operations)}; give each node a row"
             )
-        if self.merge != "mlp" or self.stack_cell or self.layer_norm:
-            return None
         plan = operations_of(batch, operations, device=x.device)
-        start = tuple(ndata.get(name) for name in ("h", "c", "down"))
-        parameters = self.W, self.U, self.b, self.V_1, self.b_1, self.V_2, self.b_2
-        return fused_rrnet(plan, x, start, ndata.get("mask"), parameters)
+        start = tuple(ndata.get(name) for name in ("h", "c", "down", "down_c"))
+        mlp = (self.V_1, self.b_1, self.V_2, self.b_2) if self.merge == "mlp" else (None,) * 4
+        norm = (self.gain, self.shift) if self.layer_norm else (None, None)
+        parameters = self.W, self.U, self.b, *mlp, *norm
+        mask, memories = ndata.get("mask"), self.stack_cell
+        return fused_rrnet(plan, x, start, mask, parameters, stack_cell=memories)
 
 
 def operations_in(
