@@ -124,7 +124,7 @@ class StreamLM(nn.Module):
         place, rollout = window = self.rollout(batch)
         if self.updates == 1:
             return [window]
-        _, nll = self._read(window, targets)
+        nll = self._nll(self._read(window), targets)
         later = place, replace(rollout, rewards=self._rewards(nll))
         return [window, *[later] * (self.updates - 1)]
 
@@ -135,34 +135,35 @@ class StreamLM(nn.Module):
             window: of :meth:`rollout`, or of the :meth:`rollouts`.
             targets: ``(S,)`` the word after each token.
         """
-        reading, nll = self._read(window, targets)
+        reading, rollout = self._read(window), window[1]
         if reading.decisions is None or not isinstance(self.reader, RRNetEncoder):
-            return nll
-        known = window[1].rewards
-        rewards = self._rewards(nll) if known is None else known
-        losses = self.weight * self.reader.step_losses(reading, rewards)
-        return nll + losses if known is None else losses
+            return self._nll(reading, targets)
+        ends = torch.cumsum(step_sizes(rollout.graph), 0).to(targets.device) - 1
+        reading = self.reader.going_on(reading, rollout, targets.index_select(0, ends))
+        if rollout.rewards is not None:
+            return self.weight * self.reader.step_losses(reading, rollout.rewards)
+        nll = self._nll(reading, targets)
+        return nll + self.weight * self.reader.step_losses(reading, self._rewards(nll))
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor]:
         """``(S,)`` the loss of each next word, and what was done right before, -1 if nothing."""
-        reading, nll = self._read(self.rollout(batch), targets)
-        done = reading.operations
+        reading = self._read(self.rollout(batch))
+        nll, done = self._nll(reading, targets), reading.operations
         return nll, torch.full_like(targets, -1) if done is None else done
 
-    def _read(self, window: tuple[int, Any], targets: Tensor) -> tuple[Any, Tensor]:
-        """What was read, and ``(S,)`` the negative log-likelihood of the next words."""
+    def _read(self, window: tuple[int, Any]) -> Any:
+        """What was read; the state at the end is carried over."""
         place, rollout = window
         reading = self.reader(rollout)
-        if isinstance(self.reader, RRNetEncoder):
-            graph = rollout.graph
-            ends = torch.cumsum(step_sizes(graph), 0).to(targets.device) - 1
-            reading = self.reader.going_on(reading, rollout, targets.index_select(0, ends))
-        else:
-            graph = rollout.batch
-        streams = graph.num_trees
-        ends = place + len(targets) // streams
+        batch = rollout.graph if isinstance(self.reader, RRNetEncoder) else rollout.batch
+        streams = batch.num_trees
+        ends = place + len(reading.along) // streams
         self.carried = _Carried(streams, ends, reading.after)
-        return reading, softmax_nll(self.dropout(reading.along), self.output, targets)
+        return reading
+
+    def _nll(self, reading: Any, targets: Tensor) -> Tensor:
+        """``(S,)`` the negative log-likelihood of the next words."""
+        return softmax_nll(self.dropout(reading.along), self.output, targets)
 
     def _start(self, streams: int, place: int) -> Any:
         """The state in which a window begins."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.rrnet.encoder import Rollout, RRNetEncoder
+from dgltrees.models.rrnet.encoder import Reading, Rollout, RRNetEncoder
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.transformer_encoder import TransformerEncoder
 from dgltrees.trees.batch import TreeBatch
@@ -97,16 +97,20 @@ class SequenceReader(nn.Module):
         if not isinstance(self.encoder, RRNetEncoder):
             return self._nll(self.encoder(batch), targets)
         reading = self.encoder(batch)
+        if isinstance(batch, Rollout) and batch.rewards is not None:
+            return self._decided(reading, batch.rewards)
         nll = self._nll(reading.last, targets)
         if reading.decisions is None:
             return nll
-        arity = self._answer.arity
-        known = batch.rewards if isinstance(batch, Rollout) else None
-        rewards = self._rewards(reading.last, nll, targets) if known is None else known
-        decided = self.encoder.decision_losses(reading, rewards)
-        again = arity * self.encoder.again(reading, rewards) if self.training else 0.0
-        losses = self.weight * (decided.view(-1, arity).sum(1) + again)
-        return nll + losses if known is None else losses
+        return nll + self._decided(reading, self._rewards(reading.last, nll, targets))
+
+    def _decided(self, reading: Reading, rewards: Tensor) -> Tensor:
+        """``(E,)`` what the policy learns to make small, weighted."""
+        encoder, arity = self.encoder, self._answer.arity
+        assert isinstance(encoder, RRNetEncoder)
+        decided = encoder.decision_losses(reading, rewards)
+        again = encoder.again(reading, rewards) if self.training else 0.0
+        return self.weight * (decided.view(-1, arity).sum(1) + arity * again)
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Loss of the right answer, answer and its probability, each ``(E,)``."""
