@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Optional, Union
 
 import numpy as np
@@ -16,6 +16,7 @@ from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.rrnet.agents import Agent, Decisions
 from dgltrees.models.rrnet.fixed import FixedOperations
 from dgltrees.models.rrnet.policy import Policy, legal
+from dgltrees.models.rrnet.readings import OPERATION, Reading, Rollout
 from dgltrees.models.rrnet.replay import Remembered, Replay
 from dgltrees.models.rrnet.sequences import (
     given_fields,
@@ -26,71 +27,12 @@ from dgltrees.models.rrnet.sequences import (
     with_starts,
 )
 from dgltrees.models.rrnet.stepping import ReaderState, advance, begin
+from dgltrees.models.rrnet.told import told_tokens
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
 
-__all__ = ["OPERATION", "RRNetEncoder", "Reading", "Rollout"]
-
-OPERATION = "op"
-"""The column of sentences that says what is done at each token; 0 (START) where nobody says."""
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """What is done at each token of some sentences.
-
-    Attributes:
-        graph: the operations, START first, then an OPEN for each sub-tree that is open at the
-            beginning. Node field ``given``: whether the operation was given.
-        x_mask, h_mask: ``(T, m)`` and ``(T, d)`` of dropout, under which it was decided.
-        start: the state in which the sentences begin; without it zeros and an empty stack.
-        then: the policy's scores and values at the time, where they will be needed.
-        rewards: what came of it, ``(T,)`` or ``(S,)``, where it has been learned from before.
-    """
-
-    graph: TreeBatch
-    x_mask: Optional[Tensor]
-    h_mask: Optional[Tensor]
-    start: Optional[ReaderState] = None
-    then: Optional[tuple[Tensor, Tensor]] = None
-    rewards: Optional[Tensor] = None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What some sentences have been read to.
-
-    Attributes:
-        graph: see :class:`Rollout`.
-        h: ``(N, d)`` the state after each node.
-        decisions: of the policy, if there is one.
-        after: the state in which sentences end that began in a given one; no gradient leads back.
-    """
-
-    graph: TreeBatch
-    h: Tensor
-    decisions: Optional[Decisions]
-    after: Optional[ReaderState] = None
-
-    @property
-    def along(self) -> Tensor:
-        """``(S, d)`` the state after each token."""
-        return self.h.index_select(0, steps_of(self.graph))
-
-    @property
-    def operations(self) -> Tensor:
-        """``(S,)`` what was done at each token."""
-        return self.graph.ndata[OPERATION].index_select(0, steps_of(self.graph))
-
-    @property
-    def last(self) -> Tensor:
-        """``(T, d)`` the state after the last step of each sentence."""
-        ends = torch.cumsum(self.graph.sizes, 0) - 1
-        return self.h.index_select(0, ends.to(self.h.device))
+__all__ = ["RRNetEncoder"]
 
 
 class RRNetEncoder(nn.Module):
@@ -392,17 +334,3 @@ def _every_step(rewards: Tensor, sizes: Tensor) -> Tensor:
         return rewards
     ends = torch.cumsum(sizes, 0).to(rewards.device) - 1
     return rewards.new_zeros(count).index_copy(0, ends, rewards)
-
-
-def told_tokens(batch: TreeBatch, column: str, part: float) -> Tensor:
-    """``(S,)`` bool: the tokens of a part of the sentences, the same ones every time.
-
-    Which ones is decided by a hash of their tokens, the ids of ``column``.
-    """
-    ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
-    begins = np.cumsum(sizes) - sizes
-    place = np.arange(len(ids), dtype=np.uint64) - np.repeat(begins, sizes).astype(np.uint64)
-    mixed = (ids.astype(np.uint64) + np.uint64(1)) * (place * _ODD + np.uint64(1)) ** np.uint64(3)
-    hashed = np.add.reduceat(mixed, begins) * _ODD if len(sizes) else mixed
-    chosen = (hashed >> np.uint64(32)) < np.uint64(round(part * 2**32))
-    return torch.from_numpy(np.repeat(chosen, sizes)).to(batch.device)

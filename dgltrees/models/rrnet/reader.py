@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.rrnet.encoder import Reading, Rollout, RRNetEncoder
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.readings import Reading, Rollout
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.transformer_encoder import TransformerEncoder
 from dgltrees.trees.batch import TreeBatch

@@ -26,8 +26,8 @@ from dgltrees.models.rrnet import (
     begin,
     legal,
 )
-from dgltrees.models.rrnet.encoder import told_tokens
 from dgltrees.models.rrnet.fixed import made_legal
+from dgltrees.models.rrnet.told import told_tokens
 from tests.models.rrnet.conftest import SIZE, STATE, WORDS, network, sentences
 
 GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
