@@ -295,17 +295,18 @@ def _products(
         nodes = plan.order.index_select(0, rows)
         own, read = x.index_select(0, nodes), t.R.index_select(0, rows)
         grown = torch.zeros_like(own)
-        of: list[tuple[int, UnitRows, UnitRows, Any]] = [(each, t.steps, g.steps, rows)]
+        of = [(each, t.steps, g.steps, rows)]
         if each == 0:
-            of.append((F1, t.pushed, g.pushed, slice(plan.opens, None)))
+            pushes = torch.arange(plan.opens, len(plan.pushes), device=x.device)
+            of.append((F1, t.pushed, g.pushed, pushes))
         for which, made, grads, some in of:
-            da = grads.A[some]
+            da = grads.A.index_select(0, some)
             torch.mm(own.t(), da, out=dW[which])
             torch.mm(read.t(), da, out=dU[which])
             torch.sum(da, 0, out=db[which])
             grown.addmm_(da, p.W[which].t())
             if norm is not None and dnorm is not None:
-                dnorm.gain[which], dnorm.shift[which] = norm.products(made(some), grads(some))
+                dnorm.gain[which], dnorm.shift[which] = norm.products(made, grads, some)
         dx.index_copy_(0, nodes, grown)
     of_norm = (None, None) if dnorm is None else dnorm
     return dx, [dW, dU, db, *_of_mlp(plan, t, g, p, mask), *of_norm]

@@ -7,7 +7,7 @@ on its way into h; rows of several units have gains and shifts of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor
@@ -49,8 +49,8 @@ class UnitRows(NamedTuple):
         widths = 4 * d, d, d, d, 4 * d * norm, d * norm, 5 * norm
         return cls(*(like.new_empty(rows, width) for width in widths))
 
-    def __call__(self, rows: Union[slice, Tensor]) -> UnitRows:
-        """Some rows; a copy where they are not a slice."""
+    def __call__(self, rows: slice) -> UnitRows:
+        """Some rows."""
         of_norm = self[4:] if not self.S.shape[1] else (table[rows] for table in self[4:])
         return UnitRows(*(table[rows] for table in self[:4]), *of_norm)
 
@@ -95,12 +95,15 @@ class Norm(NamedTuple):
             grad[rows].mul_(self.gain[each, 4])
         return _normal_back(grad, u.Y, u.S[:, 4:])
 
-    def products(self, u: UnitRows, g: UnitRows) -> tuple[Tensor, Tensor]:
+    def products(self, u: UnitRows, g: UnitRows, rows: Tensor) -> tuple[Tensor, Tensor]:
         """``(5, d)`` the gradients of gain and shift from all rows of one unit."""
         d = u.C.shape[1]
-        parts = ((g.X * u.X, g.X), (g.Y * u.Y, g.Y))
-        gain, shift = (torch.cat([each.sum(0) for each in column]) for column in zip(*parts))
-        return gain.view(5, d), shift.view(5, d)
+        gains, shifts = list[Tensor](), list[Tensor]()
+        for grad, normal in ((g.X, u.X), (g.Y, u.Y)):
+            own = grad.index_select(0, rows)
+            shifts.append(own.sum(0))
+            gains.append(own.mul_(normal.index_select(0, rows)).sum(0))
+        return torch.cat(gains).view(5, d), torch.cat(shifts).view(5, d)
 
 
 def unit(u: UnitRows, kept: Tensor, runs: Runs, norm: Optional[Norm]) -> None:
