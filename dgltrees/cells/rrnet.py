@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
 import torch
@@ -240,22 +240,15 @@ class RRNetCell(BaseCell):
                 raise TreeError(
                     f"expected a step, got {Operation(op).name}, into which no edge goes"
                 )
-        for i in pushing:  # what is pushed: more rows, of F1
+        for i in pushing:  # at most once; what is pushed: more rows, of F1
             own.append(torch.addmm(self.b[PUSH], xs[i], self.W[PUSH]))
             hs, cs, units, counts = [*hs, hs[i]], [*cs, cs[i]], [*units, PUSH], [*counts, counts[i]]
         a = torch.cat([torch.addmm(*each) for each in zip(own, hs, (U[unit] for unit in units))])
         new_h, new_c = self._units(a, torch.cat(cs), units, counts)
         n = len(h)
-        down, down_c = torch.zeros_like(h), torch.zeros_like(c)
-        if pushing:
-            begins = [sum(counts[:i]) for i in pushing]
-            rows = torch.cat([torch.arange(b, b + counts[i]) for i, b in zip(pushing, begins)])
-            rows = rows.to(h.device)
-            down, down_c = (
-                down.index_copy(0, rows, new_h[n:]),
-                down_c.index_copy(0, rows, new_c[n:]),
-            )
-        return Step(new_h[:n], new_c[:n], down, down_c)
+        begin = sum(counts[: pushing[0]]) if pushing else 0
+        around = 0, 0, begin, n - begin - (len(new_h) - n)  # zeros where nothing is pushed
+        return Step(new_h[:n], new_c[:n], F.pad(new_h[n:], around), F.pad(new_c[n:], around))
 
     def merged(self, h: Tensor, top: Tensor) -> Tensor:
         """``h_m`` of what is inside a sub-tree and before it, each ``(n, d)``."""
@@ -270,15 +263,18 @@ class RRNetCell(BaseCell):
         """LSTM units from pre-activations ``(n, 4 d)`` and memories ``(n, d)``, run by run."""
         if not self.layer_norm:
             return lstm(a, c)
-        at = torch.tensor(units, device=a.device).repeat_interleave(
-            torch.tensor(counts, device=a.device), output_size=len(a)
-        )
-        gain, shift = self.gain.index_select(0, at), self.shift.index_select(0, at)  # (n, 5, d)
-        gates = F.layer_norm(a.view(len(a), 4, -1), (self.hidden_size,))
-        i, f, o, u = torch.addcmul(shift[:, :4], gates, gain[:, :4]).unbind(1)
+        i, f, o, u = self._normal(a.view(len(a), 4, -1), slice(4), units, counts).unbind(1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)
-        inner = torch.addcmul(shift[:, 4], F.layer_norm(c, (self.hidden_size,)), gain[:, 4])
-        return torch.sigmoid(o) * torch.tanh(inner), c
+        return torch.sigmoid(o) * torch.tanh(self._normal(c, 4, units, counts)), c
+
+    def _normal(
+        self, each: Tensor, which: Union[int, slice], units: list[int], counts: list[int]
+    ) -> Tensor:
+        """The gates or the memory, normalised, with the gain and shift of each run's unit."""
+        runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)
+        gain, shift = self.gain[:, which].unbind(), self.shift[:, which].unbind()
+        own = zip(units, runs)
+        return torch.cat([torch.addcmul(shift[unit], run, gain[unit]) for unit, run in own])
 
     def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
         """The states of all nodes.

@@ -89,7 +89,8 @@ class PolicyGradient:
 
     def choose(self, scores: Tensor) -> Tensor:
         """Drawn from the policy."""
-        return torch.multinomial(torch.softmax(scores, 1), 1)[:, 0]
+        waiting = torch.empty_like(scores).exponential_()  # the first to come, at such rates
+        return (torch.softmax(scores, 1) / waiting).argmax(1)
 
     def losses(self, made: Decisions, rewards: Tensor) -> Tensor:
         """See the class."""

@@ -303,11 +303,11 @@ class RRNetEncoder(nn.Module):
         chosen = told.clone()
         for step, count in enumerate(active):
             if count < len(state.size):
-                state = state.select(torch.arange(count))
+                state = state.first(count)
             at = (begins[:count] + step).to(x.device)
             e = x.index_select(0, at)
             possible = legal(state.size.to(x.device), self.limit)
-            scores, _ = self.policy(state.h, e, possible)
+            scores = self.policy.score(state.h, e, possible)
             if explore and self.agent is not None:
                 action = self.agent.choose(scores)
             else:
@@ -316,7 +316,7 @@ class RRNetEncoder(nn.Module):
             operation = torch.where(asked > 0, asked, action + 1)
             chosen.index_copy_(0, at, operation)
             own_mask = None if h_mask is None else h_mask[:count]
-            state = advance(self.cell, e, operation, state, own_mask)
+            state = advance(self.cell, e, operation, state, own_mask, in_place=True)
         return chosen
 
 

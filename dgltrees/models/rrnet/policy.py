@@ -44,6 +44,10 @@ class Policy(nn.Module):
         self.values = MLP(state_size + input_size, 1, hidden, init="xavier")
         self.detach = detach
 
+    def score(self, h: Tensor, e: Tensor, legal: Tensor) -> Tensor:
+        """``(n, 3)`` scores alone; see :meth:`forward`."""
+        return self._scores(torch.cat([h, e], 1), legal)
+
     def forward(self, h: Tensor, e: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
         """Scores and values.
 
@@ -57,10 +61,14 @@ class Policy(nn.Module):
         """
         seen = torch.cat([h, e], 1)
         seen = seen.detach() if self.detach else seen
-        scores: Tensor = self.scores(seen)
+        scores = self._scores(seen, legal)
         values: Tensor = self.values(seen)[:, 0]
+        return scores, values.to(scores.dtype)
+
+    def _scores(self, seen: Tensor, legal: Tensor) -> Tensor:
+        scores: Tensor = self.scores(seen)
         wide = torch.promote_types(scores.dtype, torch.float32)  # half precision has no ILLEGAL
-        return scores.to(wide).masked_fill(~legal, ILLEGAL), values.to(wide)
+        return scores.to(wide).masked_fill(~legal, ILLEGAL)
 
 
 def legal(open_trees: Tensor, limit: int) -> Tensor:

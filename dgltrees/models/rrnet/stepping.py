@@ -36,6 +36,10 @@ class ReaderState(NamedTuple):
     stack_c: Tensor
     size: Tensor
 
+    def first(self, count: int) -> ReaderState:
+        """The state of the first sequences, not a copy."""
+        return ReaderState(*(t[:count] for t in self))
+
     def select(self, rows: Tensor) -> ReaderState:
         """The state of some sequences."""
         there = rows.to(self.h.device)
@@ -64,6 +68,8 @@ def advance(
     operations: Tensor,
     state: ReaderState,
     mask: Optional[Tensor] = None,
+    *,
+    in_place: bool = False,
 ) -> ReaderState:
     """One step of each sequence.
 
@@ -73,6 +79,8 @@ def advance(
         operations: ``(B,)`` :class:`Operation`.
         state: the state before.
         mask: ``(B, d)`` what h is multiplied with where it is read.
+        in_place: push on the stack of ``state`` itself, which is not to be used again; without
+            gradients alone.
 
     Raises:
         TreeError: a merge finds an empty stack, a split a full one, or there is no such operation.
@@ -98,8 +106,9 @@ def advance(
     places = there[:splits], size[:splits]
     stack, stack_c = state.stack, state.stack_c
     if splits:
-        stack = stack.index_put(places, step.down[:splits])
-        stack_c = stack_c.index_put(places, step.down_c[:splits]) if cell.stack_cell else stack_c
+        put = Tensor.index_put_ if in_place else Tensor.index_put
+        stack = put(stack, places, step.down[:splits])
+        stack_c = put(stack_c, places, step.down_c[:splits]) if cell.stack_cell else stack_c
     change = (op == Operation.SPLIT).long() - (op == Operation.MERGE).long()
     h, c = step.h.index_select(0, back), step.c.index_select(0, back)
     return ReaderState(h, c, stack, stack_c, state.size + change)

@@ -95,6 +95,22 @@ def test_a_state_of_some_sequences_goes_on_alike():
         assert_close(one, other)
 
 
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_in_place_is_the_same_on_the_stack_itself(options):
+    cell, x = cell_of(options), torch.randn(3, 3, dtype=torch.float64)
+    with torch.no_grad():
+        own = state = advance(cell, x, torch.tensor([1, 2, 1]), begin(cell, 3, LIMIT))
+        for done in ([1, 1], [3, 2]):
+            x, operations = x[:2], torch.tensor(done)
+            state = advance(cell, x, operations, state.first(2))
+            before = own
+            own = advance(cell, x, operations, own.first(2), in_place=True)
+            assert own.stack.data_ptr() == before.stack.data_ptr()
+            kept = torch.arange(LIMIT) < own.size[:, None]
+            assert_close(own.stack[kept], state.stack[kept])
+            assert_close(own[:2], state[:2])
+
+
 @pytest.mark.parametrize(
     ("operation", "opened", "message"),
     [
