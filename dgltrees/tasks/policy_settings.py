@@ -13,7 +13,7 @@ __all__ = ["PolicySettings"]
 _SHARE = Range("at least 0 and at most 1", lambda value: 0 <= value <= 1)
 
 _POLICY = {
-    "operations": one_of(["given", "policy", "fixed"]),
+    "operations": one_of(["given", "policy", "fixed", "recur"]),
     "agent": one_of(["none", "reinforce", "a2c", "ppo", "dqn"]),
     "merge": one_of(MERGES),
     "reward": one_of(REWARDS),
@@ -35,7 +35,7 @@ class PolicySettings:
 
     Attributes:
         operations: "given" by the data; or the "policy" decides; or "fixed", one drawn for each
-            token of the vocabulary.
+            token of the vocabulary; or "recur" alone, as in an LSTM.
         agent: how the policy learns from rewards: "reinforce", "a2c", "ppo" or "dqn"; "none"
             learns it from the data's operations, and follows them in training.
         told: with an agent, the part of the training examples whose operations it is told, and

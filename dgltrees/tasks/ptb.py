@@ -152,10 +152,10 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
 def _rrnet(settings: ModelSettings, inputs: WordEmbedding) -> RRNetEncoder:
     policy = settings.policy
     learned = policy.operations == "policy" and policy.agent != "none" and not policy.told
-    if not learned and policy.operations != "fixed":
+    if not learned and policy.operations not in ("fixed", "recur"):
         raise ConfigError(
-            "expected model.policy.operations fixed, or policy with an agent and without told, for "
-            f"ptb, whose text says no operations, got {policy.operations} with agent "
+            "expected model.policy.operations fixed or recur, or policy with an agent and without "
+            f"told, for ptb, whose text says no operations, got {policy.operations} with agent "
             f"{policy.agent} and told {policy.told}"
         )
     if policy.agent == "dqn" and policy.replay:

@@ -22,6 +22,7 @@ from dgltrees.models.rrnet import (
     PPO,
     Agent,
     FixedOperations,
+    OnlyRecur,
     Policy,
     PolicyGradient,
     QLearning,
@@ -159,7 +160,9 @@ def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) 
             "expected model.policy.operations policy with model.policy.agent or told, got "
             f"{policy.operations}"
         )
-    fixed = None
+    fixed: Union[FixedOperations, OnlyRecur, None] = None
+    if policy.operations == "recur":
+        fixed = OnlyRecur()
     if policy.operations == "fixed":
         if not isinstance(inputs, NodeInput):
             raise ConfigError("expected model.words table with fixed operations, got pretrained")
@@ -210,5 +213,6 @@ def reading_name(model: ModelSettings) -> str:
         return names[model.encoder]
     policy = model.policy
     if policy.operations != "policy":
-        return {"given": "supervised RRNet", "fixed": "RRNet, fixed operations"}[policy.operations]
+        names = {"given": "supervised RRNet", "fixed": "RRNet, fixed operations"}
+        return {**names, "recur": "RRNet, recur alone"}[policy.operations]
     return "RRNet, policy learned " + ("supervised" if policy.agent == "none" else policy.agent)

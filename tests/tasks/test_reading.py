@@ -48,6 +48,7 @@ def built(made):
 POLICIES = {
     "given": {},
     "fixed": {"operations": "fixed"},
+    "recur": {"operations": "recur"},
     "supervised": {"operations": "policy"},
     **{
         name: {"operations": "policy", "agent": name} for name in ("reinforce", "a2c", "ppo", "dqn")

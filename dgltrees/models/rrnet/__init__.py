@@ -7,7 +7,7 @@ Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 from dgltrees.models.rrnet.agents import PPO, Agent, Decisions, PolicyGradient, QLearning
 from dgltrees.models.rrnet.answers import ClassAnswer, PairAnswer
 from dgltrees.models.rrnet.encoder import RRNetEncoder
-from dgltrees.models.rrnet.fixed import FixedOperations
+from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
 from dgltrees.models.rrnet.language_model import STEP_REWARDS, StreamLM
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.models.rrnet.policy import Policy, legal
@@ -26,6 +26,7 @@ __all__ = [
     "Decisions",
     "FixedOperations",
     "LSTMStream",
+    "OnlyRecur",
     "PairAnswer",
     "Policy",
     "PolicyGradient",

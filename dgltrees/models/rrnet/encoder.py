@@ -14,7 +14,7 @@ from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.rrnet.agents import Agent, Decisions
-from dgltrees.models.rrnet.fixed import FixedOperations
+from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
 from dgltrees.models.rrnet.policy import Policy, legal
 from dgltrees.models.rrnet.readings import OPERATION, Reading, Rollout
 from dgltrees.models.rrnet.replay import Remembered, Replay
@@ -50,7 +50,7 @@ class RRNetEncoder(nn.Module):
         replay: what was read before and is learned from again, with an agent.
         told: the part of the sentences whose given operations the policy is told in training: it
             learns from them and they are followed. In evaluation it decides itself.
-        fixed: a fixed operation for each token, instead of a policy.
+        fixed: operations that nobody decides on, instead of a policy.
         limit: how many sub-trees can be open where it is not given.
         dropout: of the token vectors and of h between steps, with one mask for all steps of a
             sequence (Gal and Ghahramani, 2016).
@@ -72,7 +72,7 @@ class RRNetEncoder(nn.Module):
         policy: Optional[Policy] = None,
         agent: Optional[Agent] = None,
         replay: Optional[Replay] = None,
-        fixed: Optional[FixedOperations] = None,
+        fixed: Optional[Union[FixedOperations, OnlyRecur]] = None,
         told: float = 0.0,
         limit: int = 16,
         dropout: float = 0.0,

@@ -1,4 +1,4 @@
-"""Operations that are fixed for each token: the control of the paper's section 3.1."""
+"""Operations that nobody decides on: the controls of the paper's section 3.1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,20 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
 
-__all__ = ["FixedOperations", "made_legal"]
+__all__ = ["FixedOperations", "OnlyRecur", "made_legal"]
+
+
+class OnlyRecur(nn.Module):
+    """A recur for every token, which makes the network an LSTM.
+
+    Jacob et al. (2018), section 3.1, so describe their LSTM. Split and merge have parameters that
+    are not used.
+    """
+
+    def forward(self, batch: TreeBatch, limit: int, opened: Optional[Tensor] = None) -> Tensor:
+        """``(S,)`` recur; the arguments are those of :class:`FixedOperations`."""
+        recurs = torch.full((batch.num_nodes,), int(Operation.RECUR))
+        return recurs.to(batch.device)
 
 
 class FixedOperations(nn.Module):

@@ -15,6 +15,7 @@ from dgltrees.models.rrnet import (
     PPO,
     ClassAnswer,
     FixedOperations,
+    OnlyRecur,
     PairAnswer,
     Policy,
     PolicyGradient,
@@ -28,6 +29,7 @@ from dgltrees.models.rrnet import (
 )
 from dgltrees.models.rrnet.fixed import made_legal
 from dgltrees.models.rrnet.told import told_tokens
+from dgltrees.trees.operations import Operation
 from tests.models.rrnet.conftest import SIZE, STATE, WORDS, network, sentences
 
 GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
@@ -176,6 +178,21 @@ def test_fixed_operations():
     assert differs.any()
     assert (done[differs] == 2).all()
     assert_close(FixedOperations("word", WORDS, 1).operation, wanted)
+
+
+def test_recur_alone_is_an_lstm():
+    encoder = network(policy=False, fixed=OnlyRecur())
+    lstm = nn.LSTM(SIZE, STATE, batch_first=True).double()
+    order = torch.arange(4 * STATE).view(4, STATE)[[0, 1, 3, 2]].flatten()  # o before u, not after
+    recur = Operation.RECUR - 1
+    with torch.no_grad():
+        lstm.weight_ih_l0.copy_(encoder.cell.W[recur].t()[order])
+        lstm.weight_hh_l0.copy_(encoder.cell.U[recur].t()[order])
+        lstm.bias_ih_l0.copy_(encoder.cell.b[recur][order])
+        lstm.bias_hh_l0.zero_()
+    batch = sentences([6, 6, 6], seed=2)
+    wanted = lstm(encoder.input(batch).view(3, 6, SIZE))[0]
+    assert_close(encoder(batch).along.view_as(wanted), wanted)
 
 
 def test_what_is_masked_becomes_a_recur():
