@@ -173,7 +173,7 @@ def induced_trees(
     for ids in BatchSampler(data.sizes, max_nodes=max_nodes, shuffle=False):
         batch, _ = task.batch(data, ids)
         with fabric.autocast():
-            graph = encoder.decide(batch.to(fabric.device)).graph
+            graph = encoder.rollout(batch.to(fabric.device)).graph
         operations = graph.on_host(graph.ndata[OPERATION]).numpy()
         learned.append(operations[operations != Operation.START])
     return InducedTrees(data.forest, np.concatenate(learned), given, encoder.limit)

@@ -104,7 +104,7 @@ class RRNetEncoder(nn.Module):
                 merge has no split, or a given split no merge; or more sub-trees are open than a
                 policy may open.
         """
-        rollout = batch if isinstance(batch, Rollout) else self.decide(batch)
+        rollout = batch if isinstance(batch, Rollout) else self.rollout(batch)
         graph, start = rollout.graph, rollout.start
         x = self._inputs(graph, rollout.x_mask)
         ndata = {"x": x, OPERATION: graph.ndata[OPERATION]}
@@ -156,15 +156,6 @@ class RRNetEncoder(nn.Module):
 
     @torch.no_grad()
     def rollout(self, batch: TreeBatch, start: Optional[ReaderState] = None) -> Rollout:
-        """Decide, for learning from it as often as the agent wants; see :meth:`decide`."""
-        decided = self.decide(batch, start)
-        if self.updates == 1:
-            return decided
-        made = self(decided).decisions
-        return replace(decided, then=(made.scores, made.values))
-
-    @torch.no_grad()
-    def decide(self, batch: TreeBatch, start: Optional[ReaderState] = None) -> Rollout:
         """The operations of sentences; drawn, where the policy is asked in training.
 
         Arguments:

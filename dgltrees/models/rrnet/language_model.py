@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple, Optional, Union
 
 import torch
@@ -124,8 +123,9 @@ class StreamLM(nn.Module):
         place, rollout = window = self.rollout(batch)
         if self.updates == 1:
             return [window]
-        nll = self._nll(self._read(window), targets)
-        later = place, replace(rollout, rewards=self._rewards(nll))
+        reading = self._read(window)
+        rewards = self._rewards(self._nll(reading, targets))
+        later = place, reading.learned_again(rollout, rewards)
         return [window, *[later] * (self.updates - 1)]
 
     def forward(self, window: tuple[int, Any], targets: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol, Union
 
 import torch
@@ -84,9 +83,9 @@ class SequenceReader(nn.Module):
         decided = self.rollout(batch)
         if self.updates == 1 or not isinstance(decided, Rollout):
             return [decided]
-        z = self.encoder(decided).last
-        rewards = self._rewards(z, self._nll(z, targets), targets)
-        return [decided, *[replace(decided, rewards=rewards)] * (self.updates - 1)]
+        reading = self.encoder(decided)
+        rewards = self._rewards(reading.last, self._nll(reading.last, targets), targets)
+        return [decided, *[reading.learned_again(decided, rewards)] * (self.updates - 1)]
 
     def forward(self, batch: Union[TreeBatch, Rollout], targets: Tensor) -> Tensor:
         """``(E,)`` what is learned to be small.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 import torch
@@ -28,8 +28,8 @@ class Rollout:
             beginning. Node field ``given``: whether the operation was given.
         x_mask, h_mask: ``(T, m)`` and ``(T, d)`` of dropout, under which it was decided.
         start: the state in which the sentences begin; without it zeros and an empty stack.
-        then: the policy's scores and values at the time, where they will be needed.
-        rewards: what came of it, ``(T,)`` or ``(S,)``, where it has been learned from before.
+        then: the policy's scores and values at the time, where it has been learned from before.
+        rewards: what came of it, ``(T,)`` or ``(S,)``, likewise.
     """
 
     graph: TreeBatch
@@ -71,3 +71,14 @@ class Reading:
         """``(T, d)`` the state after the last step of each sentence."""
         ends = torch.cumsum(self.graph.sizes, 0) - 1
         return self.h.index_select(0, ends.to(self.h.device))
+
+    def learned_again(self, rollout: Rollout, rewards: Tensor) -> Rollout:
+        """The rollout that was read, for learning its decisions once more.
+
+        Arguments:
+            rollout: whose reading this is, made before the network learned from it.
+            rewards: what came of it, ``(T,)`` or ``(S,)``.
+        """
+        made = self.decisions
+        then = None if made is None else (made.scores.detach(), made.values.detach())
+        return replace(rollout, then=then, rewards=rewards)
