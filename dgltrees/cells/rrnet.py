@@ -220,7 +220,7 @@ class RRNetCell(BaseCell):
             x: ``(n, m)`` the inputs.
             wx: ``(n, 4 d)`` what :meth:`prepare` makes of them.
             last: the state of the step before, and what is on top of the stack (read by merges).
-            groups: the operation and the number of rows of each run.
+            groups: the operation and the number of rows of each run, no operation twice.
             mask: ``(n, d)`` what h is multiplied with.
         """
         h, c = last.h if mask is None else last.h * mask, last.c
@@ -229,24 +229,23 @@ class RRNetCell(BaseCell):
             list(each.split_with_sizes(counts)) for each in (h, c, x, last.down, last.down_c)
         )
         U, units = self.U.unbind(), [op - 1 for op, _ in groups]
-        own, pushing = list(wx.split_with_sizes(counts)), list[int]()
+        own, begin = list(wx.split_with_sizes(counts)), 0
         for i, (op, _) in enumerate(groups):
             if op == Operation.MERGE:
                 hs[i] = self.merged(hs[i], tops[i])
                 cs[i] = (cs[i] + top_cs[i]) / 2 if self.stack_cell else cs[i]
-            elif op == Operation.SPLIT:
-                pushing.append(i)
-            elif op != Operation.RECUR:
+            elif op not in (Operation.SPLIT, Operation.RECUR):
                 raise TreeError(
                     f"expected a step, got {Operation(op).name}, into which no edge goes"
                 )
-        for i in pushing:  # at most once; what is pushed: more rows, of F1
+        if Operation.SPLIT - 1 in units:  # what is pushed: more rows, of F1
+            i = units.index(Operation.SPLIT - 1)
+            begin = sum(counts[:i])
             own.append(torch.addmm(self.b[PUSH], xs[i], self.W[PUSH]))
             hs, cs, units, counts = [*hs, hs[i]], [*cs, cs[i]], [*units, PUSH], [*counts, counts[i]]
         a = torch.cat([torch.addmm(*each) for each in zip(own, hs, (U[unit] for unit in units))])
         new_h, new_c = self._units(a, torch.cat(cs), units, counts)
         n = len(h)
-        begin = sum(counts[: pushing[0]]) if pushing else 0
         around = 0, 0, begin, n - begin - (len(new_h) - n)  # zeros where nothing is pushed
         return Step(new_h[:n], new_c[:n], F.pad(new_h[n:], around), F.pad(new_c[n:], around))
 

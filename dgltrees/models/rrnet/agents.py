@@ -89,8 +89,9 @@ class PolicyGradient:
 
     def choose(self, scores: Tensor) -> Tensor:
         """Drawn from the policy."""
-        waiting = torch.empty_like(scores).exponential_()  # the first to come, at such rates
-        return (torch.softmax(scores, 1) / waiting).argmax(1)
+        waiting = torch.empty_like(scores).exponential_()
+        waiting.clamp_(min=torch.finfo(scores.dtype).tiny)
+        return (scores - waiting.log_()).argmax(1)  # the first to come, at rates exp(scores)
 
     def losses(self, made: Decisions, rewards: Tensor) -> Tensor:
         """See the class."""

@@ -129,7 +129,8 @@ class RRNetEncoder(nn.Module):
         seen = h.index_select(0, before), x.index_select(0, steps)
         scores, values = self.policy(*seen, possible)
         actions = graph.ndata[OPERATION].index_select(0, steps) - 1
-        return Decisions(scores, values, actions, step_sizes(graph), rollout.then)
+        sizes = step_sizes(graph)
+        return Decisions(scores, values, actions, sizes, rollout.then, rollout.beyond)
 
     @torch.no_grad()
     def going_on(self, reading: Reading, rollout: Rollout, tokens: Tensor) -> Reading:

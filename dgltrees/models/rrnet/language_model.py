@@ -118,12 +118,13 @@ class StreamLM(nn.Module):
     def rollouts(self, batch: TreeBatch, targets: Tensor) -> list[tuple[int, Any]]:
         """What is learned from a window, one after the other.
 
-        Words are learned the first time, decisions each time, from the rewards of the beginning.
+        Words are learned the first time, decisions each time; the later times from the rewards and
+        values of the beginning.
         """
         place, rollout = window = self.rollout(batch)
         if self.updates == 1:
             return [window]
-        reading = self._read(window)
+        reading = self._going_on(self._read(window), rollout, targets)
         rewards = self._rewards(self._nll(reading, targets))
         later = place, reading.learned_again(rollout, rewards)
         return [window, *[later] * (self.updates - 1)]
@@ -138,10 +139,9 @@ class StreamLM(nn.Module):
         reading, rollout = self._read(window), window[1]
         if reading.decisions is None or not isinstance(self.reader, RRNetEncoder):
             return self._nll(reading, targets)
-        ends = torch.cumsum(step_sizes(rollout.graph), 0).to(targets.device) - 1
-        reading = self.reader.going_on(reading, rollout, targets.index_select(0, ends))
         if rollout.rewards is not None:
             return self.weight * self.reader.step_losses(reading, rollout.rewards)
+        reading = self._going_on(reading, rollout, targets)
         nll = self._nll(reading, targets)
         return nll + self.weight * self.reader.step_losses(reading, self._rewards(nll))
 
@@ -155,11 +155,17 @@ class StreamLM(nn.Module):
         """What was read; the state at the end is carried over."""
         place, rollout = window
         reading = self.reader(rollout)
-        batch = rollout.graph if isinstance(self.reader, RRNetEncoder) else rollout.batch
-        streams = batch.num_trees
-        ends = place + len(reading.along) // streams
-        self.carried = _Carried(streams, ends, reading.after)
+        decides = isinstance(self.reader, RRNetEncoder)
+        sizes = step_sizes(rollout.graph) if decides else rollout.batch.sizes
+        ends = place + int(sizes.sum()) // len(sizes)
+        self.carried = _Carried(len(sizes), ends, reading.after)
         return reading
+
+    def _going_on(self, reading: Any, rollout: Any, targets: Tensor) -> Any:
+        """A reading whose decisions know the value of the state that the window leads to."""
+        ends = torch.cumsum(step_sizes(rollout.graph), 0).to(targets.device) - 1
+        going_on: Any = self.reader.going_on
+        return going_on(reading, rollout, targets.index_select(0, ends))
 
     def _nll(self, reading: Any, targets: Tensor) -> Tensor:
         """``(S,)`` the negative log-likelihood of the next words."""

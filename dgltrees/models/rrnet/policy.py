@@ -46,7 +46,7 @@ class Policy(nn.Module):
 
     def score(self, h: Tensor, e: Tensor, legal: Tensor) -> Tensor:
         """``(n, 3)`` scores alone; see :meth:`forward`."""
-        return self._scores(torch.cat([h, e], 1), legal)
+        return self._scores(self._seen(h, e), legal)
 
     def forward(self, h: Tensor, e: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
         """Scores and values.
@@ -59,11 +59,14 @@ class Policy(nn.Module):
         Returns:
             ``(n, 3)``, very low where not legal, and ``(n,)``.
         """
-        seen = torch.cat([h, e], 1)
-        seen = seen.detach() if self.detach else seen
+        seen = self._seen(h, e)
         scores = self._scores(seen, legal)
         values: Tensor = self.values(seen)[:, 0]
         return scores, values.to(scores.dtype)
+
+    def _seen(self, h: Tensor, e: Tensor) -> Tensor:
+        seen = torch.cat([h, e], 1)
+        return seen.detach() if self.detach else seen
 
     def _scores(self, seen: Tensor, legal: Tensor) -> Tensor:
         scores: Tensor = self.scores(seen)

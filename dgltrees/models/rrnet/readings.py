@@ -29,6 +29,7 @@ class Rollout:
         x_mask, h_mask: ``(T, m)`` and ``(T, d)`` of dropout, under which it was decided.
         start: the state in which the sentences begin; without it zeros and an empty stack.
         then: the policy's scores and values at the time, where it has been learned from before.
+        beyond: those of what comes after the last steps, likewise; see :class:`Decisions`.
         rewards: what came of it, ``(T,)`` or ``(S,)``, likewise.
     """
 
@@ -37,6 +38,7 @@ class Rollout:
     h_mask: Optional[Tensor]
     start: Optional[ReaderState] = None
     then: Optional[tuple[Tensor, Tensor]] = None
+    beyond: Optional[tuple[Tensor, Tensor]] = None
     rewards: Optional[Tensor] = None
 
 
@@ -80,5 +82,7 @@ class Reading:
             rewards: what came of it, ``(T,)`` or ``(S,)``.
         """
         made = self.decisions
-        then = None if made is None else (made.scores.detach(), made.values.detach())
-        return replace(rollout, then=then, rewards=rewards)
+        if made is None:
+            return replace(rollout, rewards=rewards)
+        then = made.scores.detach(), made.values.detach()
+        return replace(rollout, then=then, beyond=made.beyond, rewards=rewards)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -29,7 +31,6 @@ from dgltrees.models.rrnet import (
 )
 from dgltrees.models.rrnet.fixed import made_legal
 from dgltrees.models.rrnet.told import told_tokens
-from dgltrees.trees.operations import Operation
 from tests.models.rrnet.conftest import SIZE, STATE, WORDS, network, sentences
 
 GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
@@ -76,9 +77,6 @@ def test_a_policy_decides_and_what_it_decided_is_read(agent):
     assert int(reading.graph.ndata["open"].max()) <= 2
     assert_close(reading.last, read_alone(encoder, batch, operations))
     assert_close(reading.decisions.actions, operations - 1)
-    again = encoder(reading.learned_again(rollout, torch.ones(4)))
-    assert_close(again.decisions.then[0], reading.decisions.scores.detach())
-    assert_close(again.decisions.then[1], reading.decisions.values.detach())
 
 
 def test_in_evaluation_the_highest_score_decides_every_time():
@@ -178,21 +176,6 @@ def test_fixed_operations():
     assert_close(FixedOperations("word", WORDS, 1).operation, wanted)
 
 
-def test_recur_alone_is_an_lstm():
-    encoder = network(policy=False, fixed=OnlyRecur())
-    lstm = nn.LSTM(SIZE, STATE, batch_first=True).double()
-    order = torch.arange(4 * STATE).view(4, STATE)[[0, 1, 3, 2]].flatten()  # o before u, not after
-    recur = Operation.RECUR - 1
-    with torch.no_grad():
-        lstm.weight_ih_l0.copy_(encoder.cell.W[recur].t()[order])
-        lstm.weight_hh_l0.copy_(encoder.cell.U[recur].t()[order])
-        lstm.bias_ih_l0.copy_(encoder.cell.b[recur][order])
-        lstm.bias_hh_l0.zero_()
-    batch = sentences([6, 6, 6], seed=2)
-    wanted = lstm(encoder.input(batch).view(3, 6, SIZE))[0]
-    assert_close(encoder(batch).along.view_as(wanted), wanted)
-
-
 def test_what_is_masked_becomes_a_recur():
     wanted = torch.tensor([3, 1, 1, 1, 3, 3, 3, 1, 3])
     made = made_legal(wanted, torch.tensor([7, 2]), 2)
@@ -277,6 +260,16 @@ def test_answers_are_learned_once_and_decisions_as_often_as_the_agent_wants():
         before = reader(second, targets)
         next(reader.answer.parameters()).add_(1.0)
         assert_close(reader(second, targets), before)
+    assert first.then is None
+    made = encoder(first).decisions
+    assert_close(second.then, (made.scores, made.values))
+    with torch.no_grad():  # another policy: what it thought then stays
+        for parameter in encoder.policy.parameters():
+            parameter.mul_(-1.0)
+    reading = encoder(second)
+    now = replace(reading, decisions=reading.decisions._replace(then=None))
+    assert_close(reader(second, targets), encoder.decision_losses(reading, second.rewards))
+    assert not torch.allclose(reader(second, targets), encoder.decision_losses(now, second.rewards))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -321,9 +314,11 @@ def test_a_reward_that_is_unknown():
         SequenceReader(network(), answer("classes"), reward="none")
 
 
-def test_only_recurs_are_an_lstm():
-    encoder = RRNetEncoder(WordEmbedding("word", WORDS, SIZE), RRNetCell(SIZE, STATE))
-    batch = sentences([6], [2] * 6)
+@pytest.mark.parametrize("fixed", [None, OnlyRecur()], ids=["given", "fixed"])
+def test_only_recurs_are_an_lstm(fixed):
+    words = WordEmbedding("word", WORDS, SIZE)
+    encoder = RRNetEncoder(words, RRNetCell(SIZE, STATE), fixed=fixed)
+    batch = sentences([6], [2] * 6 if fixed is None else None)
     lstm = nn.LSTM(SIZE, STATE)
     with torch.no_grad():
         gates = [0, 1, 3, 2]  # torch's are i, f, u, o; ours i, f, o, u

@@ -261,6 +261,16 @@ def test_ppo_learns_several_times_from_a_window_and_goes_on():
         before = model(first, targets)
         assert_close(before, words_of(model, first, targets) + model(second, targets))
         (before + model(second, targets)).sum().backward()
+        again = model.reader(second[1]).decisions
+        expected = model.reader.going_on(model.reader(first[1]), first[1], targets[7::8]).decisions
+        assert_close(again.beyond, expected.beyond)
+        assert_close(again.then, (expected.scores.detach(), expected.values.detach()))
+        with torch.no_grad():  # another policy: what it thought of then, and beyond, stays
+            for parameter in model.reader.policy.parameters():
+                parameter.mul_(-0.9)
+        later = model.reader(second[1]).decisions
+        assert_close((later.then, later.beyond), (again.then, again.beyond))
+        assert not torch.allclose(later.scores, again.scores)
     assert model.carried.place == 16
 
 

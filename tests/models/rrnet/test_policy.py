@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 from dgltrees.models.rrnet import PPO, Decisions, Policy, PolicyGradient, QLearning, legal
 from dgltrees.models.rrnet.credit import advantages
+from dgltrees.models.rrnet.policy import ILLEGAL
 
 SIZES = torch.tensor([3, 1, 2])
 
@@ -152,6 +153,14 @@ def test_what_is_illegal_is_never_chosen():
         Decisions(scores, values, chosen, torch.tensor([600])), torch.zeros(600)
     )
     assert torch.isfinite(losses).all()
+
+
+def test_operations_are_drawn_from_the_policy():
+    torch.manual_seed(0)
+    scores = torch.tensor([[0.5, -1.0, 0.0], [3.0, ILLEGAL, 3.5], [ILLEGAL, 0.0, ILLEGAL]])
+    drawn = PolicyGradient().choose(scores.repeat(20_000, 1)).view(-1, 3)
+    shares = torch.stack([torch.bincount(row, minlength=3) for row in drawn.t()]) / 20_000
+    assert_close(shares, torch.softmax(scores, 1), atol=0.015, rtol=0.0)
 
 
 def test_a_detached_policy_changes_itself_alone():
