@@ -79,10 +79,8 @@ def test_every_word_is_predicted_once_in_evaluation_whatever_the_windows(path):
 
 def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path):
     data = load_examples(PTB, DataSettings(), [path])
-    model, fabric = (
-        build(data, {}, encoder="lstm"),
-        make_fabric(TrainingSettings(accelerator="cpu")),
-    )
+    model = build(data, {}, encoder="lstm")
+    fabric = make_fabric(TrainingSettings(accelerator="cpu"))
     outputs = run_model(model.cpu(), PTB, data, fabric, max_nodes=30)
     words = torch.from_numpy(PTB.targets(data))
     starts = WindowSampler(len(words), streams=10, window=1).starts
@@ -124,10 +122,8 @@ def test_parameters_are_those_of_the_reader_and_of_all(path):
 
 def test_nothing_but_recurs(path):
     data = load_examples(PTB, DataSettings(), [path])
-    model, fabric = (
-        build(data, {"operations": "recur"}),
-        make_fabric(TrainingSettings(accelerator="cpu")),
-    )
+    model = build(data, {"operations": "recur"})
+    fabric = make_fabric(TrainingSettings(accelerator="cpu"))
     report = PTB.report(data, run_model(model, PTB, data, fabric), {})
     assert report["splits"] == report["merges"] == 0
 
