@@ -9,8 +9,8 @@ from jsonargparse import ArgumentParser
 
 from dgltrees.bench import CASES, CONTENDERS, table
 from dgltrees.bench.timing import machine, time_steps
+from dgltrees.commands.flags import parse_flags
 from dgltrees.errors import ConfigError
-from dgltrees.training.flags import parse_flags
 
 __all__ = ["bench"]
 

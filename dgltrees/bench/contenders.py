@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM
-from dgltrees.cells.kernels import compiled
+from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, traverse
 from dgltrees.traversal.views import Edges, Nodes, Shared
 from dgltrees.trees import Forest, TreeBatch

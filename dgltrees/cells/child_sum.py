@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell, GateNorm
-from dgltrees.cells.fused_lstm import drops, fused_lstm
+from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
 from dgltrees.cells.initial import initialize
 from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.traversal.views import Nodes, Shared

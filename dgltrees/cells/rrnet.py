@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.fused_rrnet import fused_rrnet
+from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
+from dgltrees.cells.compiled.plans.operations import operations_of
 from dgltrees.cells.top_down import by_type, lstm
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.operations import operations_of
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation

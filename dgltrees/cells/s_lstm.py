@@ -8,11 +8,11 @@ from typing import Any, Optional, Union
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.fused_lstm import autocasts, drops
-from dgltrees.cells.fused_s_lstm import FusedSLSTM
+from dgltrees.cells.compiled.fused_lstm import autocasts, drops
+from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
+from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.cells.initial import initialize
 from dgltrees.cells.node_function import NodeFunction
-from dgltrees.traversal.full_levels import full_levels
 from dgltrees.traversal.views import Nodes, Shared
 from dgltrees.trees.batch import TreeBatch
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.fused_lstm import autocasts
-from dgltrees.cells.fused_scores import FusedScores
+from dgltrees.cells.compiled.fused_lstm import autocasts
+from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.initial import initialize
 from dgltrees.errors import ConfigError
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.fused_top_down import Own, fused_top_down
+from dgltrees.cells.compiled.fused_top_down import Own, fused_top_down
+from dgltrees.cells.compiled.plans.sources import sources_of
 from dgltrees.cells.grouped import grouped, to_device
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.sources import sources_of
 from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType

@@ -13,10 +13,10 @@ from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.aggregators.shared_sum import SharedSum
 from dgltrees.cells.aggregators.sum import Sum
 from dgltrees.cells.child_gate import ChildGate
-from dgltrees.cells.compiled_hosvd import compiled_hosvd
-from dgltrees.cells.fused_lstm import drops, fused_lstm
-from dgltrees.cells.fused_maps import FusedHOSVD, fused_map
-from dgltrees.cells.fused_tensor import fused_tensor
+from dgltrees.cells.compiled.compiled_hosvd import compiled_hosvd
+from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
+from dgltrees.cells.compiled.fused_maps import FusedHOSVD, fused_map
+from dgltrees.cells.compiled.fused_tensor import fused_tensor
 from dgltrees.cells.grouped import to_device
 from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.cells.tree_cell import TreeCell
@@ -81,7 +81,7 @@ class TreeLSTM(TreeCell):
         """The states of all nodes of trees, without dropout and layer normalisation.
 
         There is such a way for a sum, and with operators for the aggregators of
-        :func:`~dgltrees.cells.fused_maps.fused_map`.
+        :func:`~dgltrees.cells.compiled.fused_maps.fused_map`.
         """
         plain = self.update is torch.tanh and not self.layer_norm and not drops(self.dropout)
         if plain and isinstance(self.f, (Sum, SharedSum)):

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, traverse
 from dgltrees.cells import LeftDependentLSTM, TopDownLSTM
-from dgltrees.traversal.sources import plan_sources
+from dgltrees.cells.compiled.plans.sources import plan_sources
 from tests.worlds import acyclic_graphs, chain, forests, random_forest
 
 S, D = 3, 4
