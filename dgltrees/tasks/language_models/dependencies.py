@@ -14,7 +14,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.conllu import read_conllu
 from dgltrees.formats.dp import read_dp
 from dgltrees.formats.mrg import read_mrg
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.language_models.settings import TreeLMSettings
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders.ordered import constituents, headless
 from dgltrees.trees.dependencies import ROOT
@@ -27,7 +27,7 @@ LABEL = "deprel"
 
 
 def read_trees(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Forest:
     """A dependency forest from a file.
 
