@@ -16,6 +16,11 @@ __all__ = ["VERBATIM", "WordRules", "leave_out_long", "too_long"]
 T = TypeVar("T")
 
 
+def _check(max_words: Optional[int]) -> None:
+    if max_words is not None and max_words < 1:
+        raise ConfigError(f"expected max_words to be at least 1, got {max_words}")
+
+
 @dataclass(frozen=True)
 class WordRules:
     """How a reader changes the words of each sentence.
@@ -121,8 +126,3 @@ def too_long(
         file=file,
         line=line,
     )
-
-
-def _check(max_words: Optional[int]) -> None:
-    if max_words is not None and max_words < 1:
-        raise ConfigError(f"expected max_words to be at least 1, got {max_words}")

@@ -63,9 +63,9 @@ def stream_logic(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
     A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )``,
     ``( S ( and S ) )`` or ``( S ( or S ) )``. Each of the last two is one node with two children.
 
-    Node columns: ``op``, the operator's row of :data:`LOGIC_OPERATORS` or -1 at a variable, and
-    ``value``, the variable's row of :data:`LOGIC_VARIABLES` or -1 at an operator. Example columns: ``target``,
-    the relation's row of :data:`LOGIC_RELATIONS`, and ``operators``, the larger of the two
+    Node columns: ``op``, the operator's row of :data:`LOGIC_OPERATORS` or -1 at a variable;
+    ``value``, the variable's row of :data:`LOGIC_VARIABLES` or -1 at an operator. Example columns:
+    ``target``, the relation's row of :data:`LOGIC_RELATIONS`; ``operators``, the larger of the two
     sentences' numbers of operators. Examples have arity 2.
 
     Arguments:
