@@ -74,12 +74,12 @@ CHAINS = {
     "conllu": "".join(f"{i + 1}\ta\t_\t_\t_\t_\t{i}\t_\t_\t_\n" for i in range(MANY)) + "\n",
     "dp": "".join(f"a\tNN\t{head}\n" for head in range(MANY)),
     "inex": "1:" + "3(" * MANY + "3($)" + ")" * MANY,
-    "listops": "1\t" + "[MAX " * MANY + "1" + " ]" * MANY + "\n",
-    "logic": "#\ta\t" + "( not " * MANY + "a" + " )" * MANY,
+    "listops": "1\t" + "( ( [MAX " * MANY + "1" + " ) ] )" * MANY + "\n",
+    "logic": "#\ta\t" + "( not " * MANY + "a" + " )" * MANY + "\n",
     "mrg": "(S " * MANY + "(S a)" + ")" * MANY,
     "sst": "(2 " * MANY + "(2 a)" + ")" * MANY,
 }
-"""Files whose last tree has one child per node."""
+"""Files whose last tree has one child per node, as the writers lay them out."""
 
 STARS = {
     "boolsent": "(1_AND" + " 1" * MANY + ")",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Callable, Literal, Union
+from typing import Any, Callable, Literal, Union
 
 import numpy as np
 import pytest
@@ -20,7 +20,12 @@ def value(tree: Tree) -> int:
     if isinstance(tree, str):
         return int(tree)
     values = [value(child) for child in tree[1:]]
-    rules = {"MAX": max, "MIN": min, "MED": np.median, "SM": sum}
+    rules: dict[str, Callable[[list[int]], float]] = {
+        "MAX": max,
+        "MIN": min,
+        "MED": np.median,
+        "SM": sum,
+    }
     return int(rules[tree[0]](values)) % 10
 
 
@@ -37,7 +42,7 @@ def binary(tree: Tree) -> str:
     return f"( {text} ] )"
 
 
-def tree_of(forest: Forest, node: int) -> Tree:
+def tree_of(forest: Forest, node: Any) -> Tree:
     """A node of a forest as nested tuples, by recursion."""
     op, digit = forest.columns["op"][node], forest.columns["value"][node]
     if op < 0:

@@ -108,7 +108,7 @@ def test_a_chain(tmp_path: Path, name: str) -> None:
     assert forest.pos.max() == 0
     if form.write is not None:
         form.write(examples, tmp_path / "again")
-        assert_same(form.read(tmp_path / "again"), examples)
+        assert (tmp_path / "again").read_text() == CHAINS[name]
 
 
 @pytest.mark.parametrize("name", sorted(STARS))
