@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Callable, Optional, Union
 
-import numpy as np
-
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather, open_bytes
@@ -19,6 +17,7 @@ from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
 
@@ -114,7 +113,7 @@ def forest_of(
     return from_heads(
         [word.lower() for word in words] if lower else words,
         list(chain.from_iterable(one.heads for one in sentences)),
-        offsets=np.cumsum([0, *(len(one.words) for one in sentences)]),
+        offsets=offsets_of([len(one.words) for one in sentences]),
         columns=columns,
         vocabs=vocabs,
         single_root=single_root,

@@ -21,6 +21,7 @@ from dgltrees.formats.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.formats.text import tokenize
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
@@ -147,11 +148,11 @@ def _examples(
     pairs = [row.pair for question in questions for row in question]
     classes = Vocabulary(WIKIQA_LABELS, frozen=True)
     found = pair_examples(pairs, words, classes, rules, path)
-    sizes = [len(question) for question in questions]
+    sizes = np.array([len(question) for question in questions], np.int64)
     columns = {
         **found.columns,
-        "question": np.repeat(np.arange(first, first + len(sizes)), sizes),
-        "sentence": np.concatenate([np.arange(size) for size in sizes]),
+        "question": first + owner(sizes),
+        "sentence": within(sizes),
         "rank": np.concatenate([_ranks(question) for question in questions]),
     }
     shared = _shared(pairs, rules.max_words)
@@ -163,7 +164,7 @@ def _ranks(question: Sequence[_Row]) -> NDArray[np.int64]:
     """Where each sentence's name stands among those of its question, by the bytes of UTF-8."""
     names = [str(i) if row.sentence is None else row.sentence for i, row in enumerate(question)]
     order = sorted(range(len(names)), key=lambda i: names[i].encode())
-    return np.argsort(order)
+    return inverse(np.array(order))
 
 
 def _shared(pairs: Sequence[Pair], most: Optional[int]) -> NDArray[np.bool_]:

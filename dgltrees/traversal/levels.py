@@ -19,6 +19,7 @@ from dgltrees.traversal.builtin import BuiltinReduce, Message, Reduce
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Nodes
+from dgltrees.trees.segments import inverse
 
 __all__ = ["Apply", "run"]
 
@@ -193,9 +194,7 @@ class _Work:
 
     def places(self, nodes: Tensor) -> Tensor:
         """Where ``nodes`` stand in :attr:`ordered`."""
-        place = torch.empty_like(self.order)
-        place[self.order] = torch.arange(len(place), device=place.device)
-        return place.index_select(0, nodes)
+        return inverse(self.order).index_select(0, nodes)
 
     def leaves(self, columns: Columns, fields: Fields) -> dict[str, Tensor]:
         """Apply all nodes without edges in at once: ``fields``, which are rows of ``columns``."""

@@ -21,6 +21,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.plan import check_positions
 from dgltrees.traversal.views import Fields, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import inverse
 
 __all__ = ["run_dgl"]
 
@@ -139,7 +140,7 @@ class _Wrapped:
             groups,
             None if present is None else present[order],
         )
-        back = torch.argsort(order)
+        back = inverse(order)
         return {name: tensor[back] for name, tensor in function(sorted_nodes).items()}
 
     def _kept(self, made: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -17,6 +17,7 @@ from dgltrees.models.nti.sentences import Sentences, pairs
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import ranges
 
 __all__ = ["NodeByNode"]
 
@@ -135,5 +136,4 @@ def _places(groups: Groups) -> tuple[Tensor, int]:
     """
     tree, count = np.array(groups).T
     queries = int(count.max())
-    nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return torch.from_numpy(np.repeat(tree, count) * queries + nth), queries
+    return torch.from_numpy(ranges(tree * queries, count)), queries

@@ -22,6 +22,7 @@ from dgltrees.tasks.sentences.models import make_sentence_classifier
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
+from dgltrees.trees.segments import within
 
 __all__ = ["SST_PHRASES"]
 
@@ -60,8 +61,7 @@ def _short(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path
             file=path,
             line=next(islice(filled, int(tree[at]), None)),
         )
-    place = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
-    columns = {"word": forest.columns["word"][place < most]}
+    columns = {"word": forest.columns["word"][within(forest.sizes) < most]}
     return chains(np.minimum(forest.sizes, most), columns, forest.vocabs)
 
 

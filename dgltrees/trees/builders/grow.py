@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Grown", "grow"]
@@ -64,10 +65,8 @@ class Grown:
             ids[there] = vocab.encode([name for name in names if name is not None])
         except TreeError as error:
             node = next(i for i in there if names[i] not in vocab)
-            tree = int(np.searchsorted(self.offsets, node, side="right")) - 1
-            raise TreeError(
-                str(error), file=file, tree=tree, node=node - self.offsets[tree]
-            ) from None
+            tree, place = locate(self.offsets, node)
+            raise TreeError(str(error), file=file, tree=tree, node=place) from None
         return ids
 
 

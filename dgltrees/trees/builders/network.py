@@ -11,6 +11,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.grow import Grown
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -97,12 +98,12 @@ def _grow_one(grown: Grown, graph: Any, tree: int) -> None:
 def _numbers(key: str, values: list[Any], offsets: list[int]) -> np.ndarray[Any, Any]:
     for node, value in enumerate(values):
         if not isinstance(value, (int, float, np.number)):
-            tree = int(np.searchsorted(offsets, node, side="right")) - 1
+            tree, place = locate(offsets, node)
             raise TreeError(
                 f"expected strings alone or a number at every node as the attribute {key!r}, "
                 f"got {value!r}",
                 tree=tree,
-                node=node - offsets[tree],
+                node=place,
             )
     return np.array(values)
 

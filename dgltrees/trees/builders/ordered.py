@@ -16,6 +16,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.render import preorder, render
 from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["brackets", "constituents", "headless"]
@@ -103,7 +104,7 @@ def constituents(forest: Forest, *, lower: bool = False) -> Forest:
     return Forest.build(
         column(forest.parent, local),
         pos=column(forest.pos, np.zeros_like(local)),
-        offsets=np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=len(forest)))]),
+        offsets=offsets_of(np.bincount(tree, minlength=len(forest))),
         columns={"label": column(names, as_word[word[tagged]])},
         vocabs={"label": vocab},
     )

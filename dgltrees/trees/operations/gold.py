@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dgltrees.trees.builders.render import preorder
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.segments import inverse, offsets_of
 
 __all__ = ["TreeOperations", "operations_of_trees"]
 
@@ -43,10 +44,9 @@ def operations_of_trees(forest: Forest) -> TreeOperations:
         forest: constituent trees, whose leaves are the words, as ``read_mrg`` gives them.
     """
     ranks, below = preorder(forest)
-    by_rank = np.empty(forest.num_nodes, np.int64)
-    by_rank[ranks] = np.arange(forest.num_nodes)
+    by_rank = inverse(ranks)
     is_leaf = forest.degree[by_rank] == 0
-    before = np.append(0, np.cumsum(is_leaf))  # leaves before each rank
+    before = offsets_of(is_leaf)  # leaves before each rank
     leaves = by_rank[is_leaf]
     tree = forest.tree_of_node[leaves]
     chosen = np.flatnonzero(forest.degree > 1)
