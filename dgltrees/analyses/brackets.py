@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.draw import draw, draw_reading
+from dgltrees.draw import draw, draw_operations
 from dgltrees.errors import ConfigError
 from dgltrees.metrics.brackets import (
     bracket_scores,
@@ -105,7 +105,7 @@ class InducedTrees:
             both = Forest.concat([each.tree(i) for each in trees.values()])
             pair = draw(both, titles=list(trees), svg_limit=_LARGEST)
             pair.save(Path(folder) / f"tree-{i}.svg")
-            reading = draw_reading(self.learned[begin:end], words[begin:end], svg_limit=_LARGEST)
+            reading = draw_operations(self.learned[begin:end], words[begin:end], svg_limit=_LARGEST)
             reading.save(Path(folder) / f"reading-{i}.svg")
 
     def trees(self, operations: Ints) -> Forest:

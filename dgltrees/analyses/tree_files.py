@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Optional
 
 from dgltrees._files import PathLike, replacing
-from dgltrees.draw import draw, draw_arcs
-from dgltrees.draw.save import Picture
+from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.errors import ConfigError
 from dgltrees.formats import write_conllu
 from dgltrees.trees import Forest

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
+from dgltrees.draw.arcs_sentence import ArcSentence
 from dgltrees.draw.arcs_svg import arcs_svg
 from dgltrees.draw.arcs_text import arcs_lines
-from dgltrees.draw.marks import visible
-from dgltrees.draw.save import check_size, save_picture
-from dgltrees.draw.sentence import ArcSentence
+from dgltrees.draw.labels import visible
+from dgltrees.draw.picture import check_size, save_picture
 from dgltrees.errors import TreeError
 from dgltrees.trees.dependencies.projective import check_roots
 from dgltrees.trees.forest import Forest

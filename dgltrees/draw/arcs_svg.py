@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from dgltrees.draw.arcs_sentence import ArcSentence
+from dgltrees.draw.canvas import DETAIL, LABEL, LINE, PADDING, TITLE
 from dgltrees.draw.colors import GREY, INNER, LEAF
-from dgltrees.draw.measure import FONT, text_width
-from dgltrees.draw.page import DETAIL, LABEL, LINE, PADDING, TITLE
-from dgltrees.draw.sentence import ArcSentence
-from dgltrees.draw.svg import words_at
+from dgltrees.draw.fonts import FONT, text_width
+from dgltrees.draw.trees_svg import words_at
 
 __all__ = ["arcs_svg"]
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.draw.sentence import ArcSentence
-from dgltrees.draw.text import escaped
+from dgltrees.draw.arcs_sentence import ArcSentence
+from dgltrees.draw.trees_text import escaped
 
 __all__ = ["HIGHEST", "arcs_lines"]
 

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.draw.attention_svg import attention_svg
-from dgltrees.draw.marks import format_number, visible
-from dgltrees.draw.save import check_size, save_picture
-from dgltrees.draw.source import as_rows
+from dgltrees.draw.inputs import as_rows
+from dgltrees.draw.labels import format_number, visible
+from dgltrees.draw.picture import check_size, save_picture
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths

@@ -13,11 +13,11 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.draw.canvas import DETAIL, LINE, TITLE
 from dgltrees.draw.colors import GREY, Scale
-from dgltrees.draw.marks import format_number
-from dgltrees.draw.measure import FONT, text_width
-from dgltrees.draw.page import DETAIL, LINE, TITLE
-from dgltrees.draw.svg import legend_bar, words_at
+from dgltrees.draw.fonts import FONT, text_width
+from dgltrees.draw.labels import format_number
+from dgltrees.draw.trees_svg import legend_bar, words_at
 
 __all__ = ["attention_svg"]
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 
 from dgltrees import Forest, TreeError
 from dgltrees.draw import draw_arcs
+from dgltrees.draw.arcs_sentence import ArcSentence
 from dgltrees.draw.arcs_text import HIGHEST
-from dgltrees.draw.measure import text_width
-from dgltrees.draw.sentence import ArcSentence
+from dgltrees.draw.fonts import text_width
 from dgltrees.trees.builders import from_heads
 from tests.trees.dependencies import HEADS, SENTENCE, forest_of, sentences
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Optional
 
-from dgltrees.draw.marks import Marks
-from dgltrees.draw.skeleton import Skeleton
+from dgltrees.draw.labels import Marks
+from dgltrees.draw.layout import Skeleton
 
 __all__ = ["DEEPEST", "escaped", "text_lines"]
 

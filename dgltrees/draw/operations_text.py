@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Optional
 
-from dgltrees.draw.steps import ReadingStep
-from dgltrees.draw.text import escaped
+from dgltrees.draw.operations_steps import ReadingStep
+from dgltrees.draw.trees_text import escaped
 
 __all__ = ["HIGHEST", "reading_lines"]
 

@@ -1,4 +1,4 @@
-"""``draw_reading``: a sequence read step by step, with the stack."""
+"""``draw_operations``: a sequence read step by step, with the stack."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgltrees._files import PathLike
-from dgltrees.draw.marks import visible
-from dgltrees.draw.reading_svg import reading_svg
-from dgltrees.draw.reading_text import reading_lines
-from dgltrees.draw.save import check_size, save_picture
-from dgltrees.draw.steps import ReadingStep
+from dgltrees.draw.labels import visible
+from dgltrees.draw.operations_steps import ReadingStep
+from dgltrees.draw.operations_svg import reading_svg
+from dgltrees.draw.operations_text import reading_lines
+from dgltrees.draw.picture import check_size, save_picture
 from dgltrees.errors import TreeError
 from dgltrees.trees.operations import Operation, match_splits
 
-__all__ = ["ReadingDrawing", "draw_reading"]
+__all__ = ["OperationsDrawing", "draw_operations"]
 
 
 @dataclass(frozen=True)
-class ReadingDrawing:
+class OperationsDrawing:
     """The steps of one sequence, as SVG (what Jupyter shows) and as text (what print shows).
 
-    Made by :func:`draw_reading`. Each step has its token, its operation, and all that has been read
-    in parts: one for each entry of the stack, the bottom first, and the sub-tree being read.
+    Made by :func:`draw_operations`. Each step has its token, its operation, and the stack after it
+    (:class:`~dgltrees.draw.operations_steps.ReadingStep`).
     """
 
     steps: list[ReadingStep]
@@ -46,7 +46,7 @@ class ReadingDrawing:
 
     @cached_property
     def text(self) -> str:
-        """The drawing as text, a step a line (:mod:`dgltrees.draw.reading_text`)."""
+        """The drawing as text, a step a line (:mod:`dgltrees.draw.operations_text`)."""
         return "\n".join(self.lines())
 
     def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
@@ -75,20 +75,20 @@ class ReadingDrawing:
         return self.svg if self._cells <= self.svg_limit else None
 
     def __repr__(self) -> str:
-        return f"ReadingDrawing({self._about}: print it for text, .svg for a picture)"
+        return f"OperationsDrawing({self._about}: print it for text, .svg for a picture)"
 
     def __str__(self) -> str:
         return self.text
 
 
-def draw_reading(
+def draw_operations(
     operations: ArrayLike,
     tokens: Sequence[str],
     *,
     recur_only: bool = False,
     title: Optional[str] = None,
     svg_limit: int = 2000,
-) -> ReadingDrawing:
+) -> OperationsDrawing:
     """Draw how a recurrent-recursive network reads a sequence: evaluate, print or ``save`` it.
 
     Arguments:
@@ -121,4 +121,4 @@ def draw_reading(
         read = ["", *shown]
         parts = [(first, read[first:stop]) for first, stop in zip(bounds, bounds[1:])]
         steps.append(ReadingStep(token, Operation(operation).name, parts))
-    return ReadingDrawing(steps, None if title is None else visible(title, 120), svg_limit)
+    return OperationsDrawing(steps, None if title is None else visible(title, 120), svg_limit)

@@ -6,11 +6,21 @@ from collections.abc import Iterator, Sequence
 from typing import Optional
 from xml.sax.saxutils import escape, quoteattr
 
+from dgltrees.draw.canvas import (
+    BADGE,
+    DETAIL,
+    LINE,
+    PADDING,
+    TITLE,
+    Box,
+    Page,
+    badge_width,
+    lines_in,
+)
 from dgltrees.draw.colors import GREY, INNER, LEAF, RIGHT, WRONG, Paint, Scale
-from dgltrees.draw.marks import Marks, format_number
-from dgltrees.draw.measure import FONT, text_width
-from dgltrees.draw.page import BADGE, DETAIL, LINE, PADDING, TITLE, Box, Page, badge_width, lines_in
-from dgltrees.draw.skeleton import Skeleton
+from dgltrees.draw.fonts import FONT, text_width
+from dgltrees.draw.labels import Marks, format_number
+from dgltrees.draw.layout import Skeleton
 
 __all__ = ["legend_bar", "svg_text", "words_at"]
 

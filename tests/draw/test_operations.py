@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 
 from dgltrees import TreeError
-from dgltrees.draw import ReadingDrawing, draw_reading
-from dgltrees.draw.reading_text import HIGHEST
+from dgltrees.draw import OperationsDrawing, draw_operations
+from dgltrees.draw.operations_text import HIGHEST
 from tests.trees.operations.sequences import MERGE, RECUR, SPLIT, Sequences, sequences
 
 SVG = "{http://www.w3.org/2000/svg}"
 BRACKETS = {"(": SPLIT, ")": MERGE}
 
 
-def expression(text: str, **options: object) -> ReadingDrawing:
-    return draw_reading([BRACKETS.get(char, RECUR) for char in text], text, **options)
+def expression(text: str, **options: object) -> OperationsDrawing:
+    return draw_operations([BRACKETS.get(char, RECUR) for char in text], text, **options)
 
 
 def by_a_stack(operations: list[int], tokens: list[str]) -> list[list[str]]:
@@ -34,7 +34,7 @@ def by_a_stack(operations: list[int], tokens: list[str]) -> list[list[str]]:
     return states
 
 
-def boxes(drawing: ReadingDrawing) -> list[list[tuple[str, float, float]]]:
+def boxes(drawing: OperationsDrawing) -> list[list[tuple[str, float, float]]]:
     """Of each step its boxes: class, left and right."""
     steps = [g for g in ET.fromstring(drawing.svg).iter(f"{SVG}g") if g.get("class") == "step"]
     return [
@@ -53,7 +53,7 @@ def test_parts_are_what_a_stack_holds(drawn: Sequences) -> None:
     if not operations:
         return
     tokens = [chr(ord("a") + place) for place in range(len(operations))]
-    drawing = draw_reading(operations, tokens)
+    drawing = draw_operations(operations, tokens)
     found = [["".join(tokens) for _, tokens in step.parts] for step in drawing.steps]
     assert found == by_a_stack(operations, tokens)
     for step, rects in zip(drawing.steps, boxes(drawing)):
@@ -79,7 +79,7 @@ def test_text() -> None:
 
 
 def test_steps_without_tokens() -> None:
-    drawing = draw_reading([RECUR, SPLIT, RECUR, MERGE], ["a", "b"], recur_only=True)
+    drawing = draw_operations([RECUR, SPLIT, RECUR, MERGE], ["a", "b"], recur_only=True)
     assert [line.rstrip() for line in drawing.text.splitlines()[1:]] == [
         "   1  a      RECUR      0     a",
         "   2         SPLIT      1     a │ ·",
@@ -100,7 +100,7 @@ def test_lines_stay_short() -> None:
 
 
 def test_ascii() -> None:
-    drawing = draw_reading([RECUR, SPLIT], ["é", "\x1b"], title="→")
+    drawing = draw_operations([RECUR, SPLIT], ["é", "\x1b"], title="→")
     assert "".join(drawing.lines(ascii_only=True)).isascii()
     assert "\x1b" not in drawing.text
 
@@ -138,4 +138,4 @@ def test_a_picture_too_large() -> None:
 )
 def test_what_cannot_be_drawn(operations, tokens, options, message) -> None:
     with pytest.raises(TreeError, match=message):
-        draw_reading(operations, tokens, **options)
+        draw_operations(operations, tokens, **options)

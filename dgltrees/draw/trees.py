@@ -10,12 +10,12 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.draw.marks import Marks, make_marks, visible
-from dgltrees.draw.save import check_size, save_picture
-from dgltrees.draw.skeleton import Skeleton
-from dgltrees.draw.source import Drawable, as_forest
-from dgltrees.draw.svg import svg_text
-from dgltrees.draw.text import text_lines
+from dgltrees.draw.inputs import Drawable, as_forest
+from dgltrees.draw.labels import Marks, make_marks, visible
+from dgltrees.draw.layout import Skeleton
+from dgltrees.draw.picture import check_size, save_picture
+from dgltrees.draw.trees_svg import svg_text
+from dgltrees.draw.trees_text import text_lines
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ class Drawing:
 
     @cached_property
     def text(self) -> str:
-        """The drawing as text, a node a line (:mod:`dgltrees.draw.text`)."""
+        """The drawing as text, a node a line (:mod:`dgltrees.draw.trees_text`)."""
         return "\n".join(self.lines())
 
     def lines(self, *, ascii_only: bool = False) -> Iterator[str]:

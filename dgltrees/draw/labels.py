@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.draw.source import as_rows
+from dgltrees.draw.inputs import as_rows
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 

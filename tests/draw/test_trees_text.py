@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dgltrees.draw import draw
-from dgltrees.draw.text import DEEPEST
+from dgltrees.draw.trees_text import DEEPEST
 from dgltrees.trees.forest import Forest
 from tests.draw.forests import listops
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from dgltrees.draw.layout import tidy
-from dgltrees.draw.marks import Marks
-from dgltrees.draw.measure import text_width
-from dgltrees.draw.skeleton import Skeleton
+from dgltrees.draw.fonts import text_width
+from dgltrees.draw.labels import Marks
+from dgltrees.draw.layout import Skeleton
+from dgltrees.draw.tidy import tidy
 
 __all__ = [
     "BADGE",

@@ -13,11 +13,11 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.draw.canvas import DETAIL, LABEL, LINE, TITLE
 from dgltrees.draw.colors import GREY, INNER, LEAF
-from dgltrees.draw.measure import FONT, text_width
-from dgltrees.draw.page import DETAIL, LABEL, LINE, TITLE
-from dgltrees.draw.steps import ReadingStep
-from dgltrees.draw.svg import words_at
+from dgltrees.draw.fonts import FONT, text_width
+from dgltrees.draw.operations_steps import ReadingStep
+from dgltrees.draw.trees_svg import words_at
 
 __all__ = ["reading_svg"]
 

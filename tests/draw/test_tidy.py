@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees.draw.layout import tidy
-from dgltrees.draw.skeleton import Skeleton
+from dgltrees.draw.layout import Skeleton
+from dgltrees.draw.tidy import tidy
 from dgltrees.trees.forest import Forest
 from tests.draw.forests import forests
 

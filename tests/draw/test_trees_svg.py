@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from dgltrees.draw import draw
 from dgltrees.draw.colors import GREY, INNER, LEAF, MISSING, RIGHT, WRONG, Scale, contrast
-from dgltrees.draw.measure import text_width
+from dgltrees.draw.fonts import text_width
 from dgltrees.trees.forest import Forest
 from tests.draw.forests import forests, listops
 
