@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,7 +15,7 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
 from dgltrees.trees.segments import locate, offsets_of, owner
 
-__all__ = ["at_node", "levels_of"]
+__all__ = ["at_node", "levels_of", "tree_in_errors"]
 
 Ints = NDArray[np.int64]
 
@@ -47,6 +50,17 @@ def at_node(batch: TreeBatch, node: int, message: str) -> TreeError:
     """The error ``message`` at a node of a batch, named by tree and by node within it."""
     tree, place = locate(offsets_of(batch.sizes), node)
     return TreeError(message, tree=tree, node=place)
+
+
+@contextmanager
+def tree_in_errors(batch: TreeBatch) -> Iterator[None]:
+    """Errors that name a node of ``batch`` name the tree too, and the node within it."""
+    try:
+        yield
+    except TreeError as error:
+        if error.node is None or error.tree is not None:
+            raise
+        raise at_node(batch, error.node, error.message) from error
 
 
 def _from_the_deepest(depth: NDArray[np.int32]) -> Ints:
