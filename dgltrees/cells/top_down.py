@@ -122,7 +122,7 @@ class _SourceLSTM(BaseCell):
             )
         return {"h_source": h[:, 0], "c_source": c[:, 0]}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         if "h_source" in nodes.data:
             return self.step(nodes, nodes.data["h_source"], nodes.data["c_source"])

@@ -90,7 +90,7 @@ class NodeByNode(nn.Module):
 
 
 class _Attending:
-    """A cell, after whose apply function each node with children attends to a premise."""
+    """A cell, after whose update each node with children attends to a premise."""
 
     group_by = "tree"  # says on the host how many queries of each tree there are at a level
 
@@ -115,8 +115,8 @@ class _Attending:
         received = torch.ones_like(nodes.data["tree"], dtype=torch.bool)
         return {**self.cell.reduce(nodes), "received": received}
 
-    def apply(self, nodes: Nodes) -> dict[str, Tensor]:
-        made: dict[str, Tensor] = self.cell.state(nodes)
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
+        made: dict[str, Tensor] = self.cell.update(nodes)
         h, (trees, number) = made["h"], self.premise.table.there.shape
         if "received" not in nodes.data:
             return {**made, "weights": h.new_zeros(len(h), number)}

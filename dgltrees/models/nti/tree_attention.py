@@ -162,7 +162,7 @@ class _Climb:
         z = alpha[:, 0].unsqueeze(2) * own + (alpha[:, 1:].unsqueeze(3) * s).sum(1)
         return {"z": z, "alpha": alpha.transpose(1, 2)}
 
-    def apply(self, nodes: Any) -> dict[str, Tensor]:
+    def update(self, nodes: Any) -> dict[str, Tensor]:
         attention, wq, own = self.attention, nodes.data["wq"], nodes.data["own"]
         if "z" not in nodes.data:
             alpha = torch.zeros_like(own).unsqueeze(2).repeat(1, 1, 1 + self.slots)
