@@ -12,12 +12,12 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.operations.kinds import Operation
 from dgltrees.trees.segments import inverse, offsets_of
 
-__all__ = ["TreeOperations", "operations_of_trees"]
+__all__ = ["OracleOperations", "oracle_operations"]
 
 Ints = NDArray[np.int64]
 
 
-class TreeOperations(NamedTuple):
+class OracleOperations(NamedTuple):
     """The operations of some trees, as :func:`~dgltrees.trees.operations.operation_graph` has them.
 
     Attributes:
@@ -32,7 +32,7 @@ class TreeOperations(NamedTuple):
     sizes: Ints
 
 
-def operations_of_trees(forest: Forest) -> TreeOperations:
+def oracle_operations(forest: Forest) -> OracleOperations:
     """A split where a constituent begins, a merge where it ends, a recur for each word.
 
     Jacob et al. (2018), section 2: only recur consumes its token; a split reads the token that
@@ -60,7 +60,7 @@ def operations_of_trees(forest: Forest) -> TreeOperations:
     tokens = np.stack([np.full_like(leaves, -1), leaves, leaves, following], 1)
     sizes = np.zeros(len(forest), np.int64)
     np.add.at(sizes, tree, counts.sum(1))
-    return TreeOperations(
+    return OracleOperations(
         np.repeat(np.tile(np.array(kinds, np.int64), len(leaves)), counts.ravel()),
         np.repeat(tokens.ravel(), counts.ravel()),
         sizes,
