@@ -38,7 +38,7 @@ def test_the_table_shows_mean_and_deviation() -> None:
 
 
 def test_the_table_of_language_models() -> None:
-    row: dict[str, Any] = {
+    row = {
         "name": "tree-lm",
         "parameters": 1234,
         "cell_parameters": 1234,
