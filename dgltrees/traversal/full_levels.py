@@ -88,7 +88,7 @@ def full_levels(
         sizes, order = _order(shape, batch.sizes.numpy())
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        rows = (torch.from_numpy(each).to(device) for each in (order, back))
+        rows = (torch.from_numpy(each).to(device, non_blocking=True) for each in (order, back))
         levels = _levels(shape.branching, sizes)
         known[device] = FullLevels(shape.branching, sum(sizes[:1]), levels, *rows)
     return known[device]
