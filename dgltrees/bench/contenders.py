@@ -21,6 +21,7 @@ __all__ = [
     "CONTENDERS",
     "Contender",
     "Model",
+    "States",
     "checkpoint_way",
     "dgl_way",
     "fused_way",
