@@ -13,10 +13,10 @@ from dgltrees.errors import ConfigError, TreeError
 
 __all__ = ["COMMANDS", "main"]
 
-_TRAINING, _DATA = "dgltrees.training.commands", "dgltrees.training.data_commands"
-_SENTENCES = "dgltrees.training.sentence_commands"
-_ANALYSES = "dgltrees.training.analysis_commands"
-_TREES = "dgltrees.training.tree_commands"
+_TRAINING, _DATA = "dgltrees.commands.commands", "dgltrees.commands.data_commands"
+_SENTENCES = "dgltrees.commands.sentence_commands"
+_ANALYSES = "dgltrees.commands.analysis_commands"
+_TREES = "dgltrees.commands.tree_commands"
 
 COMMANDS = {
     "train": (_TRAINING, "train a model: train PRESET --out DIR"),

@@ -10,8 +10,8 @@ from jsonargparse import ArgumentParser
 from dgltrees.bench import CASES, CONTENDERS, table
 from dgltrees.bench.device import SIZES, device_rows, device_table, usable
 from dgltrees.bench.timing import machine, time_steps
+from dgltrees.commands.flags import parse_flags
 from dgltrees.errors import ConfigError
-from dgltrees.training.flags import parse_flags
 
 __all__ = ["bench"]
 

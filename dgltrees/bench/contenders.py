@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from dgltrees._dgl import need_dgl
 from dgltrees.cells import ChildSumTreeLSTM
-from dgltrees.cells.kernels import compiled
+from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, traverse
-from dgltrees.traversal.views import Edges, Nodes, Shared
+from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.trees import Forest, TreeBatch
 
 __all__ = [
@@ -78,7 +78,7 @@ class Contender:
 
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
     """The cell's own way through all levels."""
-    x = Shared(model.embed.weight, batch.ndata["token"])
+    x = IndexedRows(model.embed.weight, batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 

@@ -1,23 +1,40 @@
-"""Trees as SVG (in Jupyter and to a file) and as text (in a terminal)."""
+"""Trees, dependency arcs, attention and operation sequences as SVG and as text.
+
+Jupyter shows the SVG of a drawing, ``print`` its text, ``save`` writes either to a file.
+"""
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from dgltrees.draw.arcs import ArcDrawing, draw_arcs
 from dgltrees.draw.attention import AttentionDrawing, draw_attention, tree_cells
-from dgltrees.draw.drawing import Drawing, draw
 from dgltrees.draw.files import draw_examples, draw_file
-from dgltrees.draw.reading import ReadingDrawing, draw_reading
+from dgltrees.draw.operations import OperationsDrawing, draw_operations
+from dgltrees.draw.picture import Picture
+from dgltrees.draw.trees import Drawing, draw
 
 __all__ = [
     "ArcDrawing",
     "AttentionDrawing",
     "Drawing",
-    "ReadingDrawing",
+    "OperationsDrawing",
+    "Picture",
     "draw",
     "draw_arcs",
     "draw_attention",
     "draw_examples",
     "draw_file",
+    "draw_operations",
     "draw_reading",
     "tree_cells",
 ]
+
+
+def draw_reading(*args: Any, **kwargs: Any) -> OperationsDrawing:
+    """Former name of :func:`draw_operations`; deprecated, removed in the next version."""
+    warnings.warn(
+        "draw_reading has been renamed: call draw_operations", FutureWarning, stacklevel=2
+    )
+    return draw_operations(*args, **kwargs)

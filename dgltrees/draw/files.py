@@ -11,9 +11,9 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.draw.arcs import draw_arcs
-from dgltrees.draw.drawing import Drawing, draw
 from dgltrees.draw.formats import FORMATS, Format, guess_format
-from dgltrees.draw.save import Picture
+from dgltrees.draw.picture import Picture
+from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary

@@ -10,14 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Callable
 
+from dgltrees import formats as readers
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees import readers
+from dgltrees.formats.lines import open_bytes
 from dgltrees.trees.builders.json_documents import from_json
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.readers.lines import open_bytes
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["FORMATS", "Format", "guess_format"]

@@ -1,140 +1,116 @@
-"""Trees as SVG: one self-contained picture, without style sheets, scripts or fonts of its own."""
+"""The SVG elements that all pictures share, and the document around them.
+
+A picture is self-contained: it has no style sheet, no script and no embedded font.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Optional
+from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from dgltrees.draw.colors import GREY, INNER, LEAF, RIGHT, WRONG, Paint, Scale
-from dgltrees.draw.marks import Marks, format_number
-from dgltrees.draw.measure import FONT, text_width
-from dgltrees.draw.page import BADGE, DETAIL, LINE, PADDING, TITLE, Box, Page, badge_width, lines_in
-from dgltrees.draw.skeleton import Skeleton
+from dgltrees.draw.colors import GREY, ColorScale, Paint
+from dgltrees.draw.fonts import DETAIL, FAMILY, TITLE, text_width
+from dgltrees.draw.strings import format_number
 
-__all__ = ["legend_bar", "svg_text", "words_at"]
+__all__ = [
+    "LEGEND_HEIGHT",
+    "LEGEND_WIDTH",
+    "MARGIN",
+    "box_element",
+    "group",
+    "legend",
+    "svg_document",
+    "text_element",
+    "text_group",
+    "title_element",
+]
 
-_LEGEND = 160.0, 10.0  # width and height of the bar
-_CORNER = 12.5
+MARGIN = 8.0  # between a picture and the edge of its canvas
+LEGEND_WIDTH, LEGEND_HEIGHT = 320.0, 34.0  # what a legend takes of the canvas, at most
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_STEPS = 160.0, 10.0, 40
 
 
-def svg_text(
-    skeleton: Skeleton,
-    marks: Marks,
-    numbered: Sequence[bool],
-    titles: Sequence[Optional[str]],
-    about: str,
-) -> str:
-    """The picture, with a group of class ``node`` a node and a path of class ``edge`` an edge.
-
-    Arguments:
-        skeleton: the trees.
-        marks: what stands on their nodes.
-        numbered: whether each node shows its position.
-        titles: a line above each tree, or None.
-        about: what a screen reader says of the picture.
-    """
-    page = Page.of(skeleton, marks, numbered, titles)
-    scale = None if marks.values is None else Scale(marks.values)
-    legend = [] if scale is None else [*legend_bar(scale, page.height)]
-    width = max(page.width, _LEGEND[0] + 160 if legend else 0.0)
-    height = page.height + (34 if legend else 0)
-    edges = [v for v in skeleton.preorder if skeleton.parent[v] >= 0]
+def svg_document(elements: Iterable[str], width: float, height: float, description: str) -> str:
+    """The text of an SVG file; ``description`` is what a screen reader says."""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(about)}>',
-        f'<g fill="none" stroke="{GREY}" stroke-width="1.4">',
-        *(_edge(page.boxes[skeleton.parent[v]], page.boxes[v]) for v in edges),
-        "</g>",
-        f'<g font-family="{FONT}" text-anchor="middle">',
-        *(
-            line
-            for v in skeleton.preorder
-            for line in _node(page.boxes[v], marks, v, _paint(skeleton, marks, scale, v))
-        ),
-        *(_badge(page.boxes[v], skeleton.pos[v]) for v in skeleton.preorder if numbered[v]),
-        *(
-            words_at(title, x, y, TITLE, GREY, ' text-anchor="start"')
-            for title, (x, y) in zip(titles, page.titles)
-            if title
-        ),
-        *legend,
-        "</g>",
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(description)}>',
+        *elements,
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _edge(parent: Box, child: Box) -> str:
-    """A curve that leaves the parent downwards and enters the child from above."""
-    top, bottom = parent.y + parent.height, child.y
-    bend = (top + bottom) / 2
-    return (
-        f'<path class="edge" d="M{parent.middle:.1f} {top:.1f}C{parent.middle:.1f} {bend:.1f} '
-        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"/>'
-    )
-
-
-def _paint(skeleton: Skeleton, marks: Marks, scale: Optional[Scale], node: int) -> Paint:
-    """The colours of a node: by its value if there are values; the border tells right and wrong."""
-    if scale is not None and marks.values is not None:
-        paint = scale.paint(marks.values[node])
-    else:
-        paint = INNER if skeleton.children[node] else LEAF
-    right = marks.right[node]
-    return paint if right is None else Paint(paint.fill, RIGHT if right else WRONG, paint.text)
-
-
-def _node(box: Box, marks: Marks, node: int, paint: Paint) -> Iterator[str]:
-    """A box with a node's label, a part a line, and its details."""
-    label, detail, right = marks.labels[node], marks.details[node], marks.right[node]
-    yield f'<g class="node"><title>{escape(" ".join(filter(None, (*label, detail))))}</title>'
-    radius, line = min(box.height / 2, _CORNER), 1.2 if right is None else 2
-    yield (
-        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
-        f'height="{box.height:.1f}" rx="{radius:.1f}" fill="{paint.fill}" '
-        f'stroke="{paint.border}" stroke-width="{line}"/>'
-    )
-    y = box.y + PADDING
-    for i, (text, size) in enumerate(lines_in(label, detail)):
-        bold = "" if i or not label else ' font-weight="600"'
-        yield words_at(text, box.middle, y + 0.75 * LINE[size], size, paint.text, bold)
-        y += LINE[size]
+def text_group(elements: Iterable[str]) -> Iterator[str]:
+    """The elements in a group that sets their font and centres their texts."""
+    yield f'<g font-family="{FAMILY}" text-anchor="middle">'
+    yield from elements
     yield "</g>"
 
 
-def _badge(box: Box, position: int) -> str:
-    """A child's position, on the edge just above the child."""
-    width, middle = badge_width(position), box.y - 10
-    return (
-        f'<g class="position"><rect x="{box.middle - width / 2:.1f}" y="{middle - 6.5:.1f}" '
-        f'width="{width:.1f}" height="13" rx="6.5" fill="{GREY}"/>'
-        + words_at(str(position), box.middle, middle + 3.3, BADGE, "#ffffff")
-        + "</g>"
-    )
-
-
-def legend_bar(scale: Scale, top: float) -> Iterator[str]:
-    """A bar with the colours of the values between its two ends."""
-    width, height = _LEGEND
-    low, high = format_number(scale.low), format_number(scale.high)
-    left = round(16 + text_width(low, DETAIL))
-    yield '<g class="legend">'
-    yield words_at(low, 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
-    steps = 40
-    for i in range(steps):
-        yield (
-            f'<rect x="{left + width * i / steps:.1f}" y="{top + 6:.1f}" '
-            f'width="{width / steps:.1f}" height="{height:.1f}" shape-rendering="crispEdges" '
-            f'fill="{scale.color(i / (steps - 1))}"/>'
-        )
-    yield words_at(high, left + width + 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
+def group(css_class: str, tooltip: str, elements: Iterable[str]) -> Iterator[str]:
+    """The elements in a group with a CSS class and a tooltip."""
+    yield f'<g class="{css_class}"><title>{escape(tooltip)}</title>'
+    yield from elements
     yield "</g>"
 
 
-def words_at(text: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
-    """A line of text, escaped; ``more`` are further attributes."""
+def text_element(
+    text: str, x: float, y: float, size: float, color: str, *, start: bool = False, more: str = ""
+) -> str:
+    """A line of text whose middle, or with ``start`` its left end, is at ``x``.
+
+    Arguments:
+        text: escaped here.
+        x, y: the anchor and the base line.
+        size: of the font.
+        color: of the text.
+        start: whether ``x`` is the left end.
+        more: further attributes, with a space before each.
+    """
+    anchor = ' text-anchor="start"' if start else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{more}>'
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{anchor}{more}>'
         f"{escape(text)}</text>"
     )
+
+
+def title_element(title: str, x: float, y: float) -> str:
+    """A title that starts at ``x``, with its base line at ``y``."""
+    return text_element(title, x, y, TITLE, GREY, start=True)
+
+
+def box_element(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    radius: float,
+    paint: Paint,
+    *,
+    stroke_width: float = 1.2,
+    css_class: str = "",
+) -> str:
+    """A rectangle with rounded corners."""
+    named = f'class="{css_class}" ' if css_class else ""
+    return (
+        f'<rect {named}x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
+        f'rx="{radius:.1f}" fill="{paint.fill}" stroke="{paint.border}" '
+        f'stroke-width="{stroke_width:g}"/>'
+    )
+
+
+def legend(scale: ColorScale, top: float) -> Iterator[str]:
+    """A bar with the colours of a scale between its lowest and its highest value."""
+    low, high = format_number(scale.low), format_number(scale.high)
+    left = round(2 * MARGIN + text_width(low, DETAIL))
+    yield '<g class="legend">'
+    yield text_element(low, MARGIN, top + 15, DETAIL, GREY, start=True)
+    for i in range(_BAR_STEPS):
+        yield (
+            f'<rect x="{left + _BAR_WIDTH * i / _BAR_STEPS:.1f}" y="{top + 6:.1f}" '
+            f'width="{_BAR_WIDTH / _BAR_STEPS:.1f}" height="{_BAR_HEIGHT:.1f}" '
+            f'shape-rendering="crispEdges" fill="{scale.color(i / (_BAR_STEPS - 1))}"/>'
+        )
+    yield text_element(high, left + _BAR_WIDTH + MARGIN, top + 15, DETAIL, GREY, start=True)
+    yield "</g>"

@@ -1,10 +1,7 @@
 """Models over trees: encoders and classifiers, language models, and what they are made of."""
 
-from dgltrees.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.models.classifier import Comparison, NodeLabeler, PairClassifier, TreeClassifier
-from dgltrees.models.compression import Compression, compress
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
-from dgltrees.models.growing import Grown, grow_trees
 from dgltrees.models.inputs import (
     Concat,
     GivenVectors,
@@ -13,9 +10,17 @@ from dgltrees.models.inputs import (
     Thermometer,
     WordEmbedding,
 )
-from dgltrees.models.language_model import LanguageModel, Predictions
+from dgltrees.models.language_model.add_decisions import AddDecisions, JointTreeLM
+from dgltrees.models.language_model.base import LanguageModel, Predictions
+from dgltrees.models.language_model.compression import Compression, compress
+from dgltrees.models.language_model.growing import Grown, grow_trees
+from dgltrees.models.language_model.nce import NCE
+from dgltrees.models.language_model.sampling import Sampling
+from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.models.language_model.softmax import softmax_nll
+from dgltrees.models.language_model.stop_symbols import with_stops
+from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.models.mlp import MLP
-from dgltrees.models.nce import NCE
 from dgltrees.models.nti import (
     AnswerSelector,
     GlobalAttention,
@@ -30,18 +35,13 @@ from dgltrees.models.nti import (
 )
 from dgltrees.models.numbers import NumberDecoder
 from dgltrees.models.readout import Attention, EveryNode, Mean, Root
-from dgltrees.models.sampling import Sampling
 from dgltrees.models.sequence_encoder import (
     SequenceClassifier,
     SequenceEncoder,
     SequencePairClassifier,
 )
-from dgltrees.models.sequence_lm import BidirectionalLM, SequenceLM
-from dgltrees.models.softmax import softmax_nll
-from dgltrees.models.stop_symbols import with_stops
 from dgltrees.models.streaming import encode_roots
 from dgltrees.models.transformer_encoder import TransformerEncoder
-from dgltrees.models.tree_lm import TreeLM
 from dgltrees.models.word_vectors import read_word_vectors
 
 __all__ = [

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.readers.lines import numbered_lines
+from dgltrees.formats.lines import numbered_lines
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["read_word_vectors"]

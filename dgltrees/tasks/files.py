@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Optional
 
 from dgltrees.errors import ConfigError
+from dgltrees.formats.snli import companions
 from dgltrees.tasks.settings import DataSettings, Files
-from dgltrees.trees.readers.snli import companions
 
 __all__ = ["ROLES", "data_files", "fingerprint"]
 

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from dgltrees.formats.conllu import read_conllu
+from dgltrees.metrics.accuracy import Outputs
+from dgltrees.metrics.attachment import attachment, punctuation
 from dgltrees.models import WordEmbedding
 from dgltrees.models.parser import ArcScores, BiaffineParser
-from dgltrees.tasks.attachment import attachment, punctuation
-from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.spelling import with_spelling
 from dgltrees.tasks.task import Task
 from dgltrees.traversal.order import at_node
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
-from dgltrees.trees.readers.conllu import read_conllu
-from dgltrees.trees.spelling import with_spelling
 from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"]

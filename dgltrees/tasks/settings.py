@@ -9,8 +9,8 @@ from dgltrees.cells import AGGREGATORS, CELLS
 from dgltrees.cells.initial import SCHEMES
 from dgltrees.cells.scores import SCORES
 from dgltrees.models.nti.encoder import LEAF_FUNCTIONS
-from dgltrees.tasks.policy_settings import PolicySettings
 from dgltrees.tasks.ranges import COUNT, FRACTION, NONNEGATIVE, SEED, check, one_of
+from dgltrees.tasks.rrnet.policy_settings import PolicySettings
 
 __all__ = ["DataSettings", "ModelSettings"]
 

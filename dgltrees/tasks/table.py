@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.boolsent import BOOLSENT
-from dgltrees.tasks.inex import INEX
-from dgltrees.tasks.labeled import CLASSIFY, LABEL
-from dgltrees.tasks.listops import LISTOPS
-from dgltrees.tasks.logic import LOGIC
-from dgltrees.tasks.logic_sequence import LOGIC_SEQUENCE
-from dgltrees.tasks.mee import MEE
+from dgltrees.tasks.language_models.ptb import PTB
+from dgltrees.tasks.language_models.tree_lm import TREE_LM
 from dgltrees.tasks.parser import PARSER
-from dgltrees.tasks.ptb import PTB
-from dgltrees.tasks.snli import SNLI
-from dgltrees.tasks.sst import SST
-from dgltrees.tasks.sst_phrases import SST_PHRASES
+from dgltrees.tasks.rrnet.logic_sequence import LOGIC_SEQUENCE
+from dgltrees.tasks.rrnet.mee import MEE
+from dgltrees.tasks.sentences.snli import SNLI
+from dgltrees.tasks.sentences.sst_phrases import SST_PHRASES
+from dgltrees.tasks.sentences.wikiqa import WIKIQA
 from dgltrees.tasks.task import Task
-from dgltrees.tasks.tree_lm import TREE_LM
-from dgltrees.tasks.wikiqa import WIKIQA
+from dgltrees.tasks.trees.boolsent import BOOLSENT
+from dgltrees.tasks.trees.inex import INEX
+from dgltrees.tasks.trees.labeled import CLASSIFY, LABEL
+from dgltrees.tasks.trees.listops import LISTOPS
+from dgltrees.tasks.trees.logic import LOGIC
+from dgltrees.tasks.trees.sst import SST
 
 __all__ = ["TASKS", "Task", "get_task"]
 

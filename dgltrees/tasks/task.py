@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.tasks.build import encoder_parameters
-from dgltrees.tasks.measures import Outputs, accuracy
+from dgltrees.metrics.accuracy import Outputs, accuracy
 from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.trees.build import encoder_parameters
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 
 __all__ = ["Reader", "Task", "nll", "rows_of_trees"]

@@ -8,7 +8,7 @@ from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import nn
 
-from dgltrees.tasks.measures import Outputs
+from dgltrees.metrics.accuracy import Outputs
 from dgltrees.tasks.task import Task
 from dgltrees.training.processes import total
 from dgltrees.training.sampling import evaluation_batches

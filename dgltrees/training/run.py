@@ -15,8 +15,9 @@ from torch import nn
 import dgltrees
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
+from dgltrees.metrics.accuracy import Outputs
+from dgltrees.metrics.intervals import summarize
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.measures import Outputs
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import (
     Splits,
@@ -33,7 +34,6 @@ from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, reading, write_json
 from dgltrees.training.settings import Settings
-from dgltrees.training.statistics import summarize
 from dgltrees.trees import Examples
 
 __all__ = [

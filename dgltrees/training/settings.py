@@ -12,11 +12,11 @@ import jsonargparse
 import yaml
 
 from dgltrees._files import PathLike, replacing
+from dgltrees.commands.flags import file_flags, parse_flags
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.policy_settings import PolicySettings
 from dgltrees.tasks.ranges import COUNT, NONNEGATIVE, POSITIVE, SEED, check, one_of
+from dgltrees.tasks.rrnet.policy_settings import PolicySettings
 from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.training.flags import file_flags, parse_flags
 
 __all__ = [
     "Settings",

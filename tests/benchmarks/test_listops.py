@@ -10,13 +10,13 @@ import torch
 
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.contenders import VOCABULARY, Model
-from dgltrees.tasks.listops import LISTOPS
+from dgltrees.formats.synthetic import make_listops
 from dgltrees.tasks.task import nll
+from dgltrees.tasks.trees.listops import LISTOPS
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import Loader
 from dgltrees.training.settings import settings_from
 from dgltrees.trees import Examples
-from dgltrees.trees.generate import make_listops
 from tests.benchmarks.test_speed import measure
 
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees.cells import Score, fused_scores
+from dgltrees.cells import Score
+from dgltrees.cells.compiled import fused_scores
 
 KINDS = ["mlp", "dot", "map"]
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,7 +127,7 @@ def test_out_and_style(digits: Path, tmp_path: Path) -> None:
         ({"trees": "-1"}, "numbers and ranges"),
     ],
 )
-def test_errors_of_settings(digits: Path, arguments: dict[str, str], message: str) -> None:
+def test_errors_of_settings(digits: Path, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         draw_file(digits, **arguments)
 

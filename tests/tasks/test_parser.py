@@ -11,12 +11,12 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.tasks.measures import Outputs
+from dgltrees.formats import read_conllu
+from dgltrees.metrics.accuracy import Outputs
 from dgltrees.tasks.parser import PARSER, best_labels
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.training.run import evaluate, predict, prepare, train
 from dgltrees.training.settings import Settings, settings_from
-from dgltrees.trees.readers import read_conllu
 from tests.trees.nested import write
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "samples" / "ud" / "sample.conllu"

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.tasks.measures import Outputs
+from dgltrees.metrics.accuracy import Outputs
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.splits import load_examples, vocabularies
-from dgltrees.tasks.supervision import supervised
 from dgltrees.tasks.table import TASKS, get_task
 from dgltrees.tasks.task import nll, rows_of_trees
+from dgltrees.tasks.trees.supervision import supervised
 from tests.training.samples import SAMPLES
 
 FILES = {

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.fused_lstm import autocasts
-from dgltrees.cells.fused_steps import FusedSteps, lstm_steps
+from dgltrees.cells.compiled.fused_lstm import autocasts
+from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.initial import initialize
 from dgltrees.errors import ConfigError
 
@@ -89,7 +89,7 @@ class LSTMLeaves(LeafFunction):
 
     .. math:: h_t, c_t = LSTM(W x_t + b, h_{t-1}, c_{t-1})
 
-    as :func:`~dgltrees.cells.fused_steps.lstm_steps` has it.
+    as :func:`~dgltrees.cells.compiled.fused_steps.lstm_steps` has it.
 
     Arguments:
         input_size: k.

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from dgltrees.cells.top_down import uniform
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.models.rrnet.sequences import step_sizes
-from dgltrees.models.softmax import softmax_nll
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["PLACE", "STEP_REWARDS", "StreamLM"]

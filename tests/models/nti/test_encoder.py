@@ -10,6 +10,7 @@ from torch.testing import assert_close
 
 from dgltrees.cells import SLSTM, NaryTreeLSTM, make_cell
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import read_sst
 from dgltrees.models import TreeEncoder, WordEmbedding
 from dgltrees.models.nti import (
     BidirectionalLSTMLeaves,
@@ -21,7 +22,6 @@ from dgltrees.models.nti import (
     make_nti_encoder,
 )
 from dgltrees.traversal import traverse
-from dgltrees.trees.readers import read_sst
 from tests.models.nti.worlds import sentences
 
 SIZE = 4

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
+from dgltrees.formats import read_sst
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.builders import chains, from_brackets, phrases
-from dgltrees.trees.readers import read_sst
+from tests.formats.test_sst import TREES, text_of
 from tests.trees.nested import write
-from tests.trees.readers.test_sst import TREES, text_of
 
 
 def test_a_word_is_the_child_of_the_next():

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.full_levels import full_levels
 from dgltrees.trees.builders import full_shape, full_trees, full_width, left_branching_trees
 from dgltrees.trees.depth import depths
 

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from dgltrees import TreeError
+from dgltrees.formats import read_mrg
 from dgltrees.trees.builders import from_nltk
-from dgltrees.trees.readers import read_mrg
 from tests.trees.nested import write
 
 TEXT = "( (S (NP (DT the) old (NN man)) (VP (VB sat)) (. .)) )"

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError, Vocabulary
+from dgltrees.formats import read_mrg
 from dgltrees.trees.builders import from_nested
 from dgltrees.trees.builders.ordered import brackets, constituents, headless
 from dgltrees.trees.dependencies import dependency_forest, generation_forest
 from dgltrees.trees.edge_types import EdgeType
-from dgltrees.trees.readers import read_mrg
 
 ANIMALS = ("animal", ("fish", "carp", "eel"), "worm", ("bird", ("owl", "barn owl")))
 

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dgltrees.formats import read_mrg
 from dgltrees.trees import Forest
 from dgltrees.trees.operations import (
     Operation,
@@ -15,7 +16,6 @@ from dgltrees.trees.operations import (
     operations_of_trees,
     spans,
 )
-from dgltrees.trees.readers import read_mrg
 
 
 def walk(forest, node, out):

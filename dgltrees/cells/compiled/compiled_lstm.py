@@ -1,0 +1,107 @@
+"""The autograd function of the compiled Tree-LSTM: memory for the kernels, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from dgltrees.cells.compiled.once import refuse_second_derivative
+from dgltrees.cells.compiled.plans.rows import RowPlan
+from dgltrees.cells.compiled.workspace import Workspace
+
+__all__ = ["CompiledLSTM"]
+
+GRADIENTS = 9
+"""Numbers of size c that a node needs in the backward pass, at most."""
+
+
+class CompiledLSTM(torch.autograd.Function):
+    """See :func:`dgltrees.cells.compiled.fused_lstm.fused_lstm` for the arguments."""
+
+    @staticmethod
+    def forward(  # noqa: D102
+        ctx: Any,
+        wx: Tensor,
+        wx_f: Optional[Tensor],
+        U: Tensor,
+        U_f: Tensor,
+        b_f: Optional[Tensor],
+        index: Optional[Tensor],
+        plan: RowPlan,
+    ) -> tuple[Tensor, Tensor]:
+        from dgltrees.cells.compiled.kernels import tree_lstm
+
+        rows, size, none = len(plan.order), U_f.shape[2], wx.new_empty(0, U_f.shape[2])
+        own, above = plan.order, plan.parent_node
+        if index is not None:
+            own, above = index.index_select(0, own), index.index_select(0, above)
+        inner = int(plan.inner[-1]) if len(U) == 1 else 0
+        shapes = [(rows, 3 * size), *[(rows, size)] * 3, (inner, size)]
+        space = Workspace(wx, shapes)
+        h, c = wx.new_empty(rows, size), wx.new_empty(rows, size)
+        tree_lstm.forward(
+            _threads(plan),
+            _numbers(plan, own, above),
+            _arrays(wx, none if wx_f is None else wx_f, none if b_f is None else b_f),
+            _arrays(U, U_f),
+            _arrays(*space.tensors),
+            _arrays(h, c),
+        )
+        ctx.save_for_backward(U, U_f, own, above)
+        ctx.plan, ctx.rows, ctx.shared = plan, len(wx), index is not None
+        ctx.space = space  # nobody else sees its tables, and they are kept as long as the graph
+        ctx.has_input, ctx.has_bias = wx_f is not None, b_f is not None
+        ctx.set_materialize_grads(False)
+        return h, c
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:  # noqa: D102
+        from dgltrees.cells.compiled.kernels import tree_lstm
+
+        refuse_second_derivative()
+        U, U_f, own, above = ctx.saved_tensors
+        plan, threads, (types, size, _) = ctx.plan, _threads(ctx.plan), U_f.shape
+        none, own_rows = U.new_empty(0, size), threads if ctx.shared else 1
+        totals = [
+            U.new_zeros(own_rows, ctx.rows, 3 * size),
+            U.new_zeros(own_rows, ctx.rows if ctx.has_input else 0, size),
+            U.new_zeros(threads, types if ctx.has_bias else 0, size),
+            U.new_zeros(threads, *U.shape),
+            U.new_zeros(threads, *U_f.shape),
+        ]
+        memory = Workspace(U, [(threads, plan.largest * size * GRADIENTS)])
+        tree_lstm.backward(
+            threads,
+            _numbers(plan, own, above),
+            _arrays(*(none if grad is None else grad for grad in grads)),
+            _arrays(U.transpose(1, 2), U_f.transpose(1, 2)),
+            _arrays(*ctx.space.tensors),
+            *_arrays(*memory.tensors),
+            _arrays(*totals),
+        )
+        dwx, dwx_f, db_f, dU, dU_f = (t[0] if len(t) == 1 else t.sum(0) for t in totals)
+        return (
+            dwx,
+            dwx_f if ctx.has_input else None,
+            dU,
+            dU_f,
+            db_f if ctx.has_bias else None,
+            None,
+            None,
+        )
+
+
+def _threads(plan: RowPlan) -> int:
+    return max(1, min(torch.get_num_threads(), len(plan.shards) - 1))
+
+
+def _numbers(plan: RowPlan, own: Tensor, above: Tensor) -> tuple[Any, ...]:
+    """The plan as the kernels take it."""
+    arrays = _arrays(plan.order, plan.parent, own, above, plan.types)
+    return plan.levels, plan.parts, plan.shards, plan.inner, *arrays
+
+
+def _arrays(*tensors: Tensor) -> tuple[Any, ...]:
+    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)

@@ -1,0 +1,313 @@
+"""Tree-LSTMs whose children add up, forwards and backwards in one autograd function.
+
+The equations are those of :class:`~dgltrees.cells.child_sum.ChildSumTreeLSTM` and of
+:class:`~dgltrees.cells.tree_lstm.TreeLSTM` with a sum, and a test holds them together. With rows
+instead of mailboxes (:mod:`dgltrees.cells.compiled.plans.rows`) a level costs a dozen operations
+on slices of a few tables, and the gradient of the weights is one product over all levels. On a CPU
+the levels run as machine code where there is any (:mod:`dgltrees.cells.compiled.kernels`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.compiled.compiled_lstm import CompiledLSTM
+from dgltrees.cells.compiled.kernels import compiles, shards_for
+from dgltrees.cells.compiled.once import refuse_second_derivative
+from dgltrees.cells.compiled.plans.rows import Part, RowPlan, num_levels, rows_of
+from dgltrees.errors import TreeError
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["autocasts", "drops", "fused_lstm"]
+
+aten = torch.ops.aten
+
+
+def fused_lstm(
+    batch: TreeBatch,
+    wx: Tensor,
+    wx_f: Optional[Tensor],
+    U: Tensor,
+    U_f: Tensor,
+    b_f: Optional[Tensor] = None,
+    types: Optional[NDArray[np.int64]] = None,
+    index: Optional[Tensor] = None,
+) -> Optional[dict[str, Tensor]]:
+    r"""States of all nodes, from the leaves up.
+
+    .. math::
+
+        (i, o, u)_v &= (\sigma, \sigma, \tanh)(wx_v + \sum_j U_{t(j)}^{i,o,u} h_j) \\
+        f_{vj} &= \sigma(wx^f_v + U^f_{t(j)} h_j + b^f_{t(j)}) \\
+        c_v &= i \odot u + \sum_j f_{vj} \odot c_j, \quad h_v = o \odot \tanh(c_v)
+
+    where t(j) is the type of the edge from child j to its parent v.
+
+    Arguments:
+        batch: the trees.
+        wx: ``(V, 3 c)`` what the node itself adds to i, o and u, biases included.
+        wx_f: ``(V, c)`` what it adds to the forget gates of its children, or None.
+        U: ``(T, c, 3 c)`` the matrices of i, o and u for each of T types.
+        U_f: ``(T, c, c)`` those of f.
+        b_f: ``(T, c)``, or None.
+        types: ``(E,)`` the type of each edge; all 0, if not given.
+        index: ``(N,)`` the row of ``wx`` and ``wx_f`` of each node; without it V is N.
+
+    Returns:
+        ``{"h": (N, c), "c": (N, c)}`` in the order of the nodes; None where a node has two parents
+        and under autocast, whose casts are those of the three functions.
+
+    Raises:
+        TreeError: there are more or fewer inputs than nodes.
+    """
+    alike = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
+    if not alike or autocasts(wx.device.type):
+        return None
+    _check_inputs(batch, wx, index)
+    shards = 1
+    if compiles(wx):
+        shards = shards_for(batch.num_nodes, num_levels(batch), U.shape[1], wx.itemsize)
+    plan = rows_of(batch, types, shards, device=wx.device)
+    if plan is None:
+        return None
+    way: Any = CompiledLSTM if compiles(wx) else _FusedLSTM
+    h, c = way.apply(wx, wx_f, U, U_f, b_f, index, plan)
+    return {"h": h, "c": c}
+
+
+def _check_inputs(batch: TreeBatch, wx: Tensor, index: Optional[Tensor]) -> None:
+    """Raise where a row would be read that is not there."""
+    given = len(wx) if index is None else len(index)
+    if given != batch.num_nodes:
+        raise TreeError(
+            f"expected the inputs of {batch.num_nodes} nodes, got {given}; give each node a row"
+        )
+    if index is not None and len(index) and index.device.type == "cpu":
+        low, high = (int(t) for t in index.aminmax())
+        if low < 0 or high >= len(wx):
+            raise TreeError(
+                f"expected shared inputs to name rows from 0 to {len(wx) - 1}, got {low} to {high}"
+            )
+
+
+def autocasts(device: str) -> bool:
+    """Whether operations on the device choose their own precision now."""
+    try:
+        return torch.is_autocast_enabled(device)
+    except TypeError:  # torch before 2.4
+        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+    except RuntimeError:  # a device that has none
+        return False
+
+
+def drops(dropout: nn.Dropout) -> bool:
+    """Whether the module drops anything now."""
+    return dropout.training and dropout.p > 0
+
+
+class _Tables(NamedTuple):
+    """Of all rows, those of the leaves first."""
+
+    A: Tensor  # (N, 3 c) gates i, o and u; until they are reached, their pre-activations
+    F: Tensor  # (N, c) forget gates that the parents have for the rows; likewise
+    C: Tensor  # (N, c) memory
+    T: Tensor  # (N, c) tanh of the memory
+    H: Tensor  # (N, c) state
+    S: Tensor  # (inner, c) sums of the children's states; empty where each type has its own U
+
+
+class _Gradients(NamedTuple):
+    """Of the tables of the same letters."""
+
+    A: Tensor
+    F: Tensor
+    C: Tensor
+    H: Tensor
+    S: Tensor
+
+
+class _FusedLSTM(torch.autograd.Function):
+    """The tables in order, gathered, filled, and put back in the order of the nodes."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        wx: Tensor,
+        wx_f: Optional[Tensor],
+        U: Tensor,
+        U_f: Tensor,
+        b_f: Optional[Tensor],
+        index: Optional[Tensor],
+        plan: RowPlan,
+    ) -> tuple[Tensor, Tensor]:
+        own, above = plan.order, plan.parent_node
+        if index is not None:
+            own, above = index.index_select(0, own), index.index_select(0, above)
+        A, F = wx.index_select(0, own), _forget_inputs(U, wx_f, b_f, above, plan)
+        inner = int(plan.inner[-1]) if len(U) == 1 else 0
+        C, S = torch.zeros_like(F), F.new_zeros(inner, F.shape[1])
+        tables = _Tables(A, F, C, torch.empty_like(F), torch.empty_like(F), S)
+        _up(plan, U, U_f, tables)
+        ctx.save_for_backward(U, U_f, own, above, *tables)
+        ctx.plan, ctx.rows, ctx.shared = plan, len(wx), index is not None
+        ctx.has_input, ctx.has_bias = wx_f is not None, b_f is not None
+        ctx.set_materialize_grads(False)
+        return tables.H.index_select(0, plan.back), tables.C.index_select(0, plan.back)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
+        refuse_second_derivative()
+        U, U_f, own, above, *saved = ctx.saved_tensors
+        tables, plan = _Tables(*saved), ctx.plan
+        dH, dC = (
+            torch.zeros_like(tables.H) if grad is None else grad.index_select(0, plan.order)
+            for grad in grads
+        )
+        dF = torch.zeros_like(tables.F)
+        given = _Gradients(torch.empty_like(tables.A), dF, dC, dH, torch.empty_like(tables.S))
+        V, V_f = U.transpose(1, 2).contiguous(), U_f.transpose(1, 2).contiguous()
+        _down(plan, V, V_f, tables, given)
+        dwx_f = db_f = None
+        if ctx.has_input:
+            dwx_f = dF.new_zeros(ctx.rows, dF.shape[1]).index_add_(0, above, dF)
+        if ctx.has_bias:
+            db_f = torch.zeros_like(U_f[:, 0]).index_add_(0, plan.types, dF)
+        if ctx.shared:
+            dwx = dF.new_zeros(ctx.rows, given.A.shape[1]).index_add_(0, own, given.A)
+        else:
+            dwx = given.A.index_select(0, plan.back)
+        dU, dU_f = _weight_gradients(tables, given, U, U_f, plan)
+        return dwx, dwx_f, dU, dU_f, db_f, None, None
+
+
+def _forget_inputs(
+    like: Tensor, wx_f: Optional[Tensor], b_f: Optional[Tensor], above: Tensor, plan: RowPlan
+) -> Tensor:
+    """``(N, c)`` what the forget gate of each row gets apart from its own state."""
+    bias = None if b_f is None else b_f.index_select(0, plan.types)
+    if wx_f is None:
+        return like.new_zeros(len(plan.order), like.shape[1]) if bias is None else bias
+    F = wx_f.index_select(0, above)
+    return F if bias is None else F.add_(bias)
+
+
+def _leaves(plan: RowPlan) -> int:
+    """How many rows, the first, receive nothing."""
+    return plan.spans[0].stop if plan.spans else 0
+
+
+def _split(plan: RowPlan, tables: NamedTuple) -> list[Any]:
+    """Of each span its rows of all tables; ``S`` has none for the leaves."""
+    sizes = [span.stop - span.start for span in plan.spans]
+    split = {}
+    for name, table in tables._asdict().items():
+        if name != "S":
+            split[name] = table.split_with_sizes(sizes)
+        elif len(table):
+            split[name] = table.new_empty(0), *table.split_with_sizes(sizes[1:])
+        else:
+            split[name] = (table,) * len(sizes)
+    return [type(tables)(*rows) for rows in zip(*split.values())]
+
+
+def _up(plan: RowPlan, U: Tensor, U_f: Tensor, tables: _Tables) -> None:
+    """All levels, from the leaves to the roots."""
+    for span, (a, _, c, t, h, s) in zip(plan.spans, _split(plan, tables)):
+        if len(s):
+            a.addmm_(s, U[0])
+        i, o, u = a.chunk(3, 1)
+        a[:, : 2 * h.shape[1]].sigmoid_()
+        u.tanh_()
+        if span.start:
+            c.addcmul_(i, u)
+        else:
+            torch.mul(i, u, out=c)
+        torch.tanh(c, out=t)
+        torch.mul(o, t, out=h)
+        for part in span.parts:
+            _to_parents(part, U, U_f, tables, plan)
+
+
+def _to_parents(part: Part, U: Tensor, U_f: Tensor, tables: _Tables, plan: RowPlan) -> None:
+    """Add to the parents what the rows of ``part`` give."""
+    kind, start, stop, first = part
+    A, F, C, _, H, S = tables
+    h, f, c = H[start:stop], F[start:stop], C[start:stop]
+    f.addmm_(h, U_f[kind]).sigmoid_()
+    summed = len(S) > 0
+    if first >= 0:
+        behind, low = first + stop - start, _leaves(plan)
+        C[first:behind].addcmul_(f, c)
+        if summed:
+            S[first - low : behind - low].add_(h)
+        else:
+            A[first:behind].addmm_(h, U[kind])
+        return
+    parent = plan.parent[start:stop]
+    C.index_add_(0, parent, f * c)
+    if summed:
+        S.index_add_(0, parent - _leaves(plan), h)
+    else:
+        A.index_add_(0, parent, torch.mm(h, U[kind]))
+
+
+def _down(plan: RowPlan, V: Tensor, V_f: Tensor, tables: _Tables, given: _Gradients) -> None:
+    """All levels, from the roots to the leaves; ``V`` and ``V_f`` are U and U_f transposed."""
+    spans = zip(plan.spans, _split(plan, tables), _split(plan, given))
+    for span, (a, _, _, t, _, _), (da, _, dc, dh, ds) in reversed(list(spans)):
+        for part in span.parts:
+            _from_parents(part, V, V_f, tables, given, plan)
+        (i, o, u), (di, do, du) = a.chunk(3, 1), da.chunk(3, 1)
+        dc.add_(aten.tanh_backward(dh * o, t))
+        torch.mul(dc, u, out=di)
+        torch.mul(dh, t, out=do)
+        torch.mul(dc, i, out=du)
+        gates, dgates = a[:, : 2 * t.shape[1]], da[:, : 2 * t.shape[1]]
+        aten.sigmoid_backward.grad_input(dgates, gates, grad_input=dgates)
+        aten.tanh_backward.grad_input(du, u, grad_input=du)
+        if len(ds):
+            torch.mm(da, V[0], out=ds)
+
+
+def _from_parents(
+    part: Part, V: Tensor, V_f: Tensor, tables: _Tables, given: _Gradients, plan: RowPlan
+) -> None:
+    """Take from the parents' gradients those of the rows of ``part``."""
+    kind, start, stop, first = part
+    dA, dF, dC, dH, dS = given
+    summed, low = len(dS) > 0, _leaves(plan)
+    above, source = (dS, low) if summed else (dA, 0)
+    if first >= 0:
+        behind = first + stop - start
+        dk, from_above = dC[first:behind], above[first - source : behind - source]
+    else:
+        parent = plan.parent[start:stop]
+        dk, from_above = dC.index_select(0, parent), above.index_select(0, parent - source)
+    f, df, dh = tables.F[start:stop], dF[start:stop], dH[start:stop]
+    aten.sigmoid_backward.grad_input(dk * tables.C[start:stop], f, grad_input=df)
+    dC[start:stop].addcmul_(dk, f)
+    if summed:
+        dh.add_(from_above)
+    else:
+        dh.addmm_(from_above, V[kind])
+    dh.addmm_(df, V_f[kind])
+
+
+def _weight_gradients(
+    tables: _Tables, given: _Gradients, U: Tensor, U_f: Tensor, plan: RowPlan
+) -> tuple[Tensor, Tensor]:
+    """One product a type over the rows of all levels."""
+    if len(tables.S):  # roots have no forget gate, and its gradient is zero
+        dU = torch.mm(tables.S.t(), given.A[_leaves(plan) :])
+        return dU[None], torch.mm(tables.H.t(), given.F)[None]
+    dU, dU_f = torch.zeros_like(U), torch.zeros_like(U_f)
+    for kind, rows in plan.by_type:
+        own = tables.H[rows]
+        torch.mm(own.t(), given.F[rows], out=dU_f[kind])
+        torch.mm(own.t(), given.A.index_select(0, plan.parent[rows]), out=dU[kind])
+    return dU, dU_f

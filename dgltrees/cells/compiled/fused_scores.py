@@ -1,0 +1,70 @@
+"""All scores of a multi-layer perceptron, without a table of all its hidden units.
+
+For T trees of M nodes and Q queries that table would have T Q M k numbers. It is made block by
+block, small enough for a processor's cache, and once more in the backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from dgltrees.cells.compiled.once import refuse_second_derivative
+
+__all__ = ["FusedScores"]
+
+BLOCK = {"cpu": 1 << 20}
+"""Bytes of a block on a kind of device; 2^28 elsewhere."""
+
+
+class FusedScores(torch.autograd.Function):
+    """``m[t, q, j] = w . ReLU(keys[t, j] + queries[t, q])``.
+
+    Arguments:
+        keys: ``(T, M, k)``.
+        queries: ``(T, Q, k)``.
+        w: ``(k,)``.
+
+    Returns:
+        ``(T, Q, M)``.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, keys: Tensor, queries: Tensor, w: Tensor) -> Tensor:  # noqa: D102
+        ctx.save_for_backward(keys, queries, w)
+        m = keys.new_empty(len(keys), queries.shape[1], keys.shape[1])
+        for trees, some in _blocks(keys, queries):
+            m[trees, some] = _hidden(keys, queries, trees, some) @ w
+        return m
+
+    @staticmethod
+    def backward(ctx: Any, dm: Tensor) -> tuple[Optional[Tensor], ...]:  # noqa: D102
+        refuse_second_derivative()
+        keys, queries, w = ctx.saved_tensors
+        dkeys, dqueries, dw = (torch.zeros_like(each) for each in (keys, queries, w))
+        for trees, some in _blocks(keys, queries):
+            hidden, given = _hidden(keys, queries, trees, some), dm[trees, some]
+            dw.addmv_(hidden.flatten(0, 2).t(), given.flatten())
+            through = (hidden > 0).to(w.dtype).mul_(given.unsqueeze(3))  # (t, q, M, k)
+            dkeys[trees] += through.sum(1)
+            dqueries[trees, some] = through.sum(2)
+        return dkeys.mul_(w), dqueries.mul_(w), dw
+
+
+def _hidden(keys: Tensor, queries: Tensor, trees: slice, some: slice) -> Tensor:
+    """``(t, q, M, k)`` the hidden units of some queries to some trees."""
+    return (keys[trees].unsqueeze(1) + queries[trees, some].unsqueeze(2)).relu_()
+
+
+def _blocks(keys: Tensor, queries: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Trees and queries that make a block."""
+    trees, number = queries.shape[:2]
+    one = max(1, keys[:1].numel() * keys.element_size())  # of one query to one tree
+    room = max(1, BLOCK.get(keys.device.type, 1 << 28) // one)
+    q, t = min(room, number), max(1, room // max(1, number))
+    for tree in range(0, trees, t):
+        for first in range(0, number, q):
+            yield slice(tree, tree + t), slice(first, first + q)

@@ -1,0 +1,68 @@
+"""Matrix products within compiled code; imported where needed, since numba loads slowly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+from dgltrees.cells.compiled.kernels.library import NAMES, address_of
+
+__all__ = ["multiply", "multiply_transposed", "scratch"]
+
+# Compiled code names a routine; where it is, is said anew in every process.
+SIGNATURE = types.void(*[types.intp] * 13)
+for name in NAMES:
+    llvmlite.binding.add_symbol(f"dgltrees_{name}", address_of(name))
+_single = types.ExternalFunction("dgltrees_sgemm_", SIGNATURE)
+_double = types.ExternalFunction("dgltrees_dgemm_", SIGNATURE)
+
+
+def _gemm(like: Any, *pointers: int) -> None:
+    raise NotImplementedError("compiled code only")
+
+
+@overload(_gemm)
+def _gemm_of(like, *pointers):
+    routine = _single if like.dtype == types.float32 else _double
+    return lambda like, *pointers: routine(*pointers)
+
+
+PLAIN, TURNED = ord("N"), ord("T")
+
+
+@njit
+def scratch(like: Any) -> tuple[Any, Any]:
+    """What :func:`multiply` writes its arguments to, of the type of ``like``; one a thread."""
+    return np.empty(2, like.dtype), np.empty(5, np.int32)
+
+
+@njit
+def multiply(A: Any, B: Any, C: Any, keep: float, space: Any) -> None:
+    """``C = A B + keep C`` for contiguous matrices (n, k), (k, m) and (n, m).
+
+    To Fortran, which goes by columns, each is its transpose: C' = B' A'.
+    """
+    factors, numbers = space
+    factors[0], factors[1] = 1.0, keep
+    numbers[0], numbers[1], numbers[2], numbers[3] = C.shape[1], C.shape[0], A.shape[1], PLAIN
+    p, f = numbers.ctypes.data, factors.ctypes.data
+    m, n, k, plain = p, p + 4, p + 8, p + 12
+    a, b, c = A.ctypes.data, B.ctypes.data, C.ctypes.data
+    _gemm(C, plain, plain, m, n, k, f, b, m, a, k, f + factors.itemsize, c, m)
+
+
+@njit
+def multiply_transposed(A: Any, B: Any, C: Any, space: Any) -> None:
+    """``C += A' B`` for contiguous matrices (n, k), (n, m) and (k, m)."""
+    factors, numbers = space
+    factors[0], factors[1] = 1.0, 1.0
+    numbers[0], numbers[1], numbers[2] = C.shape[1], C.shape[0], A.shape[0]
+    numbers[3], numbers[4] = PLAIN, TURNED
+    p, f = numbers.ctypes.data, factors.ctypes.data
+    m, k, n, plain, turned = p, p + 4, p + 8, p + 12, p + 16
+    a, b, c = A.ctypes.data, B.ctypes.data, C.ctypes.data
+    _gemm(C, plain, turned, m, k, n, f, b, m, a, k, f + factors.itemsize, c, m)

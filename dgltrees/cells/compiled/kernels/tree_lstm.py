@@ -1,0 +1,220 @@
+"""The levels of a Tree-LSTM whose children add up, forwards and backwards, as machine code.
+
+Tables and equations are those of :mod:`dgltrees.cells.compiled.fused_lstm`, whose way by torch's
+calls is held equal to this one by the tests. A thread takes a shard of trees from its leaves to its
+roots, and in the backward pass as far as the gradients of the weights, before it takes the next.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from dgltrees.cells.compiled.kernels.blas import multiply, multiply_transposed, scratch
+from dgltrees.cells.compiled.kernels.library import sources
+from dgltrees.cells.compiled.kernels.rows import (
+    add,
+    add_product,
+    clear,
+    copy,
+    forget,
+    gates,
+    given,
+    run,
+    state,
+)
+from dgltrees.cells.compiled.kernels.vector import MATH, sigmoids, tanhs
+
+__all__ = ["backward", "forward"]
+
+
+def forward(threads: int, *arrays: Any) -> None:
+    """Run ``up`` of :func:`_kernels` with so many threads."""
+    run(_kernels(threads > 1)[0], threads, arrays)
+
+
+def backward(threads: int, *arrays: Any) -> None:
+    """Run ``down`` of :func:`_kernels` with so many threads."""
+    run(_kernels(threads > 1)[1], threads, arrays)
+
+
+@cache
+def _kernels(parallel: bool) -> tuple[Any, Any]:
+    """For one thread, which then starts none, or for several."""
+    stamp = 2 * sources() + parallel + 1
+
+    @njit(parallel=parallel, cache=True, **MATH)
+    def up(threads, plan, inputs, weights, tables, out):
+        """Fill ``tables`` = (A, F, C, H, S), of the rows, and ``out`` = (h, c), of the nodes.
+
+        ``plan`` is (levels, parts, shards, inner, order, parent, own, above, types); ``inputs`` are
+        (wx, wx_f, b_f), the last two empty if there are none; ``weights`` are (U, U_f).
+        """
+        assert stamp  # numba keeps code apart by the numbers it closes over
+        shards = len(plan[2]) - 1
+        for thread in prange(threads):
+            for shard in range(np.int64(thread), shards, threads):
+                _up(shard, plan, inputs, weights, tables, out)
+
+    @njit(parallel=parallel, cache=True, **MATH)
+    def down(threads, plan, grads, weights, tables, spaces, totals):
+        """Add to each thread's ``totals`` = (dwx, dwx_f, db_f, dU, dU_f).
+
+        ``grads`` are those of the states and memories of the nodes, empty if there are none;
+        ``weights`` are (U, U_f) with rows and columns swapped; ``spaces`` has a row of memory for
+        each thread, for the gradients of a shard's tables.
+        """
+        assert stamp
+        shards = len(plan[2]) - 1
+        for thread in prange(threads):
+            t = np.int64(thread)
+            for shard in range(t, shards, threads):
+                _down(shard, t, plan, grads, weights, tables, spaces[t], totals)
+
+    return up, down
+
+
+@njit(**MATH)
+def _up(shard, plan, inputs, weights, tables, out):
+    levels, parts, shards, inner, order, parent, own, above, types = plan
+    (wx, wx_f, b_f), (U, U_f), (A, F, C, H, S) = inputs, weights, tables
+    if shards[shard] == shards[shard + 1]:
+        return
+    size, summed = H.shape[1], len(S) > 0
+    first, last = levels[shards[shard]], levels[shards[shard + 1] - 1]
+    shift = first[1] - inner[shard]  # a row's place in S is so many less
+    bits, space = np.empty(2 * size, np.int32), scratch(H)
+    more = np.empty((0 if summed else _widest(shard, plan), 3 * size), H.dtype)
+    for v in range(first[0], last[1]):
+        _begin(A[v], F[v], wx[own[v]], wx_f, above[v], b_f, types[v])
+        clear(C[v])
+    if summed:
+        for v in range(first[1], last[1]):
+            clear(S[v - shift])
+    for level in range(shards[shard], shards[shard + 1]):
+        start, stop, begin, end = levels[level]
+        if summed and start >= first[1]:
+            multiply(S[start - shift : stop - shift], U[0], A[start:stop], 1.0, space)
+        for v in range(start, stop):
+            state(A[v], C[v], H[v], bits)
+            copy(out[0][order[v]], H[v])
+            copy(out[1][order[v]], C[v])
+        for p in range(begin, end):
+            kind, low, high, _ = parts[p]
+            multiply(H[low:high], U_f[kind], F[low:high], 1.0, space)
+            if not summed:
+                multiply(H[low:high], U[kind], more[: high - low], 0.0, space)
+            for v in range(low, high):
+                sigmoids(F[v], bits)
+                add_product(C[parent[v]], F[v], C[v])
+                if summed:
+                    add(S[parent[v] - shift], H[v])
+                else:
+                    add(A[parent[v]], more[v - low])
+
+
+@njit(**MATH)
+def _begin(a, f, wx, wx_f, above, b_f, kind):
+    """What the gates of a node get, apart from states."""
+    copy(a, wx)
+    if len(wx_f):
+        copy(f, wx_f[above])
+    else:
+        clear(f)
+    if len(b_f):
+        add(f, b_f[kind])
+
+
+@njit(**MATH)
+def _widest(shard, plan):
+    """The rows of the widest level."""
+    levels, shards, rows = plan[0], plan[2], 0
+    for level in range(shards[shard], shards[shard + 1]):
+        rows = max(rows, levels[level][1] - levels[level][0])
+    return rows
+
+
+@njit(**MATH)
+def _down(shard, thread, plan, grads, weights, tables, memory, totals):
+    levels, parts, shards, _, order, parent, _, _, _ = plan
+    (V, V_f), (A, F, C, H, S) = weights, tables
+    if shards[shard] == shards[shard + 1]:
+        return
+    size, summed = H.shape[1], len(S) > 0
+    first, last = levels[shards[shard]], levels[shards[shard + 1] - 1]
+    base, leaves, rows = first[0], first[1] - first[0], last[1] - first[0]
+    dA, dF, dC, dH, dS = _cut(memory, rows, 0 if summed else _widest(shard, plan), size)
+    for v in range(rows):
+        clear(dF[v])
+        given(dH[v], grads[0], order[base + v])
+        given(dC[v], grads[1], order[base + v])
+    bits, space, t = np.empty(2 * size, np.int32), scratch(H), np.empty(size, H.dtype)
+    for level in range(shards[shard + 1] - 1, shards[shard] - 1, -1):
+        start, stop, begin, end = levels[level]
+        for p in range(begin, end):
+            kind, low, high, _ = parts[p]
+            for v in range(low, high):
+                up, w = parent[v] - base, v - base
+                forget(F[v], C[v], dC[up], dF[w], dC[w])
+                if summed:
+                    add(dH[w], dS[up])
+                else:
+                    copy(dS[v - low], dA[up])
+            own = dH[low - base : high - base]
+            multiply(dF[low - base : high - base], V_f[kind], own, 1.0, space)
+            if not summed:
+                multiply(dS[: high - low], V[kind], own, 1.0, space)
+        for v in range(start, stop):
+            tanhs(C[v], t, bits)
+            gates(A[v], t, dH[v - base], dC[v - base], dA[v - base])
+        if summed and start >= first[1]:
+            low, high = start - base, stop - base
+            multiply(dA[low:high], V[0], dS[low:high], 0.0, space)
+    _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space)
+
+
+@njit(**MATH)
+def _cut(memory, rows, widest, size):
+    """Tables of gradients; ``dS`` is (rows, c), or for gathered gates (widest, 3 c)."""
+    dA = memory[: 3 * rows * size].reshape(rows, 3 * size)
+    rest = memory[3 * rows * size :]
+    dF, dC, dH = (
+        rest[: rows * size].reshape(rows, size),
+        rest[rows * size : 2 * rows * size].reshape(rows, size),
+        rest[2 * rows * size : 3 * rows * size].reshape(rows, size),
+    )
+    rest = rest[3 * rows * size :]
+    if widest:
+        return dA, dF, dC, dH, rest[: 3 * widest * size].reshape(widest, 3 * size)
+    return dA, dF, dC, dH, rest[: rows * size].reshape(rows, size)
+
+
+@njit(**MATH)
+def _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space):
+    """Add what a shard's rows give to inputs, biases and weights."""
+    levels, parts, shards, inner, _, parent, own, above, types = plan
+    (_, _, _, H, S), (dwx, dwx_f, db_f, dU, dU_f) = tables, totals
+    base, rows = levels[shards[shard]][0], len(dA)
+    to_wx, to_wx_f = dwx[thread % len(dwx)], dwx_f[thread % len(dwx_f)]
+    for v in range(rows):
+        add(to_wx[own[base + v]], dA[v])
+        if to_wx_f.shape[0]:
+            add(to_wx_f[above[base + v]], dF[v])
+        if db_f.shape[1]:
+            add(db_f[thread, types[base + v]], dF[v])
+    if len(S):  # one type; roots have no forget gate, and its gradient is zero
+        sums = S[inner[shard] : inner[shard + 1]]
+        multiply_transposed(sums, dA[leaves:], dU[thread, 0], space)
+        multiply_transposed(H[base : base + rows], dF, dU_f[thread, 0], space)
+        return
+    for level in range(shards[shard], shards[shard + 1]):
+        for p in range(levels[level][2], levels[level][3]):
+            kind, low, high, _ = parts[p]
+            for v in range(low, high):
+                copy(dS[v - low], dA[parent[v] - base])
+            below = H[low:high]
+            multiply_transposed(below, dS[: high - low], dU[thread, kind], space)
+            multiply_transposed(below, dF[low - base : high - base], dU_f[thread, kind], space)

@@ -1,0 +1,202 @@
+"""What is written in a drawing of trees: labels, predictions, values, positions, titles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.draw.inputs import as_array
+from dgltrees.draw.layout import Layout
+from dgltrees.draw.strings import format_number, printable
+from dgltrees.errors import TreeError
+from dgltrees.trees.forest import Forest
+
+__all__ = ["Labels", "decode_column", "tree_labels"]
+
+# Columns that make the label even where they have no vocabulary, in this order.
+_LABEL_COLUMNS = ("label", "op", "word", "value")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is written on ``n`` nodes of ``T`` trees.
+
+    Arguments:
+        names: the parts of each node's label; none at a node without a label.
+        details: target, prediction and value of each node in one line; empty at a node that has
+            none of them, and then its label is not.
+        correct: whether each node's prediction equals its target; None where one is missing.
+        values: ``(n,)`` float, NaN where a node has none; None if no node has.
+        positions: the child position to show on the edge above each node, or None.
+        titles: a line above each tree, or None.
+    """
+
+    names: list[tuple[str, ...]]
+    details: list[str]
+    correct: list[Optional[bool]]
+    values: Optional[NDArray[np.float64]]
+    positions: list[Optional[int]]
+    titles: list[Optional[str]]
+
+
+def tree_labels(
+    forest: Forest,
+    nodes: NDArray[np.int64],
+    layout: Layout,
+    titles: list[Optional[str]],
+    *,
+    labels: Optional[Union[str, Sequence[str]]] = None,
+    targets: Optional[Any] = None,
+    predictions: Optional[Any] = None,
+    values: Optional[Any] = None,
+    positions: str = "auto",
+) -> Labels:
+    """What is written on a selection of the trees of a forest.
+
+    Arguments:
+        forest: all trees; the keyword arguments, those of :func:`dgltrees.draw.draw`, are for
+            all of its nodes.
+        nodes: ``(n,)`` the nodes of ``forest`` to label.
+        layout: their trees.
+        titles: a line above each of these trees, or None.
+    """
+    if targets is None:
+        targets = forest.columns.get("target")
+    expected = _classes(forest, nodes, "targets", targets)
+    predicted = _classes(forest, nodes, "predictions", predictions)
+    correct = [p == e if p and e else None for p, e in zip(predicted, expected)]
+    verdicts = map(_verdict, predicted, expected, correct)
+    numbers = None if values is None else _per_node(forest, "values", values)[nodes]
+    if numbers is not None and numbers.dtype.kind not in "biuf":
+        raise TreeError(f"expected values that are numbers, got {numbers.dtype}")
+    formatted = [""] * len(nodes) if numbers is None else [*map(format_number, numbers)]
+    details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
+    names = _names(forest, nodes, labels)
+    return Labels(
+        [name if name or detail else ("·",) for name, detail in zip(names, details)],
+        details,
+        correct,
+        None if numbers is None else numbers.astype(np.float64),
+        _positions(layout, positions),
+        titles,
+    )
+
+
+def decode_column(
+    forest: Forest, column: str, ids: NDArray[Any], number_prefix: str = ""
+) -> list[str]:
+    """Entries of a column as text.
+
+    Arguments:
+        forest: its vocabulary ``column``, if there is one, names the ids.
+        column: a name.
+        ids: ``(k,)`` ids, numbers or texts; an id below 0, NaN and None become the empty text.
+        number_prefix: what ids without a vocabulary are written after.
+
+    Raises:
+        TreeError: an id is outside the vocabulary.
+    """
+    if ids.dtype.kind == "f":
+        return ["" if np.isnan(number) else format_number(number) for number in ids]
+    if ids.dtype.kind not in "biu":
+        return ["" if text is None else printable(str(text)) for text in ids.tolist()]
+    vocab = forest.vocabs.get(column)
+    if vocab is None:
+        return [f"{number_prefix}{i}" if i >= 0 else "" for i in ids.tolist()]
+    if len(ids) and ids.max() >= len(vocab):
+        raise TreeError(
+            f"expected ids of {column!r} below {len(vocab)}, the size of their vocabulary, "
+            f"got {ids.max()}"
+        )
+    names = vocab.names
+    return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
+
+
+def _positions(layout: Layout, mode: str) -> list[Optional[int]]:
+    """The child position that each node shows: in mode ``"auto"`` where a sibling is missing."""
+    if mode not in ("all", "none", "auto"):
+        raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
+    positions: list[Optional[int]] = [None] * len(layout)
+    for node, children in enumerate(layout.children):
+        if mode == "all" or (mode == "auto" and layout.has_gaps(node)):
+            for child in children:
+                positions[child] = layout.pos[child]
+    return positions
+
+
+def _verdict(predicted: str, expected: str, correct: Optional[bool]) -> str:
+    if correct is None:
+        return f"→ {predicted}" if predicted else f"= {expected}" if expected else ""
+    return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
+
+
+def _names(
+    forest: Forest, nodes: NDArray[np.int64], labels: Optional[Union[str, Sequence[str]]]
+) -> list[tuple[str, ...]]:
+    """The parts of every label: the texts in ``labels``, or the entries of one or more columns."""
+    if labels is not None and not isinstance(labels, str):
+        return [(printable(str(label)),) for label in _per_node(forest, "labels", labels)[nodes]]
+    if labels is None:
+        columns = [name for name in _LABEL_COLUMNS if name in forest.columns]
+        others = [name for name in forest.columns if name not in (*columns, "target")]
+        columns += [name for name in others if _is_categorical(forest, name)]
+    elif labels in forest.columns:
+        columns = [labels]
+    else:
+        raise TreeError(
+            f"expected labels to be the name of a column, one of {list(forest.columns)}, or one "
+            f"label per node, got {labels!r}"
+        )
+    if not columns:
+        return [(str(node - forest.offsets[forest.tree_of_node[node]]),) for node in nodes]
+    parts = zip(*(_column_texts(forest, nodes, column) for column in columns))
+    return [tuple(filter(None, texts)) for texts in parts]
+
+
+def _is_categorical(forest: Forest, column: str) -> bool:
+    return column in forest.vocabs or forest.columns[column].dtype.kind in "UO"
+
+
+def _column_texts(forest: Forest, nodes: NDArray[np.int64], column: str) -> list[str]:
+    entries = forest.columns[column]
+    if entries.ndim != 1:
+        raise TreeError(
+            f"expected labels to have one entry per node, got column {column!r} of shape "
+            f"{entries.shape}"
+        )
+    return decode_column(forest, column, entries[nodes], "" if column == "value" else f"{column} ")
+
+
+def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
+    """The argument ``name`` as an array, checked to have one entry per node."""
+    array = as_array(values)
+    if array.shape != (forest.num_nodes,):
+        raise TreeError(
+            f"expected {name} to have one entry for each of the {forest.num_nodes} nodes, got "
+            f"shape {tuple(array.shape)}"
+        )
+    return array
+
+
+def _classes(
+    forest: Forest, nodes: NDArray[np.int64], name: str, classes: Optional[Any]
+) -> list[str]:
+    """The argument ``name``, classes per node or per tree (then at its root), as text."""
+    if classes is None:
+        return [""] * len(nodes)
+    array = as_array(classes)
+    if array.shape == (forest.num_nodes,):
+        return decode_column(forest, "target", array[nodes])
+    if array.shape != (len(forest),):
+        raise TreeError(
+            f"expected {name} to have one entry for each of the {forest.num_nodes} nodes or the "
+            f"{len(forest)} trees, got shape {tuple(array.shape)}; of class scores take the argmax"
+        )
+    is_root = forest.parent[nodes] < 0
+    roots = nodes[is_root]
+    texts = iter(decode_column(forest, "target", array[forest.tree_of_node[roots]]))
+    return [next(texts) if root else "" for root in is_root]

@@ -1,0 +1,81 @@
+"""One reader a format: each reads a whole file, or streams it in chunks, into examples."""
+
+from dgltrees.formats.boolsent import BOOLSENT_OPERATORS, read_boolsent, stream_boolsent
+from dgltrees.formats.conllu import CONLLU_COLUMNS, read_conllu, stream_conllu
+from dgltrees.formats.dp import read_dp, stream_dp
+from dgltrees.formats.entailment import ENTAILMENT_LABELS, read_entailment, stream_entailment
+from dgltrees.formats.inex import read_inex, stream_inex
+from dgltrees.formats.kbest import KBest, read_kbest
+from dgltrees.formats.listops import LISTOPS_OPERATORS, read_listops, stream_listops
+from dgltrees.formats.logic import (
+    LOGIC_OPERATORS,
+    LOGIC_RELATIONS,
+    LOGIC_TOKENS,
+    read_logic,
+    read_logic_sequences,
+    stream_logic,
+    stream_logic_sequences,
+)
+from dgltrees.formats.mee import MEE_ALPHABET, read_mee, stream_mee
+from dgltrees.formats.mrg import read_mrg, stream_mrg
+from dgltrees.formats.pairs import WordRules
+from dgltrees.formats.questions import Question, read_answers, read_questions
+from dgltrees.formats.running_text import END, read_running_text
+from dgltrees.formats.sst import SST_LABELS, read_sst, stream_sst
+from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
+from dgltrees.formats.wikiqa import WIKIQA_LABELS, read_wikiqa, stream_wikiqa
+from dgltrees.formats.write import write_listops, write_logic
+from dgltrees.formats.write_conllu import conllu_blocks, write_conllu
+
+__all__ = [
+    "BOOLSENT_OPERATORS",
+    "CONLLU_COLUMNS",
+    "END",
+    "ENTAILMENT_LABELS",
+    "LISTOPS_OPERATORS",
+    "LOGIC_OPERATORS",
+    "LOGIC_RELATIONS",
+    "LOGIC_TOKENS",
+    "MEE_ALPHABET",
+    "SST_LABELS",
+    "WIKIQA_LABELS",
+    "KBest",
+    "Question",
+    "WordRules",
+    "conllu_blocks",
+    "read_answers",
+    "read_boolsent",
+    "read_conllu",
+    "read_dp",
+    "read_entailment",
+    "read_inex",
+    "read_kbest",
+    "read_listops",
+    "read_logic",
+    "read_logic_sequences",
+    "read_mee",
+    "read_mrg",
+    "read_questions",
+    "read_running_text",
+    "read_sst",
+    "read_wikiqa",
+    "sentences_of_lines",
+    "sentences_of_text",
+    "split_sentences",
+    "stream_boolsent",
+    "stream_conllu",
+    "stream_dp",
+    "stream_entailment",
+    "stream_inex",
+    "stream_listops",
+    "stream_logic",
+    "stream_logic_sequences",
+    "stream_mee",
+    "stream_mrg",
+    "stream_sst",
+    "stream_wikiqa",
+    "tokenize",
+    "write_conllu",
+    "write_listops",
+    "write_logic",
+]

@@ -1,0 +1,87 @@
+"""BoolSent: Boolean expressions with the value of every subexpression.
+
+The data set of the authors of the tensor Tree-LSTM (Castellana & Bacciu, 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Optional
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
+from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["BOOLSENT_OPERATORS", "read_boolsent", "stream_boolsent"]
+
+BOOLSENT_OPERATORS = ("AND", "OR", "XOR", "IMPL")
+_BITS = {"0": 0, "1": 1}
+_HEADS = {
+    f"{bit}_{name}": 2 * i + value
+    for i, name in enumerate(BOOLSENT_OPERATORS)
+    for bit, value in _BITS.items()
+}
+
+
+def read_boolsent(path: PathLike, *, max_children: Optional[int] = None) -> Examples:
+    """All expressions of a BoolSent file; see :func:`stream_boolsent`."""
+    return gather(stream_boolsent(path, max_children=max_children))
+
+
+def stream_boolsent(
+    path: PathLike, trees: int = 10_000, *, max_children: Optional[int] = None
+) -> Iterator[Examples]:
+    """The expressions of a BoolSent file, at most ``trees`` at a time.
+
+    A line is one expression, ``(1_AND 1 (1_OR 0 1 ) )``: before each operator stands the value of
+    its subexpression.
+
+    Node columns: ``op``, the operator's row of :data:`BOOLSENT_OPERATORS` or -1 at a leaf;
+    ``value``, the bit of a leaf or -1 at an operator; ``target``, the value of the subexpression,
+    a leaf's own bit. Example column: ``target``, that of the root.
+
+    Arguments:
+        path: the file.
+        trees: how many lines to read at a time.
+        max_children: the most arguments an operator may have; None for any number.
+
+    Raises:
+        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
+            unbalanced, an operator or bit unknown, an operator without arguments or with too many.
+    """
+    for data, line in line_chunks(path, trees):
+        yield _parse(scan(data, file=path, first_line=line), max_children)
+
+
+def _parse(items: Brackets, max_children: Optional[int]) -> Examples:
+    fields_of_lines(items, 1, "(value_OPERATOR ...)")
+    is_head = find_heads(items, "an operator with its value")
+    children = items_in(items) - items.is_open
+    items.refuse(
+        items.is_open & (children == 0), lambda _: "expected at least one argument, got none"
+    )
+    check_children(items, children, max_children)
+    node = ~is_head
+    value = items.look_up(node & ~items.is_open, _BITS, "a bit")
+    head = items.look_up(is_head, _HEADS, "an operator with its value")[is_head]
+    op = np.full(len(node), -1, np.int32)
+    op[items.parent[is_head]] = head // 2
+    target = value.astype(np.int64)
+    target[items.parent[is_head]] = head % 2
+    forest = assemble(
+        node,
+        items.parent,
+        items.place - 1,
+        {"op": op, "value": value, "target": target},
+        {"op": Vocabulary(BOOLSENT_OPERATORS, frozen=True)},
+    )
+    return Examples(
+        forest,
+        {"target": forest.columns["target"][forest.roots]},
+        targets=Vocabulary(_BITS, frozen=True),
+    )

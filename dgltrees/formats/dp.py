@@ -1,0 +1,79 @@
+"""Dependencies in three columns, as the Natural Language Toolkit has them of the Penn Treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Optional, Union
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["read_dp", "stream_dp"]
+
+
+def read_dp(
+    paths: Union[PathLike, Sequence[PathLike]],
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    lower: bool = False,
+    min_count: int = 1,
+    max_words: Optional[int] = None,
+    single_root: bool = True,
+) -> Examples:
+    """All sentences of one or many ``.dp`` files; see :func:`stream_dp`.
+
+    Arguments:
+        min_count: as :func:`~dgltrees.formats.read_conllu` has it.
+    """
+    stream = stream_dp(
+        paths, vocabs=vocabs, lower=lower, max_words=max_words, single_root=single_root
+    )
+    return read_sentences(stream, min_count, counted="word" in (vocabs or {}))
+
+
+def stream_dp(
+    paths: Union[PathLike, Sequence[PathLike]],
+    trees: int = 10_000,
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    lower: bool = False,
+    max_words: Optional[int] = None,
+    single_root: bool = True,
+) -> Iterator[Examples]:
+    """The sentences of one or many ``.dp`` files, at most ``trees`` at a time, as dependency trees.
+
+    A line is ``word TAB tag TAB head``, heads counted from 1, 0 for the root; a blank line ends a
+    sentence.
+
+    Node columns: ``word`` and ``xpos``, the tag. For the trees, the arguments and the errors see
+    :func:`~dgltrees.formats.stream_conllu`.
+    """
+    return stream_sentences(
+        _dp_sentences,
+        ("word", "xpos"),
+        paths,
+        trees,
+        vocabs=vocabs,
+        lower=lower,
+        max_words=max_words,
+        single_root=single_root,
+    )
+
+
+def _dp_sentences(path: PathLike) -> Iterator[Sentence]:
+    for block in blocks(path):
+        rows = [text.split("\t") for _, text in block]
+        for (line, _), row in zip(block, rows):
+            if len(row) != 3 or not all(map(str.strip, row)):
+                raise TreeError(
+                    f"expected word TAB tag TAB head, got {len(row)} columns or an empty one",
+                    file=path,
+                    line=line,
+                )
+        lines = [line for line, _ in block]
+        heads = [head_of(row[2], path, line) for line, row in zip(lines, rows)]
+        words, tags = [row[0] for row in rows], [row[1] for row in rows]
+        yield Sentence(words, heads, {"xpos": tags}, lines, lines[0], {})

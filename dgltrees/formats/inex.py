@@ -1,0 +1,96 @@
+"""INEX 2005: the structure of XML documents, each with its class.
+
+Denoyer & Gallinari, "Report on the XML Mining Track at INEX 2005 and INEX 2006", SIGIR Forum 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Optional
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.trees.builders.assemble import assemble, check_children, items_in
+from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["read_inex", "stream_inex"]
+
+_FORM = "class:label(child child ...)"
+
+
+def read_inex(
+    path: PathLike,
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Examples:
+    """All trees of an INEX file; see :func:`stream_inex`."""
+    return gather(stream_inex(path, vocabs=vocabs, max_children=max_children))
+
+
+def stream_inex(
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Iterator[Examples]:
+    """The trees of an INEX file, at most ``trees`` at a time.
+
+    A line is ``class:label(child child ...)``; a child is ``label(child child ...)`` again, and
+    ``label($)`` is a leaf.
+
+    Node column: ``label``. Example column: ``target``, the class.
+
+    Arguments:
+        path: the file.
+        trees: how many trees to read at a time.
+        vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or either; a frozen one
+            refuses unknown names, or gives them the id of its unknown name. All chunks share them.
+        max_children: the most children a node may have; None for any number.
+
+    Raises:
+        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
+            unbalanced or not behind a label, a label without a bracket, a label or class unknown,
+            a node with too many children.
+    """
+    known = own_vocabs(vocabs, "label", "target")
+    for data, line in line_chunks(path, trees):
+        yield _parse(scan(data, blank=b":", file=path, first_line=line), known, max_children)
+
+
+def _parse(
+    items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: Optional[int]
+) -> Examples:
+    field = fields_of_lines(items, 3, _FORM)
+    is_class = field == 0
+    is_end = ~items.is_open & np.array([*(n == "$" for n in items.names), False])[items.name]
+    is_node = ~items.is_open & ~is_class & ~is_end
+    count = items_in(items)
+    items.refuse(is_class & items.is_open, lambda _: f"expected {_FORM}, got no class")
+    items.refuse(
+        is_end & ((items.parent < 0) | (count[items.parent] != 1)),
+        lambda _: "expected $ alone in its bracket, got it elsewhere",
+    )
+    follows = np.roll(is_node, 1) & (items.parent == np.roll(items.parent, 1))
+    in_form = items.is_open & follows  # a bracket right behind a label
+    items.refuse(
+        (items.is_open & ~follows) | (is_node & ~np.append(in_form[1:], False)),
+        lambda i: f"expected a bracket behind every label and nowhere else, got {items.text(i)}",
+    )
+    items.refuse(items.is_open & (count == 0), lambda _: "expected children or $, got none")
+    check_children(items, count // 2, max_children)
+    target = items.encode(is_class, vocabs["target"])[is_class]
+    forest = assemble(
+        is_node,
+        np.where(items.parent < 0, -1, items.parent - 1),  # a bracket stands behind its node
+        items.place // 2,  # every child is a label and a bracket
+        {"label": items.encode(is_node, vocabs["label"])},
+        {"label": vocabs["label"]},
+    )
+    return Examples(forest, {"target": target.astype(np.int64)}, targets=vocabs["target"])

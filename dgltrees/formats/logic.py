@@ -1,0 +1,151 @@
+"""Pairs of propositional sentences, as trees or as sequences, and the relation between them.
+
+Bowman, Potts & Manning, "Recursive Neural Networks Can Learn Logical Semantics", CVSC 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.trees.builders.assemble import assemble, items_in
+from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.operations import OPERATIONS, Operation
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = [
+    "LOGIC_OPERATORS",
+    "LOGIC_RELATIONS",
+    "LOGIC_TOKENS",
+    "read_logic",
+    "read_logic_sequences",
+    "stream_logic",
+    "stream_logic_sequences",
+]
+
+LOGIC_OPERATORS = ("and", "not", "or")
+LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
+_VARIABLES = tuple("abcdef")
+_WORDS = {word: i for i, word in enumerate(_VARIABLES + LOGIC_OPERATORS)}
+_NOT = _WORDS["not"]
+
+LOGIC_TOKENS = (*_WORDS, "(", ")")
+_OPEN, _CLOSE = len(_WORDS), len(_WORDS) + 1
+_OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
+_OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
+
+
+def read_logic(path: PathLike) -> Examples:
+    """All pairs of a file of logical relations; see :func:`stream_logic`."""
+    return gather(stream_logic(path))
+
+
+def stream_logic(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+    """The pairs of a file of logical relations, at most ``trees`` lines at a time.
+
+    A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )`` or
+    ``( S ( or S ) )``. The last is one node, or, with two children; the inner bracket is none.
+
+    Node columns: ``op``, the operator's row of :data:`LOGIC_OPERATORS` or -1 at a variable, and
+    ``value``, the variable, 0 to 5 for a to f, or -1 at an operator. Example columns: ``target``,
+    the relation's row of :data:`LOGIC_RELATIONS`, and ``operators``, how many operators the
+    sentence with more of them has. Examples have arity 2.
+
+    Raises:
+        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
+            unbalanced or of another form, a relation, operator or variable unknown.
+    """
+    for data, line in line_chunks(path, trees):
+        yield _parse(scan(data, file=path, first_line=line))
+
+
+def read_logic_sequences(path: PathLike) -> Examples:
+    """All pairs of a file as sequences; see :func:`stream_logic_sequences`."""
+    return gather(stream_logic_sequences(path))
+
+
+def stream_logic_sequences(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+    """The pairs of :func:`stream_logic`, each sentence as the chain of its tokens, brackets too.
+
+    Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the
+    :class:`~dgltrees.trees.operations.Operation` it stands for: SPLIT at an opening bracket, MERGE
+    at a closing one, RECUR elsewhere. The rest, errors too, is as there.
+    """
+    for data, line in line_chunks(path, trees):
+        items = scan(data, file=path, first_line=line)
+        yield replace(_parse(items), forest=_sequences(data, items))
+
+
+def _sequences(data: bytes, items: Brackets) -> Forest:
+    """The tokens of all sentences of ``data``, whose ``items`` have been found to be in order."""
+    outside = np.flatnonzero(items.depth == 0)  # of each line the relation and two sentences
+    relation = np.zeros(len(items.depth), np.bool_)
+    relation[outside[::3]] = True
+    row = [_WORDS.get(name, -1) for name in items.names]  # -1 at relations
+    word = np.array([*row, _OPEN])[items.name]  # the name of a bracket is -1
+    closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
+    at = np.concatenate([items.start[~relation], closing])
+    order = np.argsort(at, kind="stable")
+    tokens = np.append(word[~relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
+    begins = np.searchsorted(at[order], items.start[outside].reshape(-1, 3)[:, 1:].ravel())
+    return chains(
+        np.diff(np.append(begins, len(tokens))),
+        {"word": tokens, "op": _OPERATION[tokens]},
+        {"word": Vocabulary(LOGIC_TOKENS, frozen=True), "op": OPERATIONS},
+    )
+
+
+def _parse(items: Brackets) -> Examples:
+    is_open, up, place = items.is_open, items.parent, items.place
+    is_relation = fields_of_lines(items, 3, "relation TAB sentence TAB sentence") == 0
+    relations = {name: i for i, name in enumerate(LOGIC_RELATIONS)}
+    target = items.look_up(is_relation, relations, "a relation")[is_relation]
+    word = items.look_up(~is_open & ~is_relation, _WORDS, "a variable or an operator")
+    is_op = word >= len(_VARIABLES)
+    items.refuse(
+        is_op & ((up < 0) | (place != 0)),
+        lambda i: f"expected {items.text(i)} at the beginning of a bracket, got it elsewhere",
+    )
+    count = items_in(items)
+    items.refuse(
+        is_open & (count != 2),
+        lambda i: f"expected '( not S )' or '( S ( or S ) )', got a bracket of {count[i]} parts",
+    )
+    head = np.full(len(word), -1)  # the operator a bracket begins with
+    head[up[is_op]] = word[is_op]
+    is_not = head == _NOT
+    is_tail = (head >= 0) & ~is_not  # the inner bracket ( or S )
+    is_pair = is_open & (head < 0)  # the outer bracket ( S ( or S ) )
+    inside_pair = (up >= 0) & is_pair[up]
+    items.refuse(
+        is_tail != (inside_pair & (place == 1)),
+        lambda i: "expected '( S ( or S ) )': 'and' or 'or' begins the second bracket of a pair",
+    )
+    op = np.where(is_not, _NOT, -1)
+    op[up[is_tail]] = head[is_tail]
+    parent = np.where((up >= 0) & is_tail[up], up[up], up)
+    node = ~is_relation & ~is_op & ~is_tail
+    forest = assemble(
+        node,
+        parent,
+        parent != up,  # what stands in the inner bracket is the second child
+        {
+            "op": (np.where(op < 0, -1, op - len(_VARIABLES))).astype(np.int32),
+            "value": np.where(is_op, -1, word).astype(np.int32),
+        },
+        {"op": Vocabulary(LOGIC_OPERATORS, frozen=True)},
+    )
+    operators = np.add.reduceat(forest.columns["op"] >= 0, forest.offsets[:-1], dtype=np.int64)
+    return Examples(
+        forest,
+        {"target": target.astype(np.int64), "operators": operators.reshape(-1, 2).max(1)},
+        arity=2,
+        targets=Vocabulary(LOGIC_RELATIONS, frozen=True),
+    )

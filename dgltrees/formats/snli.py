@@ -1,0 +1,133 @@
+"""The Stanford Natural Language Inference corpus, in the three forms in which it goes round.
+
+S. R. Bowman, G. Angeli, C. Potts and C. D. Manning, "A large annotated corpus for learning natural
+language inference", EMNLP 2015.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.lines import numbered_lines
+from dgltrees.formats.pairs import Pair
+
+__all__ = ["companions", "jsonl_pairs", "leaves", "line_pairs", "tsv_pairs"]
+
+_FIELDS = ("gold_label", "sentence1_binary_parse", "sentence2_binary_parse")
+
+
+def jsonl_pairs(path: PathLike) -> Iterator[Pair]:
+    """The pairs of an official ``.jsonl`` file, whose words are the leaves of its parses.
+
+    Raises:
+        TreeError: with file and line: a line is no JSON object, lacks a field, or is cut off.
+    """
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise TreeError(
+                f"expected a JSON object, got {error.msg}; is the line cut off?",
+                file=path,
+                line=number,
+            ) from None
+        yield _pair(values if isinstance(values, dict) else {}, path, number)
+
+
+def tsv_pairs(path: PathLike) -> Iterator[Pair]:
+    """The pairs of an official ``.txt`` file: fields between tabs, named by the first line.
+
+    Raises:
+        TreeError: with file and line: the first line does not name the fields, a line has more or
+            fewer of them, or is cut off.
+    """
+    names: list[str] = []
+    for number, line in numbered_lines(path):
+        fields = line.split("\t")
+        if not names:
+            names = fields
+            missing = [name for name in _FIELDS if name not in names]
+            if missing:
+                raise TreeError(
+                    f"expected a first line that names the fields {', '.join(_FIELDS)}, got none "
+                    f"called {missing[0]}",
+                    file=path,
+                    line=number,
+                )
+        elif line.strip():
+            if len(fields) != len(names):
+                raise TreeError(
+                    f"expected {len(names)} fields between tabs, got {len(fields)}; is the line "
+                    "cut off?",
+                    file=path,
+                    line=number,
+                )
+            yield _pair(dict(zip(names, fields)), path, number)
+
+
+def _pair(values: Mapping[str, Any], path: PathLike, line: int) -> Pair:
+    for name in _FIELDS:
+        if not isinstance(values.get(name), str):
+            raise TreeError(f"expected text in the field {name}, got none", file=path, line=line)
+    label, left, right = (values[name] for name in _FIELDS)
+    return Pair(line, label, leaves(left, path, line), leaves(right, path, line))
+
+
+def leaves(parse: str, path: PathLike, line: int) -> list[str]:
+    """The words of a bracketed sentence.
+
+    Raises:
+        TreeError: a bracket is not closed.
+    """
+    opened, closed = parse.count("("), parse.count(")")
+    if opened != closed:
+        raise TreeError(
+            f"expected a ')' for every '(', got {opened} and {closed}; is the line cut off?",
+            file=path,
+            line=line,
+        )
+    return parse.replace("(", " ").replace(")", " ").split()
+
+
+def companions(path: PathLike) -> list[Path]:
+    """The files of the sentences ``s1.NAME``, ``s2.NAME`` beside ``labels.NAME``; else none."""
+    path = Path(path)
+    if not path.name.startswith("labels."):
+        return []
+    name = path.name[len("labels.") :]
+    return [path.with_name(f"{side}.{name}") for side in ("s1", "s2")]
+
+
+def line_pairs(path: PathLike) -> Iterator[Pair]:
+    """The pairs of three files of a line each: ``labels.NAME``, and beside it ``s1`` and ``s2``.
+
+    Words have spaces between them.
+
+    Raises:
+        TreeError: with file and line: one file ends before another; or one is missing.
+    """
+    files = [Path(path), *companions(path)]
+    for file in files:
+        if not file.exists():
+            raise TreeError(f"expected the file {file.name} beside it, got none", file=path)
+    for rows in zip_longest(*map(numbered_lines, files)):
+        if None in rows:
+            short, number = files[rows.index(None)], next(row[0] for row in rows if row)
+            others = " and ".join(os.fspath(f.name) for f, row in zip(files, rows) if row)
+            raise TreeError(
+                f"expected as many lines as in {others}, got {number - 1}; the files do not "
+                "belong together",
+                file=short,
+                line=number,
+            )
+        (number, label), (_, left), (_, right) = rows
+        yield Pair(number, label.strip(), left.split(), right.split())

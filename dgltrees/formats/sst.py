@@ -1,0 +1,98 @@
+"""The Stanford Sentiment Treebank: a sentiment on every constituent.
+
+Socher et al., "Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank",
+EMNLP 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Optional
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
+from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["SST_LABELS", "read_sst", "stream_sst"]
+
+SST_LABELS = ("0", "1", "2", "3", "4")
+
+
+def read_sst(
+    path: PathLike,
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Examples:
+    """All trees of a file of the treebank; see :func:`stream_sst`."""
+    return gather(stream_sst(path, vocabs=vocabs, max_children=max_children))
+
+
+def stream_sst(
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Iterator[Examples]:
+    """The trees of a file of the treebank, at most ``trees`` at a time.
+
+    A line is one tree, ``(3 (2 The) (4 (3 good) (2 one)))``; ``(2 The)`` is one leaf.
+
+    Node columns: ``word``, the word of a leaf or -1 above, and ``target``, the sentiment, 0 (very
+    negative) to 4 (very positive). Example column: ``target``, that of the root.
+
+    Arguments:
+        path: the file.
+        trees: how many trees to read at a time.
+        vocabs: ``{"word": vocabulary}`` to use; a frozen one refuses unknown words, or gives them
+            the id of its unknown name. All chunks share one vocabulary.
+        max_children: the most children a node may have; None for any number.
+
+    Raises:
+        TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
+            unbalanced, a label not 0 to 4, a leaf without a word or with two, a word unknown, a
+            node with too many children.
+    """
+    words = own_vocabs(vocabs, "word")["word"]
+    for data, line in line_chunks(path, trees):
+        yield _parse(scan(data, file=path, first_line=line), words, max_children)
+
+
+def _parse(items: Brackets, words: Vocabulary, max_children: Optional[int]) -> Examples:
+    fields_of_lines(items, 1, "(label ...)")
+    is_head = find_heads(items, "a label")
+    children = items_in(items) - items.is_open
+    is_word = ~items.is_open & ~is_head
+    items.refuse(
+        is_word & ((items.parent < 0) | (children[items.parent] != 1)),
+        lambda i: f"expected a leaf of the form (label word), got {items.text(i)} elsewhere",
+    )
+    items.refuse(
+        items.is_open & (children == 0),
+        lambda _: "expected a word or constituents after a label, got none",
+    )
+    check_children(items, children, max_children)
+    labels = {name: i for i, name in enumerate(SST_LABELS)}
+    target = np.full(len(is_head), -1, np.int64)
+    target[items.parent[is_head]] = items.look_up(is_head, labels, "a label")[is_head]
+    word = np.full(len(is_head), -1, np.int32)
+    word[items.parent[is_word]] = items.encode(is_word, words)[is_word]
+    forest = assemble(
+        items.is_open,
+        items.parent,
+        items.place - 1,
+        {"word": word, "target": target},
+        {"word": words},
+    )
+    return Examples(
+        forest,
+        {"target": forest.columns["target"][forest.roots]},
+        targets=Vocabulary(SST_LABELS, frozen=True),
+    )

@@ -1,0 +1,140 @@
+"""ListOps: nested operations on lists of digits, drawn by the release's rule.
+
+Nikita Nangia and Samuel Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", 2018.
+A node is a digit with probability 3/4, else one of MIN, MAX, MED and SM (sum modulo 10) with 2 to
+5 arguments, all equally likely; at the last level it is always a digit. A data set is a set of
+distinct trees. What this file does not do: reproduce the very trees of the release.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Callable, Literal
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.formats.synthetic.draws import below, distinct, shuffle, stream
+from dgltrees.formats.synthetic.splits import SPLITS, check_folder, cut, write_folder
+
+__all__ = ["make_listops"]
+
+VERSION = 1
+"""Goes up when the same settings give other bytes."""
+
+DIGIT = 0.75
+"""The probability that a node is a digit."""
+
+
+def _median(values: list[int]) -> int:
+    """``int(numpy.median(values))``."""
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) // 2
+
+
+OPERATORS: tuple[tuple[str, Callable[[list[int]], int]], ...] = (
+    ("[MAX", max),
+    ("[MED", _median),
+    ("[MIN", min),
+    ("[SM", lambda values: sum(values) % 10),
+)
+
+
+def make_listops(
+    out: PathLike,
+    *,
+    train: int = 90_000,
+    valid: int = 0,
+    test: int = 10_000,
+    seed: int = 0,
+    form: Literal["binary", "nary"] = "binary",
+    max_depth: int = 20,
+    max_arguments: int = 5,
+    overwrite: bool = False,
+) -> dict[str, Path]:
+    """Write a ListOps data set: ``train.tsv``, ``valid.tsv``, ``test.tsv``, ``manifest.json``.
+
+    A line is ``label TAB tree``. All trees of all splits are distinct, and every split has the
+    same distribution: as many trees as are wanted in all are drawn, shuffled and dealt out.
+
+    Args:
+        out: the folder to write to; new or empty.
+        train: trees in the training file; a split of 0 trees has no file.
+        valid: trees in the validation file.
+        test: trees in the test file.
+        seed: the same seed gives the same bytes on every machine.
+        form: ``binary`` is the release's ``( ( ( [SM 6 ) 5 ) ] )``, ``nary`` is ``[SM 6 5 ]``.
+        max_depth: levels of nodes, the root's included; 1 leaves digits alone.
+        max_arguments: the largest number of arguments of an operator, 2 to 5.
+        overwrite: write although the folder holds files; those of an older data set go.
+
+    Returns:
+        The paths written, by name: ``train``, ``valid``, ``test``, ``manifest``.
+
+    Raises:
+        ConfigError: for settings out of range, more trees than there are, or a folder in use.
+    """
+    sizes = [train, valid, test]
+    _check(sizes, form, max_depth, max_arguments)
+    folder = check_folder(out, overwrite)
+    rng = stream("listops", seed)
+    lines = distinct(
+        lambda: _draw(rng, form == "binary", max_depth, max_arguments), sum(sizes), "ListOps trees"
+    )
+    shuffle(rng, lines)
+    files = {f"{split}.tsv": part for split, part in zip(SPLITS, cut(lines, sizes))}
+    settings = {
+        "train": train,
+        "valid": valid,
+        "test": test,
+        "seed": seed,
+        "form": form,
+        "max_depth": max_depth,
+        "max_arguments": max_arguments,
+    }
+    header = {"generator": "listops", "version": VERSION, "settings": settings}
+    return write_folder(folder, files, header)
+
+
+def _check(sizes: list[int], form: str, max_depth: int, max_arguments: int) -> None:
+    """Refuse settings that make no sense."""
+    for split, size in zip(SPLITS, sizes):
+        if size < 0:
+            raise ConfigError(f"{split}: expected 0 trees or more, got {size}")
+    if not any(sizes):
+        raise ConfigError("train, valid and test are all 0: there is nothing to write")
+    if form not in ("binary", "nary"):
+        raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")
+    if max_depth < 1:
+        raise ConfigError(f"max_depth: expected 1 level or more, got {max_depth}")
+    if not 2 <= max_arguments <= 5:
+        raise ConfigError(f"max_arguments: expected 2 to 5, got {max_arguments}")
+
+
+def _draw(rng: random.Random, binary: bool, max_depth: int, max_arguments: int) -> str:
+    """One tree as a line of the file, its value worked out while it is drawn."""
+    words: list[str] = []
+    pending: list[tuple[int, int, list[int]]] = []  # operator, arguments wanted, their values
+    while True:
+        if len(pending) + 1 < max_depth and rng.random() >= DIGIT:
+            operator = below(rng, len(OPERATORS))
+            arguments = 2 + below(rng, max_arguments - 1)
+            if binary:
+                words.append("( " * arguments + "(")
+            words.append(OPERATORS[operator][0])
+            pending.append((operator, arguments, []))
+            continue
+        value = below(rng, 10)
+        words.append(str(value))
+        while pending:  # hand the value up through all operators that it completes
+            operator, arguments, values = pending[-1]
+            values.append(value)
+            if binary:
+                words.append(")")
+            if len(values) < arguments:
+                break
+            pending.pop()
+            value = OPERATORS[operator][1](values)
+            words.append("] )" if binary else "]")
+        if not pending:
+            return f"{value}\t{' '.join(words)}"

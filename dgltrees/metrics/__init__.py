@@ -1,0 +1,1 @@
+"""What is measured of predictions: accuracy, attachment, brackets, ranking, intervals."""

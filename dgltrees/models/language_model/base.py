@@ -1,0 +1,99 @@
+"""What all language models share: word vectors, an output layer, and how a sentence is scored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Optional
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.top_down import uniform
+from dgltrees.errors import ConfigError
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.language_model.softmax import softmax_nll
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["LanguageModel", "Predictions"]
+
+
+class Predictions(NamedTuple):
+    """P words that a model predicts.
+
+    Attributes:
+        h: ``(P, d)`` the state each is predicted from.
+        words: ``(P,)`` the words.
+        node: ``(P,)`` the node of each in the batch; ROOT of what tells an end, which has no node.
+    """
+
+    h: Tensor
+    words: Tensor
+    node: Tensor
+
+
+class LanguageModel(nn.Module, ABC):
+    """Word vectors in, states of another size out, and an output layer without bias.
+
+    All parameters begin in U(-0.1, 0.1), as the paper's do.
+
+    Arguments:
+        words: V, the size of the vocabulary, ROOT among it.
+        state_size: the size of what a word is predicted from.
+        embedding: s, the size of a word vector.
+        tied: the output embeddings are the word vectors, which needs equal sizes.
+        dropout: probability of dropout between the states and the output layer.
+        vectors: ``(V, s)`` what the word vectors are at first.
+
+    Raises:
+        ConfigError: sizes do not fit, or the probability is not in [0, 1).
+    """
+
+    def __init__(
+        self,
+        words: int,
+        state_size: int,
+        embedding: int,
+        *,
+        tied: bool = False,
+        dropout: float = 0.0,
+        vectors: Optional[Tensor] = None,
+    ) -> None:
+        super().__init__()
+        if tied and embedding != state_size:
+            raise ConfigError(
+                f"expected word vectors of the size {state_size} of the states to tie them to the "
+                f"output layer, got size {embedding}; give embedding={state_size}"
+            )
+        if not 0.0 <= dropout < 1.0:
+            raise ConfigError(f"expected dropout to be at least 0 and below 1, got {dropout}")
+        self.embed = WordEmbedding("word", words, embedding, vectors=vectors)
+        if vectors is None:
+            uniform(self.embed)
+        self.dropout = nn.Dropout(dropout)
+        self.W_ho = (
+            None if tied else nn.Parameter(torch.empty(words, state_size).uniform_(-0.1, 0.1))
+        )
+
+    @property
+    def output(self) -> Tensor:
+        """``(V, d)`` the output embeddings."""
+        return self.embed.weight if self.W_ho is None else self.W_ho
+
+    @abstractmethod
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """All words of all trees but ROOT."""
+
+    def log_prob(self, batch: TreeBatch) -> Tensor:
+        """``(T,)`` the log-probability of each sentence, by the full softmax."""
+        return self.total(self(batch), batch)
+
+    def total(self, predictions: Predictions, batch: TreeBatch) -> Tensor:
+        """``(T,)`` the sum over the predictions of each tree."""
+        nll = softmax_nll(predictions.h, self.output, predictions.words)
+        tree = batch.tree_of_node.index_select(0, predictions.node)
+        return nll.new_zeros(batch.num_trees).index_add(0, tree, -nll)
+
+
+def half(hidden_size: int, embedding: Optional[int]) -> int:
+    """The size of word vectors, by default half that of the states, as in the paper."""
+    return max(1, hidden_size // 2) if embedding is None else embedding

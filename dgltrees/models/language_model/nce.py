@@ -1,0 +1,87 @@
+"""Noise-contrastive estimation: learning a softmax over many words without computing it."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models.language_model.alias import AliasTable
+
+__all__ = ["NCE"]
+
+
+class NCE(nn.Module):
+    r"""The objective of Zhang, Lu and Lapata (2016, section 2.5) for large vocabularies.
+
+    .. math::
+
+        \hat P(w) &= \exp(W_{ho}[w,:] \cdot h_t) / \hat Z \\
+        P_d(w) &= \frac{\hat P(w)}{\hat P(w) + k P_n(w)} \\
+        L_t &= -\log P_d(w_t) - \sum_{j=1}^k \log(1 - P_d(\tilde w_{t,j}))
+
+    with k noise words for each position, drawn anew at every call from the unigram distribution
+    :math:`P_n(w) \propto count(w)^{3/4}`. The normaliser :math:`\ln \hat Z` is learned.
+
+    Arguments:
+        counts: ``(V,)`` how often each word stands in the training data; a word that never does is
+            never drawn.
+        noise: k.
+        power: of the counts.
+        log_z: what :math:`\ln \hat Z` is at first.
+
+    Raises:
+        ConfigError: the counts are none, or there is no noise.
+    """
+
+    log_noise: Tensor
+
+    def __init__(
+        self, counts: Tensor, *, noise: int = 20, power: float = 0.75, log_z: float = 9.0
+    ) -> None:
+        super().__init__()
+        if noise < 1:
+            raise ConfigError(f"expected at least 1 noise word a position, got {noise}")
+        self.noise = noise
+        self.log_z = nn.Parameter(torch.tensor(log_z))
+        self.power = power
+        self.count(counts)
+
+    def count(self, counts: Tensor) -> None:
+        """Draw noise by other counts from now on, ``(V,)``."""
+        weight = counts.double() ** self.power * (counts > 0)
+        if counts.dim() != 1 or not 0 < float(weight.sum()) < math.inf:
+            raise ConfigError(
+                f"expected a count for each word, not all of them 0, got {tuple(counts.shape)} "
+                f"adding up to {float(counts.sum())}"
+            )
+        p = weight / weight.sum()
+        self.register_buffer("log_noise", torch.log(self.noise * p), persistent=False)
+        self.words = AliasTable(p)
+
+    def draw(self, count: int) -> Tensor:
+        """``(count,)`` words from the noise distribution."""
+        return self.words.draw(count)
+
+    def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
+        """The loss of each position.
+
+        Arguments:
+            h: ``(P, d)`` the states.
+            output: ``(V, d)`` the output embeddings.
+            words: ``(P,)`` the words.
+
+        Returns:
+            ``(P,)``.
+        """
+        noise = self.draw(len(words) * self.noise).view(len(words), self.noise)
+        words = torch.cat([words.unsqueeze(1), noise], 1)  # (P, 1 + k)
+        score = (F.embedding(words, output) @ h.unsqueeze(2)).squeeze(2)  # (P, 1 + k)
+        noise_score = self.log_noise.to(score.dtype)[words]  # ln(k P_n)
+        ratio = score - self.log_z - noise_score
+        sign = torch.ones_like(ratio)
+        sign[:, 1:] = -1
+        return -F.logsigmoid(sign * ratio).sum(1)

@@ -1,0 +1,117 @@
+"""The output layer of language models: a softmax over all words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from dgltrees.cells.compiled.once import refuse_second_derivative
+from dgltrees.cells.compiled.workspace import Workspace
+
+__all__ = ["softmax_nll"]
+
+LOGITS = 1 << 26
+"""So many logits are held at once at most: 256 MiB of float32."""
+
+BLOCK = 1 << 19
+"""So many are normalised at a time, which fit into the caches of a core: 2 MiB."""
+
+
+def softmax_nll(h: Tensor, output: Tensor, words: Tensor, *, most: int = LOGITS) -> Tensor:
+    r"""Negative log-likelihood of each word, equations (2d) and (3) of Zhang et al. (2016).
+
+    .. math:: y_t = W_{ho} h_t, \quad P(w_t) = \frac{\exp(y_{t, w_t})}{\sum_k \exp(y_{t, k})}
+
+    Where there are too many logits they are made in chunks of positions, and again on the way back,
+    so that memory does not grow with the positions.
+
+    Arguments:
+        h: ``(P, d)`` the states of P positions.
+        output: ``(V, d)`` the output embeddings :math:`W_{ho}`; there is no bias.
+        words: ``(P,)`` the words, 0 to V - 1.
+        most: logits held at once; at least those of one position.
+
+    Returns:
+        ``(P,)``, float32 at least; it has a first derivative and no second.
+    """
+    kind = (h[:0] @ output[:1].t()).dtype  # autocast, where it is on, has a word in this
+    rows = max(1, most // len(output))
+    args = h.to(kind), output.to(kind), words, rows
+    nll: Tensor = _SoftmaxNLL.apply(*args)  # type: ignore[no-untyped-call]
+    return nll
+
+
+class _SoftmaxNLL(torch.autograd.Function):
+    """One table of (rows, V): logits y, and in their place e = exp(y - max y), whose sums are Z.
+
+    No pass over the table normalises it: what e is divided by, or multiplied, stands at its rows,
+    and so at those of h.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, output: Tensor, words: Tensor, rows: int) -> Tensor:
+        wide = torch.promote_types(h.dtype, torch.float32)
+        Z, nll = (h.new_empty(len(h), dtype=wide) for _ in range(2))
+        space, table = _table(Z, (min(rows, len(h)), len(output)))
+        for at in _chunks(len(h), rows):
+            y = _logits(h[at], output, table)
+            gold = y.gather(1, words[at].unsqueeze(1)).squeeze(1)
+            nll[at] = _exponentiate(y, Z[at]) + torch.log(Z[at]) - gold
+        # The memory of the table is kept as long as the graph.
+        ctx.space, kept = (space, table) if len(h) <= rows else (None, None)
+        ctx.save_for_backward(h, output, words, Z, kept)
+        ctx.rows = rows
+        return nll
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Optional[Tensor], ...]:
+        refuse_second_derivative("softmax_nll", "use torch.nn.functional.cross_entropy")
+        h, output, words, Z, e = ctx.saved_tensors
+        outer = (grad / Z).to(h.dtype).unsqueeze(1)  # (P, 1)
+        grad = grad.to(h.dtype).unsqueeze(1)
+        dh, doutput = torch.empty_like(h), torch.zeros_like(output)
+        _held, table = (None, e) if e is not None else _table(Z, (ctx.rows, len(output)))
+        for at in _chunks(len(h), ctx.rows):
+            if e is None:
+                _exponentiate(_logits(h[at], output, table), torch.empty_like(Z[at]))
+            p = table[: at.stop - at.start].to(h.dtype)
+            dh[at] = p @ output * outer[at]
+            doutput.addmm_(p.t(), h[at] * outer[at])
+        dh.addcmul_(output.index_select(0, words), grad, value=-1)
+        doutput.index_add_(0, words, h * grad, alpha=-1)
+        return dh, doutput, None, None
+
+
+def _chunks(count: int, rows: int) -> Iterator[slice]:
+    return (slice(start, min(start + rows, count)) for start in range(0, count, rows))
+
+
+def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Optional[Workspace], Tensor]:
+    """Memory for a table, and what must live as long as it."""
+    if like.device.type != "cpu":
+        return None, like.new_empty(shape)
+    space = Workspace(like, [shape])
+    return space, space.tensors[0]
+
+
+def _logits(h: Tensor, output: Tensor, table: Tensor) -> Tensor:
+    """``(n, V)`` in the first rows of the table."""
+    y = table[: len(h)]
+    if h.dtype == table.dtype:
+        return torch.mm(h, output.t(), out=y)
+    return y.copy_(h @ output.t())
+
+
+def _exponentiate(y: Tensor, Z: Tensor) -> Tensor:
+    """Turn y into exp(y - max y), and write the sums into Z; ``(n,)`` max y."""
+    rows = max(1, BLOCK // y.shape[1]) if y.device.type == "cpu" else len(y)
+    tops = []
+    for part, total in zip(torch.split(y, rows), torch.split(Z, rows)):
+        top = part.amax(1)
+        part.sub_(top.unsqueeze(1)).exp_()
+        torch.sum(part, 1, out=total)
+        tops.append(top)
+    return torch.cat(tops)

@@ -1,0 +1,153 @@
+"""The language model over dependency trees: TreeLSTM and LdTreeLSTM."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dgltrees.cells.base import BaseCell
+from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uniform
+from dgltrees.errors import ConfigError
+from dgltrees.models.language_model.base import LanguageModel, Predictions, half
+from dgltrees.models.language_model.stop_symbols import with_stops
+from dgltrees.traversal import traverse
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.dependencies import left_chains
+
+__all__ = ["TreeLM", "source_of_node", "words_alone"]
+
+
+class TreeLM(LanguageModel):
+    r"""The probability of a sentence given its dependency tree.
+
+    Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), equations
+    (1) to (7):
+
+    .. math:: P(S|T) = \prod_{w \in BFS(T) \setminus ROOT} P(w | D(w))
+
+    where the path D(w) is what :class:`~dgltrees.cells.TopDownLSTM` has read on the way from ROOT
+    to w. With ``left_dependents`` it is the LdTreeLSTM, whose GEN-R also reads the state of
+    :class:`~dgltrees.cells.LeftDependentLSTM` after the left dependents of the same head.
+
+    Batches are those of :func:`~dgltrees.trees.dependencies.generation_batch`, with a node column
+    ``word``.
+
+    Arguments:
+        words: V, the size of the vocabulary, ROOT among it.
+        hidden_size: d.
+        embedding: s; d/2, if not given.
+        layers: L of the four LSTMs; the LD LSTM has one.
+        left_dependents: LdTreeLSTM.
+        shared: one LSTM for all types of edges.
+        tied: the output embeddings are the word vectors, which needs s = d.
+        dropout: probability of dropout between the top layer and the output layer.
+        vectors: ``(V, s)`` what the word vectors are at first (TreeLSTM*), with ``stops`` two rows
+            more; U(-0.1, 0.1), as all other parameters, if not given.
+        labels: how many labels a dependency may have; 0 for a model of words alone, as the paper's.
+        stops: generate the shape too, by START and STOP (:func:`~dgltrees.models.with_stops`), two
+            more rows of the tables of words: ``log_prob`` is log P(S, T) then.
+        backend, fused: see :func:`~dgltrees.traversal.traverse`.
+
+    Raises:
+        ConfigError: a size is not positive or sizes do not fit.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        hidden_size: int,
+        *,
+        embedding: Optional[int] = None,
+        layers: int = 1,
+        left_dependents: bool = False,
+        shared: bool = False,
+        tied: bool = False,
+        dropout: float = 0.0,
+        vectors: Optional[Tensor] = None,
+        labels: int = 0,
+        stops: bool = False,
+        backend: str = "levels",
+        fused: bool = True,
+    ) -> None:
+        s = half(hidden_size, embedding)
+        rows = words + 2 * stops
+        super().__init__(rows, hidden_size, s, tied=tied, dropout=dropout, vectors=vectors)
+        self.start = words if stops else None  # the id of START; STOP's is the next
+        left_size = hidden_size if left_dependents else 0
+        self.cell = TopDownLSTM(s, hidden_size, layers=layers, left_size=left_size, shared=shared)
+        self.left = LeftDependentLSTM(s, hidden_size) if left_dependents else None
+        self.labels = nn.Linear(2 * hidden_size, labels) if labels else None
+        if self.labels is not None:
+            uniform(self.labels)
+        self.backend, self.fused = backend, fused
+
+    def states(self, batch: TreeBatch) -> Tensor:
+        """``(N, d)`` H: what each node's word is predicted from; 0.01 at ROOT."""
+        x = self.embed(batch)  # (N, s)
+        ndata = {
+            "x": x.index_select(0, source_of_node(batch)),
+            "etype": batch.ndata["etype"],
+        }
+        if self.left is not None:
+            ndata["left"] = self._left(self.left, batch, x)
+        return self._run(self.cell, batch, ndata)
+
+    def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
+        """``(N, d)`` the top layer."""
+        made = traverse(cell, batch, ndata, backend=self.backend, outputs=["h"], fused=self.fused)
+        return made["h"][:, -1]  # of (N, L, d)
+
+    def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
+        """``(N, d)`` q_K for nodes on a RIGHT edge: after the nearest left dependent, or q_0."""
+        chains = left_chains(batch)
+        nodes = chains.ndata["node"]
+        q = self._run(cell, chains, {"x": x.index_select(0, nodes)})
+        states = q.new_full((len(x) + 1, q.shape[1]), INITIAL).index_copy(0, nodes, q)
+        return states.index_select(0, batch.ndata["nearest_left"] % len(states))  # -1: the last row
+
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """All words of all trees but ROOT in the order of the nodes; and START and STOP."""
+        if self.start is None:
+            return self.predictions(batch, self.states(batch))
+        whole = with_stops(batch, self.start)
+        made = self.predictions(whole, self.states(whole))
+        return made._replace(node=whole.ndata["node"].index_select(0, made.node))
+
+    def predictions(self, batch: TreeBatch, H: Tensor) -> Predictions:
+        """All words but ROOT, from the :meth:`states` of all nodes."""
+        rows = words_alone(batch)
+        h = self.dropout(H.index_select(0, rows))
+        return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
+
+    def label_scores(self, h: Tensor, words: Tensor) -> Tensor:
+        r"""``(P, K)`` scores of the labels of P dependencies, whose softmax is P(label | w, D(w)).
+
+        The paper's trees have no labels; here one follows its word, and a softmax layer reads what
+        the decisions do, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels change no word's probability.
+
+        Arguments:
+            h: ``(P, d)`` the states that the words are predicted from.
+            words: ``(P,)`` the words.
+
+        Raises:
+            ConfigError: the model has no labels.
+        """
+        if self.labels is None:
+            raise ConfigError("expected a model of labels, got one of words alone; give labels=K")
+        scores: Tensor = self.labels(torch.cat([h, F.embedding(words, self.output)], 1))
+        return scores
+
+
+def source_of_node(batch: TreeBatch) -> Tensor:
+    """``(N,)`` the source of each node's edge, on the device; the node itself at ROOT."""
+    source = torch.arange(batch.num_nodes)
+    source[batch.dst] = batch.src
+    return source.to(batch.device, non_blocking=True)
+
+
+def words_alone(batch: TreeBatch) -> Tensor:
+    """``(P,)`` the nodes that have a source, so all but ROOT, on the device."""
+    return batch.dst.sort().values.to(batch.device, non_blocking=True)

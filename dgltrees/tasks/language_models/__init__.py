@@ -1,0 +1,1 @@
+"""Language models over dependency trees, and over running text."""

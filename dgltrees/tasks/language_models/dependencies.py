@@ -1,0 +1,115 @@
+"""The trees of language models: dependencies, and what can be read as such."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+
+from dgltrees.errors import TreeError
+from dgltrees.formats.conllu import read_conllu
+from dgltrees.formats.dp import read_dp
+from dgltrees.formats.mrg import read_mrg
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.trees import Forest, Vocabulary
+from dgltrees.trees.builders.ordered import constituents, headless
+from dgltrees.trees.dependencies import ROOT
+from dgltrees.trees.words import UNKNOWN, recode
+
+__all__ = ["LABEL", "read_trees"]
+
+LABEL = "deprel"
+"""The column of dependency labels."""
+
+
+def read_trees(
+    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Forest:
+    """A dependency forest from a file.
+
+    A folder is a saved forest. Where the root of every tree has the word ROOT in a column ``word``
+    it is one of dependencies, as ``read_conllu(...).forest.save(...)`` writes it; of any other the
+    column ``settings.label`` names the nodes. ``.mrg`` are Penn brackets, whose words hang below
+    their tags. The nodes of these two are made right dependents
+    (:func:`~dgltrees.trees.builders.headless`). ``.dp`` has three columns, and every other file is
+    CoNLL-U.
+
+    Arguments:
+        path: the file or folder.
+        settings: ``max_words`` counts, ``lower``, ``single_root`` for files of dependencies, and
+            ``label`` for saved forests without heads.
+        vocabs: the vocabularies ``word`` and, unless labels are not wanted, ``deprel``; new ones
+            with an unknown name, if not given.
+
+    Returns:
+        a forest with the column ``word``, and of dependencies ``deprel``, -1 for none.
+
+    Raises:
+        TreeError: the file is not what its name says, or all its trees are too large.
+    """
+    if vocabs is None:
+        vocabs = {name: Vocabulary([UNKNOWN], unknown=UNKNOWN) for name in ("word", LABEL)}
+    wanted = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
+    names = ("lower", "max_words", "single_root")
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    if path.is_dir():
+        saved = Forest.load(path)
+        if _has_root_words(saved):
+            return _short(_saved(saved, wanted, settings.lower, path), settings.max_words, path)
+        ordered, column = saved, settings.label
+    elif path.suffix == ".mrg":
+        ordered, column = constituents(read_mrg(path).forest, lower=settings.lower), "label"
+    elif path.suffix == ".dp":
+        return _labeled(read_dp(path, vocabs={"word": wanted["word"]}, **options).forest, wanted)
+    else:
+        return _labeled(read_conllu(path, vocabs=wanted, **options).forest, wanted)
+    made = headless(ordered, column=column, vocab=vocabs["word"], file=path)
+    return _short(made, settings.max_words, path)
+
+
+def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
+    """The columns of ``vocabs`` alone; -1, for none, in one that the forest has not."""
+    none = np.full(forest.num_nodes, -1, np.int32)
+    columns = {name: forest.columns.get(name, none) for name in vocabs}
+    return replace(forest, columns=columns, vocabs=dict(vocabs))
+
+
+def _has_root_words(forest: Forest) -> bool:
+    """Whether the word of each root is ROOT, as in all forests of dependencies."""
+    words = forest.vocabs.get("word")
+    if words is None or ROOT not in words:
+        return False
+    return bool((forest.columns["word"][forest.roots] == words.encode([ROOT])[0]).all())
+
+
+def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: Path) -> Forest:
+    """A saved forest of dependencies with the ids of ``vocabs``."""
+    if "etype" in forest.columns:
+        raise TreeError(
+            "expected a saved forest of dependencies, got one of generation, which has a column "
+            "'etype'; save what the reader gives, or dependency_forest(...)",
+            file=path,
+        )
+    known = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
+    return _labeled(recode(forest, known, lower=lower), vocabs)
+
+
+def _short(forest: Forest, most: Optional[int], path: Path) -> Forest:
+    """The trees of at most so many nodes, ROOT aside; a warning says how many were left out."""
+    kept = np.flatnonzero(forest.sizes <= (np.inf if most is None else most + 1))
+    if len(kept) == len(forest):
+        return forest
+    if not len(kept):
+        raise TreeError(
+            f"expected a tree of at most {most} nodes, got none; raise max_words", file=path
+        )
+    warnings.warn(
+        f"{path}: left out {len(forest) - len(kept)} of {len(forest)} trees, which have more than "
+        f"{most} nodes",
+        stacklevel=2,
+    )
+    return forest.select(kept)

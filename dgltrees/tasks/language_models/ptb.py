@@ -1,0 +1,171 @@
+"""Language modelling of running text, word by word.
+
+Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have a sentence a line,
+and every word and every end of a line is predicted once, from all that comes before it in its
+stream. Decisions are taken on the prefix alone, so perplexities of all models can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.formats.running_text import read_running_text
+from dgltrees.metrics.accuracy import Outputs
+from dgltrees.models import WordEmbedding
+from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
+from dgltrees.models.rrnet.language_model import PLACE
+from dgltrees.tasks.rrnet.base import make_rrnet, reading_name, refuse_layer_norm
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.task import Task
+from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.operations import Operation
+
+__all__ = ["PTB"]
+
+_NO_EDGES = torch.empty(0, dtype=torch.long)
+
+
+@dataclass(frozen=True)
+class StreamTask(Task):
+    """Examples are lines and rows are words; a batch has a window of each of some streams.
+
+    Its ids are those of a :class:`~dgltrees.trees.windows.WindowSampler`: places of words.
+    """
+
+    def kind(self, model: ModelSettings) -> str:
+        """LSTM, or who decides."""
+        return reading_name(model) if model.encoder == "rrnet" else "LSTM"
+
+    def targets(self, data: Examples) -> NDArray[np.int64]:
+        """``(N,)`` every word."""
+        return np.asarray(data.forest.columns["word"], dtype=np.int64)
+
+    def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The words that a batch predicts."""
+        return np.asarray(ids[ids >= 0])
+
+    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+        """Of each stream the words to consume, and the words to predict right after them.
+
+        A stream begins with the word before its first one, the text with its own last: an END.
+        """
+        words, rows = self.targets(data), self.rows(data, ids)
+        sizes = np.count_nonzero(ids >= 0, axis=1)
+        # the first stream begins at place 0 of the text, and all have read as far as it
+        place = ids[0, 0] + np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        ndata = {"word": torch.from_numpy(words[rows - 1]), PLACE: torch.from_numpy(place)}
+        batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
+        return batch, torch.from_numpy(words[rows])
+
+    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
+        """What the model decides, from where it stands, as often as it learns from it."""
+        assert isinstance(model, StreamLM)
+        return model.rollouts(batch, targets)
+
+    def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
+        """``(R,)`` of the words, and of the decisions that led to them."""
+        losses: Tensor = model(batch, targets)
+        return losses
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(3, R)`` float64: loss, operation right before or -1, and probability of the word."""
+        assert isinstance(model, StreamLM)
+        nll, done = model.outputs(batch, targets)
+        return torch.stack([nll.double(), done.double(), torch.exp(-nll).double()])
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """Without word vectors and output layer (``cell``; there is no ``table``), and in all."""
+        assert isinstance(model, StreamLM)
+        total = sum(p.numel() for p in model.parameters())
+        words = {id(p): p.numel() for p in (model.output, *model.reader.input.parameters())}
+        return {"table": None, "cell": total - sum(words.values()), "model": total}
+
+    def majority(self, data: Examples) -> dict[str, int]:
+        """None: accuracy is not reported."""
+        return {}
+
+    def report(
+        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
+
+        Of a model that decides, ``splits`` and ``merges`` are the parts of the steps that do so.
+        """
+        loss = float(outputs.loss.mean())
+        found: dict[str, Any] = {
+            "loss": loss,
+            "perplexity": math.exp(loss) if loss < 700 else math.inf,
+            "words": len(outputs.loss),
+            "examples": len(data),
+        }
+        if (outputs.prediction > 0).any():
+            for name, kind in (("splits", Operation.SPLIT), ("merges", Operation.MERGE)):
+                found[name] = float((outputs.prediction == kind).mean())
+        return found
+
+    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+        """Of each line ``example``, its ``log_prob`` after the lines before it, and ``words``."""
+        losses = np.add.reduceat(outputs.loss, data.forest.offsets[:-1])
+        for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
+            yield {"example": example, "log_prob": round(-loss, 6), "words": size}
+
+
+def _read(
+    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Examples:
+    return read_running_text(path, vocabs=vocabs)
+
+
+def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    inputs = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
+    reader: Union[RRNetEncoder, LSTMStream]
+    if settings.encoder == "rrnet":
+        reader = _rrnet(settings, inputs)
+    elif settings.encoder == "lstm":
+        refuse_layer_norm(settings)
+        reader = LSTMStream(
+            inputs, settings.hidden_size, layers=settings.layers, dropout=settings.dropout
+        )
+    else:
+        raise ConfigError(f"expected model.encoder rrnet or lstm for ptb, got {settings.encoder}")
+    policy = settings.policy
+    return StreamLM(
+        reader,
+        tied=settings.tied,
+        dropout=settings.output_dropout,
+        reward=policy.reward if policy.agent != "none" else "log_likelihood",
+        weight=policy.weight,
+    )
+
+
+def _rrnet(settings: ModelSettings, inputs: WordEmbedding) -> RRNetEncoder:
+    policy = settings.policy
+    learned = policy.operations == "policy" and policy.agent != "none" and not policy.told
+    if not learned and policy.operations not in ("fixed", "recur"):
+        raise ConfigError(
+            "expected model.policy.operations fixed or recur, or policy with an agent and without "
+            f"told, for ptb, whose text says no operations, got {policy.operations} with agent "
+            f"{policy.agent} and told {policy.told}"
+        )
+    if policy.agent == "dqn" and policy.replay:
+        raise ConfigError(
+            "expected model.policy.replay 0 with agent dqn for ptb, whose windows go on from each "
+            f"other and are not read again, got {policy.replay}"
+        )
+    return make_rrnet(settings, inputs)
+
+
+PTB = StreamTask(
+    "ptb", _read, _build, nodes=True, max_children=1, measure="perplexity", continues=True
+)

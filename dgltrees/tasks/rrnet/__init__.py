@@ -1,0 +1,1 @@
+"""Tasks whose models may split, recur and merge while they read."""

@@ -1,0 +1,1 @@
+"""Tasks on plain sentences: entailment, answer selection, sentiment."""

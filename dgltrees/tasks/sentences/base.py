@@ -1,0 +1,168 @@
+"""What tasks on plain sentences share: their words, and the vectors these begin with."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Optional
+
+import torch
+from torch import nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.formats.pairs import WordRules
+from dgltrees.models import WordEmbedding, read_word_vectors
+from dgltrees.models.nti import NTIEncoder
+from dgltrees.tasks.files import data_files
+from dgltrees.tasks.rrnet.base import ReadingTask, reading_name
+from dgltrees.tasks.sentences.pretrained import check_pretrained, with_pretrained
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.task import Reader
+from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.builders import full_shape
+from dgltrees.trees.words import recode
+
+__all__ = ["SentenceTask", "sentence_reader", "with_ids"]
+
+
+def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -> Reader:
+    """The reader of a task on sentences, from one that gives every word as the file spells it.
+
+    Where the vocabulary is frozen, what is read is there to be evaluated, and ``data.supervise`` is
+    ``"root"``.
+    """
+
+    def reader(
+        path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    ) -> Examples:
+        words = vocabs["word"] if vocabs else Vocabulary(["<unknown>"], unknown="<unknown>")
+        if words.frozen:
+            settings = replace(settings, supervise="root")
+        rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
+        data = read(path, settings, rules)
+        return replace(data, forest=with_ids(data.forest, settings, words))
+
+    return reader
+
+
+def with_ids(sentences: Forest, settings: DataSettings, words: Vocabulary) -> Forest:
+    """Sentences with the ids of a vocabulary, in lower case if the settings say so.
+
+    A pretrained encoder, if there is one, sees the words as they were.
+    """
+    named = with_pretrained(sentences, settings)
+    return recode(named, {"word": words}, lower=settings.lower)
+
+
+@dataclass(frozen=True)
+class SentenceTask(ReadingTask):
+    """Examples are sentences, or pairs of them, as chains of words.
+
+    Models read them by their attribute ``input``: a :class:`~dgltrees.models.WordEmbedding`, or
+    :class:`~dgltrees.models.GivenVectors`, those of a pretrained encoder.
+    """
+
+    def kind(self, model: ModelSettings) -> str:
+        """The paper's name of the model."""
+        return sentence_model_name(model)
+
+    def meet(self, data: Examples, settings: DataSettings, paths: Sequence[Path]) -> None:
+        """Let the vocabulary take the words of ``paths``, if the settings say so.
+
+        Raises:
+            ConfigError: there are no word vectors, without which this tells a model nothing.
+            TreeError: a file is not what the task reads.
+        """
+        if not settings.every_word:
+            return
+        if not settings.vectors:
+            raise ConfigError("expected data.vectors with data.every_word, got none")
+        vocabs = {**data.forest.vocabs, "target": data.targets}
+        vocabs["word"].frozen = False
+        for path in paths:
+            self.read(path, settings, vocabs)
+        vocabs["word"].freeze()
+
+    def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Read the word vectors; words that are not in the file have zeros, and are counted.
+
+        Raises:
+            TreeError: the file of word vectors is broken, or its vectors have another size.
+            ConfigError: the word vectors are to stay as they are, and there are none; or sentences
+                may be longer than the trees are wide.
+        """
+        _check_width(model, settings)
+        check_pretrained(model, settings)
+        words = _words_of(model)
+        paths = data_files(settings, "vectors")
+        if words is None:
+            if paths:
+                raise ConfigError("expected no data.vectors with data.pretrained, got both")
+            return
+        if not paths:
+            if not words.weight.requires_grad:
+                raise ConfigError(
+                    "expected data.vectors with model.fixed_words, got none; give a file of word "
+                    "vectors, or learn them with --model.fixed_words false"
+                )
+            return
+        vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words.weight)
+        found = torch.tensor([name == vocab.unknown for name in vocab.names])
+        for path in paths:
+            vectors, here = read_word_vectors(path, vocab, vectors)
+            found |= here
+        if not found.all():
+            warnings.warn(
+                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~found).sum())} of "
+                f"{len(vocab) - 1} words, which have zeros",
+                stacklevel=2,
+            )
+        with torch.no_grad():
+            words.weight.copy_(vectors)
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """Without the words' vectors (``table`` and ``cell``), as Table 1 counts, and in all."""
+        total = sum(p.numel() for p in model.parameters())
+        words = _words_of(model)
+        own = total if words is None else total - words.weight.numel()
+        return {"table": own, "cell": own, "model": total}
+
+
+def _check_width(model: nn.Module, settings: DataSettings) -> None:
+    """Long sentences are refused, or cut, where they are read: there the file and line are known.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    for part in model.modules():
+        shape = full_shape(part.make_trees([1])) if isinstance(part, NTIEncoder) else None
+        width = 1 if shape is None else shape.widths[0]  # 1 where each sentence has its own
+        if width > 1 and (settings.max_words is None or settings.max_words > width):
+            raise ConfigError(
+                f"expected data.max_words of at most {width} with model.width {width}, got "
+                f"{settings.max_words}; longer sentences have no place in the trees"
+            )
+
+
+def _words_of(model: nn.Module) -> Optional[WordEmbedding]:
+    return next((part for part in model.modules() if isinstance(part, WordEmbedding)), None)
+
+
+def sentence_model_name(model: ModelSettings) -> str:
+    """What the paper calls a model with these settings."""
+    if model.encoder != "nti":
+        return reading_name(model)
+    nodes = {
+        "s_lstm": "SLSTM",
+        "chainer_s_lstm": "chainer SLSTM",
+        "anf": "ANF",
+        "selective_s_lstm": "selective SLSTM",
+    }
+    leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
+    name = f"NTI-{nodes.get(model.gate, model.kind)}{leaves[model.leaves]}"
+    if model.interaction == "none":
+        return name
+    return f"{name} {model.interaction.replace('_', ' ')}"

@@ -1,0 +1,109 @@
+"""Answer sentence selection: which sentences of an article answer a question?
+
+Yang et al. (2015), with the model of Munkhdalai and Yu, "Neural Tree Indexers for Text
+Understanding" (EACL 2017), section 4.2: a sigmoid gives the probability that a sentence answers,
+by which the sentences of a question are ordered; MAP and MRR are trec_eval's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.errors import TreeError
+from dgltrees.formats.wikiqa import read_wikiqa
+from dgltrees.metrics.accuracy import Outputs
+from dgltrees.metrics.ranking import rank_within, ranking
+from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
+from dgltrees.tasks.sentences.models import make_answer_selector
+from dgltrees.trees import Examples, TreeBatch
+
+__all__ = ["WIKIQA", "WikiQATask"]
+
+
+@dataclass(frozen=True)
+class WikiQATask(SentenceTask):
+    """Every pair of a question and a sentence is a row; its class is 1 where it answers."""
+
+    def groups(self, data: Examples) -> NDArray[np.int64]:
+        """``(E,)`` the question of each pair."""
+        return _questions(data)
+
+    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(E,)`` the negative log-likelihood of equation (20)."""
+        return _nll(model(batch), targets)
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """``(3, E)`` float64: loss, likelier class, and the probability that it answers."""
+        o = model(batch)  # (E, 1)
+        p = torch.sigmoid(o[:, 0].double())
+        return torch.stack([_nll(o, targets).double(), (p > 0.5).double(), p])
+
+    def majority(self, data: Examples) -> dict[str, int]:
+        """None: accuracy is not reported, few sentences answer."""
+        return {}
+
+    def report(
+        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``map`` and ``mrr`` over ``questions`` with an answer, how many are ``dropped``; loss.
+
+        Raises:
+            TreeError: no question has an answer.
+        """
+        found = ranking(
+            outputs.probability,
+            self.targets(data) == 1,
+            _questions(data),
+            np.asarray(data.columns["rank"]),
+        )
+        if not found["questions"]:
+            raise TreeError(
+                f"expected a question with a right answer, got {found['dropped']} without one; MAP "
+                "and MRR need them"
+            )
+        return {**found, "loss": float(outputs.loss.mean()), "examples": len(data)}
+
+    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+        """``example``, ``question`` and ``sentence`` (its number there), ``probability``, ``rank``.
+
+        The first are numbers from 0, the rank is from 1.
+        """
+        question = _questions(data)
+        rank = rank_within(outputs.probability, question, np.asarray(data.columns["rank"]))
+        for example in range(len(data)):
+            yield {
+                "example": example,
+                "question": int(question[example]),
+                "sentence": int(data.columns["sentence"][example]),
+                "probability": float(f"{outputs.probability[example]:.9g}"),
+                "rank": int(rank[example]),
+            }
+
+
+def _nll(o: Tensor, targets: Tensor) -> Tensor:
+    o = o[:, 0].float()
+    return F.binary_cross_entropy_with_logits(o, targets.to(o), reduction="none")
+
+
+def _questions(data: Examples) -> NDArray[np.int64]:
+    """``(E,)`` the question of each pair, from 0, however many files they come from."""
+    number, sentence = (np.asarray(data.columns[name]) for name in ("question", "sentence"))
+    begins = (np.diff(number) != 0) | (np.diff(sentence) <= 0)
+    return np.concatenate([[0], np.cumsum(begins)])
+
+
+WIKIQA = WikiQATask(
+    "wikiqa",
+    sentence_reader(lambda path, _, rules: read_wikiqa(path, rules=rules)),
+    make_answer_selector,
+    max_children=1,
+    measure="map",
+)

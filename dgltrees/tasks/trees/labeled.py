@@ -1,0 +1,75 @@
+"""Any labeled forest: classify its trees, or label its nodes.
+
+The data are folders that ``Forest.save`` wrote. One column of names is the input of every node,
+another one the classes: of all nodes (``label``), or at the roots those of the trees
+(``classify``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from dgltrees.errors import TreeError
+from dgltrees.models import NodeLabeler, TreeClassifier, WordEmbedding
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.task import Task
+from dgltrees.tasks.trees.build import make_encoder, make_head, make_readout
+from dgltrees.trees import Examples, Forest, Vocabulary
+
+__all__ = ["CLASSIFY", "LABEL"]
+
+
+def _read(
+    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Examples:
+    if vocabs is None:
+        names = Vocabulary(["<unknown>"], unknown="<unknown>")
+        vocabs = {"label": names, "target": Vocabulary()}
+    saved = Forest.load(path)
+    columns: dict[str, NDArray[Any]] = {
+        "label": _column(saved, settings.label, vocabs["label"], path),
+        "target": _column(saved, settings.target, vocabs["target"], path).astype(np.int64),
+    }
+    forest = Forest(saved.parent, saved.pos, saved.offsets, columns, {"label": vocabs["label"]})
+    return Examples(forest, {"target": columns["target"][forest.roots]}, targets=vocabs["target"])
+
+
+def _column(forest: Forest, name: str, vocab: Vocabulary, path: Path) -> NDArray[np.int32]:
+    """A column of names as ids of ``vocab``; -1 stays -1."""
+    if name not in forest.columns or name not in forest.vocabs:
+        raise TreeError(
+            f"expected a column {name!r} of names with its vocabulary, got columns "
+            f"{list(forest.columns)} and vocabularies {list(forest.vocabs)}; see data.label and "
+            "data.target",
+            file=path,
+        )
+    ids = np.asarray(forest.columns[name])
+    used = np.unique(ids[ids >= 0])  # names that no node has need not be known
+    renumber = np.full(len(forest.vocabs[name]) + 1, -1, np.int32)  # the last row is for -1
+    renumber[used] = vocab.encode(forest.vocabs[name].decode(used))
+    return np.asarray(renumber[ids])
+
+
+def _classifier(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(settings, _names(settings, vocabs))
+    head = make_head(settings, encoder, len(vocabs["target"]))
+    return TreeClassifier(encoder, make_readout(settings, encoder), head)
+
+
+def _labeler(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(settings, _names(settings, vocabs))
+    return NodeLabeler(encoder, make_head(settings, encoder, len(vocabs["target"])))
+
+
+def _names(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> WordEmbedding:
+    return WordEmbedding("label", len(vocabs["label"]), settings.embedding)
+
+
+CLASSIFY = Task("classify", _read, _classifier)
+LABEL = Task("label", _read, _labeler, nodes=True, headline="node")

@@ -1,0 +1,55 @@
+"""Stanford Sentiment Treebank: the sentiment of every constituent of a sentence.
+
+Socher et al. (2013), with the trees and the protocol of Tai et al. (2015): words stand at the
+leaves, every constituent's label is learned, the sentence's is reported; five classes, or two
+without the neutral ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+from torch import nn
+
+from dgltrees.formats.sst import read_sst
+from dgltrees.models import NodeLabeler, WordEmbedding
+from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.task import Task
+from dgltrees.tasks.trees.build import make_encoder, make_head
+from dgltrees.tasks.trees.supervision import supervised
+from dgltrees.trees import Examples, Vocabulary
+
+__all__ = ["SST"]
+
+_NEUTRAL = 2
+
+
+def _read(
+    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Examples:
+    words = vocabs["word"] if vocabs else Vocabulary(["<unknown>"], unknown="<unknown>")
+    data = read_sst(path, vocabs={"word": words})
+    return supervised(_binary(data) if settings.binary else data, settings.supervise)
+
+
+def _binary(data: Examples) -> Examples:
+    """Negative (0) against positive (1): neutral sentences go, neutral nodes have no class."""
+    data = data.select(np.flatnonzero(data.columns["target"] != _NEUTRAL))
+    nodes = np.asarray(data.forest.columns["target"])
+    classes = np.where(nodes == _NEUTRAL, -1, nodes > _NEUTRAL)
+    forest = replace(data.forest, columns={**data.forest.columns, "target": classes})
+    names = Vocabulary(["negative", "positive"], frozen=True)
+    return Examples(forest, {"target": classes[forest.roots]}, targets=names)
+
+
+def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    words = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
+    encoder = make_encoder(settings, words)
+    return NodeLabeler(encoder, make_head(settings, encoder, len(vocabs["target"])))
+
+
+SST = Task("sst-tree", _read, _build, nodes=True, max_children=2)

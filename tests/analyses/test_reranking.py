@@ -1,0 +1,151 @@
+"""K-best lists, a language model, and the trees it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from dgltrees import ConfigError, TreeError
+from dgltrees.analyses.parse import TrainedParser, chains, parse_files, read_sentences
+from dgltrees.analyses.rerank import (
+    choose,
+    combined,
+    measure,
+    read_gold,
+    scored,
+    table,
+    tune,
+    write_chosen,
+)
+from dgltrees.analyses.scoring import TrainedLanguageModel
+from dgltrees.cli import main
+from dgltrees.formats import read_conllu, read_kbest
+from dgltrees.training.run import predict
+from tests.training.samples import SENTENCES
+from tests.trees.nested import write
+
+
+@pytest.fixture(scope="module")
+def lists(parser_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("lists") / "kbest.conllu"
+    parse_files(TrainedParser(parser_run), read_sentences(SENTENCES), out, k=6)
+    return out
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5),
+    k=st.integers(1, 6),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_the_first_of_the_best_of_the_first_k(sizes: list[int], k: int, seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, 3, sum(sizes)).astype(float)
+    offsets = np.cumsum([0, *sizes])
+    expected = [
+        first + int(np.argmax(scores[first : min(first + k, stop)]))
+        for first, stop in zip(offsets[:-1], offsets[1:])
+    ]
+    assert choose(scores, offsets, k).tolist() == expected
+
+
+def test_scores_are_what_predict_says(tree_lm_run: Path) -> None:
+    """In the case of the model's vocabulary, though the k-best lists keep theirs."""
+    model = TrainedLanguageModel(tree_lm_run)
+    forest = read_conllu(SENTENCES).forest
+    expected = [found["log_prob"] for found in predict(tree_lm_run, [SENTENCES])]
+    np.testing.assert_allclose(model.log_probs(forest), expected, rtol=1e-5)
+    np.testing.assert_allclose(model.log_probs(forest, max_nodes=1), expected, rtol=1e-5)
+
+
+def test_trees_matter_to_a_tree_model_alone(
+    parser_run: Path, tree_lm_run: Path, sequence_lm_run: Path
+) -> None:
+    parsed = TrainedParser(parser_run).parse(chains(list(read_sentences(SENTENCES))), 2)
+    for path, same in ((tree_lm_run, False), (sequence_lm_run, True)):
+        found = TrainedLanguageModel(path).log_probs(parsed.forest).reshape(-1, 2)
+        assert (np.abs(found[:, 0] - found[:, 1]).max() < 1e-4) == same
+
+
+def test_tuning_takes_the_larger_of_equals(lists: Path) -> None:
+    """Scores that always choose the nearest tree, or always the first one."""
+    kbest = read_kbest(lists)
+    gold = read_gold(SENTENCES, kbest)
+    first = np.zeros(len(kbest.forest))
+    k, rows = tune(kbest, first, gold)
+    assert k == 6
+    assert all({**row, "k": 1, "oracle": 0} == {**rows[0], "oracle": 0} for row in rows)
+    nearest = np.array(
+        [
+            (kbest.forest.tree(t).parent == gold.tree(g).parent).mean()
+            for g in range(len(kbest))
+            for t in range(kbest.offsets[g], kbest.offsets[g + 1])
+        ]
+    )
+    _, rows = tune(kbest, nearest, gold)
+    for row in rows:
+        chosen = choose(nearest, kbest.offsets, row["k"])
+        assert_close(row["uas"], measure(kbest, chosen, gold)["uas"])
+    assert [row["oracle"] for row in rows] == sorted(row["oracle"] for row in rows)
+    assert all(row["oracle"] >= row["uas_no_punct"] for row in rows)
+    assert len(table(rows).splitlines()) == 7
+    tags = np.where(np.arange(gold.num_nodes) == 1, -1, gold.columns["upos"])
+    untagged = replace(gold, columns={**gold.columns, "upos": tags})
+    _, rows = tune(kbest, nearest, untagged)  # punctuation counts where it is not known
+    assert [row["oracle"] for row in rows] == [row["uas"] for row in rows]
+
+
+def test_the_parser_s_score_joins_by_its_weight(lists: Path, tree_lm_run: Path) -> None:
+    kbest = read_kbest(lists)
+    log_probs = scored(TrainedLanguageModel(tree_lm_run), kbest)
+    assert (combined(kbest, log_probs, 0.0) == log_probs).all()
+    assert_close(combined(kbest, log_probs, 2.0), log_probs + 2 * kbest.score)
+    far = choose(combined(kbest, log_probs, 1e6), kbest.offsets, 6)
+    assert (far == kbest.offsets[:-1]).all()
+
+
+def test_what_is_written(lists: Path, tmp_path: Path) -> None:
+    kbest = read_kbest(lists)
+    scores = np.arange(len(kbest.forest), dtype=float)
+    chosen = choose(scores, kbest.offsets, 3)
+    write_chosen(kbest, chosen, scores, tmp_path / "out.conllu")
+    text = (tmp_path / "out.conllu").read_text(encoding="utf-8")
+    assert text.startswith("# sent_id = garden-1\n# chosen = 3\n# score = 2.000000\n")
+    found = read_conllu(tmp_path / "out.conllu").forest
+    assert (found.parent == kbest.forest.select(chosen).parent).all()
+
+
+def test_errors(
+    lists: Path,
+    tree_lm_run: Path,
+    sequence_lm_run: Path,
+    parser_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kbest = read_kbest(lists)
+    with pytest.raises(ConfigError, match="over trees at .* got one over sequences"):
+        scored(TrainedLanguageModel(sequence_lm_run), kbest)
+    with pytest.raises(ConfigError, match="expected a language model at .* the task parser"):
+        TrainedLanguageModel(parser_run)
+    lines = lists.read_text(encoding="utf-8").splitlines(keepends=True)
+    at = [n for n, line in enumerate(lines) if line.startswith("# score")][7]
+    begin = max(n for n in range(at) if lines[n] == "\n") + 2
+    bare = write(tmp_path, "".join([*lines[:at], *lines[at + 1 :]]))
+    assert main(["rerank", str(tree_lm_run), "--input", str(bare), "--out", "-", "--weight", "1"])
+    assert f"{bare}:{begin}: expected '# score = ...'" in capsys.readouterr().err
+    text = SENTENCES.read_text(encoding="utf-8")
+    other = write(tmp_path, text.replace("gardener\t", "baker\t", 1))
+    with pytest.raises(TreeError, match=f"{other}:1: .* sentence 1 .*The gard.*The baker"):
+        read_gold(other, kbest)
+    fewer = write(tmp_path, text[: text.index("# sent_id = harbour-2")])
+    with pytest.raises(TreeError, match=r":\d+: .* the 5 sentences of the k-best lists, got 2"):
+        read_gold(fewer, kbest)
+    more = write(tmp_path, text + text)
+    line = text.count("\n") + 1
+    with pytest.raises(TreeError, match=f"{more}:{line}: expected no more than the 5 sentences"):
+        read_gold(more, kbest)

@@ -1,0 +1,205 @@
+"""Makes `datasets/samples`: small files in the format of every data set, all of our own making.
+
+``python tests/trees/generate/sample_data.py datasets/samples`` writes them anew, from a seed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+
+from dgltrees.formats.synthetic import make_listops, make_logic, make_mee
+from dgltrees.formats.synthetic.draws import below, stream
+
+NOUNS = ("story", "cast", "music", "ending", "film", "café", "script", "picture")
+FEELINGS = {
+    "brilliant": 4,
+    "moving": 4,
+    "good": 3,
+    "funny": 3,
+    "long": 2,
+    "French": 2,
+    "dull": 1,
+    "thin": 1,
+    "awful": 0,
+    "hopeless": 0,
+}
+
+# the habits of four kinds of document: tags below a tag, with the most of each
+DOCUMENTS = {
+    1: {1: ((2, 1), (3, 4)), 2: ((10, 3),), 3: ((4, 1), (5, 3)), 5: ((11, 2),)},
+    2: {1: ((2, 1), (6, 6)), 2: ((10, 3),), 6: ((7, 2), (11, 1))},
+    3: {1: ((2, 1), (8, 2)), 8: ((3, 3), (9, 2)), 3: ((4, 1), (5, 2)), 9: ((11, 4),)},
+    4: {1: ((5, 9), (12, 1)), 12: ((11, 5), (10, 2))},
+}
+
+# words for somebody, from the narrower to the wider, and what they may do
+SOMEBODY = (("boy", "child"), ("girl", "child"), ("poodle", "dog"), ("cat", "animal"))
+DOING = ("sleeps", "runs", "sings", "waits", "jumps")
+PLACES = ("park", "house", "street", "garden")
+COLORS = ("red", "green", "black", "white")
+
+OPERATORS = {
+    "AND": all,
+    "OR": any,
+    "XOR": lambda values: sum(values) % 2,
+    "IMPL": lambda values: implication(values),
+}
+
+
+def pick(rng: random.Random, items):
+    return items[below(rng, len(items))]
+
+
+def review(rng: random.Random) -> str:
+    """A sentence with a label from 0 to 4 on every constituent, in the treebank's format."""
+    text, label = clause(rng)
+    if below(rng, 3) == 0:
+        other, wins = clause(rng)
+        tail = f"({wins} (2 but) {other})"
+        text, label = f"({wins} {text} ({wins} (2 ,) {tail}))", wins
+    return f"({label} {text} (2 .))"
+
+
+def clause(rng: random.Random) -> tuple[str, int]:
+    word, label = pick(rng, list(FEELINGS.items()))
+    text = f"({label} {word})"
+    if below(rng, 3) == 0:
+        label = (0, 0, 2, 4, 4)[label]
+        text = f"({label} (2 very) {text})"
+    if below(rng, 3) == 0:
+        label = (2, 3, 2, 1, 1)[label]
+        text = f"({label} (1 not) {text})"
+    return f"({label} (2 (2 the) (2 {pick(rng, NOUNS)})) ({label} (2 is) {text}))", label
+
+
+def document(rng: random.Random) -> str:
+    """A tree of tags with its class, as in INEX: ``class:label(child child)``, ``$`` for none."""
+    kind = pick(rng, list(DOCUMENTS))
+    text, todo = f"{kind}:", [1]  # a label to expand, or text to copy
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            text += item
+            continue
+        inside = [
+            tag for tag, most in DOCUMENTS[kind].get(item, ()) for _ in range(1 + below(rng, most))
+        ]
+        text += f"{item}("
+        todo.append(")")
+        for place, tag in reversed(list(enumerate(inside))):
+            todo.append(tag)
+            if place:
+                todo.append(" ")
+        if not inside:
+            text += "$"
+    return text
+
+
+def implication(values: list[int]) -> int:
+    """From left to right; of one value, the value."""
+    result = values[0]
+    for value in values[1:]:
+        result = int(not result or value)
+    return result
+
+
+def boolean(rng: random.Random) -> str:
+    """A Boolean expression, every bracket with its operator and value: ``(1_OR  0  1 )``."""
+    pending: list[tuple[str, int, list[tuple[str, int]]]] = []
+    while True:
+        if not pending or (len(pending) < 5 and below(rng, 5) < 2):
+            pending.append((pick(rng, list(OPERATORS)), 1 + below(rng, 3), []))
+            continue
+        value = below(rng, 2)
+        done = (f" {value}", value)
+        while pending:
+            name, wanted, children = pending[-1]
+            children.append(done)
+            if len(children) < wanted:
+                break
+            pending.pop()
+            value = int(OPERATORS[name]([value for _, value in children]))
+            done = (f"({value}_{name}" + "".join(f" {text}" for text, _ in children) + " )", value)
+        else:
+            return done[0]
+
+
+def inference(rng: random.Random) -> tuple[str, str, str]:
+    """A label and two sentences in brackets, each a binary parse."""
+    narrow, wide = pick(rng, SOMEBODY)
+    doing, place = pick(rng, DOING), pick(rng, PLACES)
+    premise = f"( ( A {narrow} ) ( {doing} ( in ( the {place} ) ) ) )"
+    label = pick(rng, ("entailment", "contradiction", "neutral"))
+    other = pick(rng, [p for p in PLACES if p != place])
+    hypothesis = {
+        "entailment": f"( ( A {wide} ) {doing} )",
+        "contradiction": f"( ( No {wide} ) {doing} )",
+        "neutral": f"( ( A {wide} ) ( {doing} ( near ( a {other} ) ) ) )",
+    }[label]
+    return label, premise, hypothesis
+
+
+def snli(rng: random.Random) -> str:
+    """A pair in SNLI's own form; only the fields that are read."""
+    fields = ("gold_label", "sentence1_binary_parse", "sentence2_binary_parse")
+    return json.dumps(dict(zip(fields, inference(rng))))
+
+
+def sick(rng: random.Random) -> str:
+    label, premise, hypothesis = inference(rng)
+    return f"{label.upper()}\t{premise}\t{hypothesis}"
+
+
+def question(rng: random.Random) -> str:
+    """A question and some sentences, a line each; most questions have an answer."""
+    whose, color = pick(rng, SOMEBODY)[0], pick(rng, COLORS)
+    name = f"{whose} number {below(rng, 1000)}"
+    right = f"The {name} is {color} ."
+    wrong = [f"The {name} {pick(rng, DOING)} in the {pick(rng, PLACES)} ." for _ in range(3)]
+    rows = [(sentence, 0) for sentence in wrong]
+    if below(rng, 5):
+        rows.insert(below(rng, 4), (right, 1))
+    return "\n".join(f"what color is the {name} ?\t{text}\t{label}" for text, label in rows)
+
+
+def line(rng: random.Random) -> str:
+    """A sentence as language models have it: lower case, N for numbers, spaces on both sides."""
+    animal, other = (pick(rng, [word for pair in SOMEBODY for word in pair]) for _ in range(2))
+    begin = pick(rng, (f"the {animal}", f"a {animal} of the {other}", f"N {animal}s", "<unk>"))
+    end = pick(rng, ("", f" in the {pick(rng, PLACES)}", f" near a {pick(rng, COLORS)} house"))
+    return f" {begin} {pick(rng, DOING)}{end} "
+
+
+def write(path: Path, draw, count: int) -> None:
+    """``count`` lines, drawn from the stream of the file's name."""
+    rng = stream("sample", path.parent.name, path.name)
+    path.parent.mkdir(exist_ok=True)
+    lines = "".join(f"{draw(rng)}\n" for _ in range(count))
+    path.write_bytes(lines.encode("utf-8"))
+
+
+def make_samples(out: Path) -> None:
+    """Write every sample that is generated; the hand-made ones stay as they are."""
+    make_listops(out / "listops", train=150, valid=40, test=40, max_depth=6, overwrite=True)
+    make_logic(out / "lrt", train=[10] * 13, valid=0, test=[4] * 13, overwrite=True)
+    make_mee(out / "mee", train=20, valid=10, test=10, lengths=(4, 5), overwrite=True)
+    write(out / "sst" / "train.txt", review, 80)
+    write(out / "sst" / "dev.txt", review, 30)
+    write(out / "snli" / "snli_1.0_train.jsonl", snli, 60)
+    write(out / "snli" / "snli_1.0_dev.jsonl", snli, 30)
+    write(out / "sick" / "SICK_train_parsed.txt", sick, 60)
+    write(out / "sick" / "SICK_trial_parsed.txt", sick, 30)
+    write(out / "wikiqa" / "WikiQASent-train.txt", question, 20)
+    write(out / "wikiqa" / "WikiQASent-dev.txt", question, 10)
+    write(out / "ptb_lm" / "ptb.train.txt", line, 80)
+    write(out / "ptb_lm" / "ptb.valid.txt", line, 30)
+    write(out / "inex" / "inex05.train.elastic.tree", document, 80)
+    write(out / "boolsent" / "train.txt", boolean, 80)
+    write(out / "boolsent" / "dev.txt", boolean, 30)
+
+
+if __name__ == "__main__":
+    make_samples(Path(sys.argv[1]))

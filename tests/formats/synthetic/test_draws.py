@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from dgltrees.errors import ConfigError
+from dgltrees.formats.synthetic import draws
+
+
+def test_a_stream_is_fixed_by_its_key():
+    one, two = draws.stream("logic", 0, 3), draws.stream("logic", 0, 3)
+    assert [one.random() for _ in range(5)] == [two.random() for _ in range(5)]
+    assert draws.stream("logic", 0, 4).random() != draws.stream("logic", 0, 3).random()
+    # the first draw, written down once: another machine or Python has to give it too
+    assert draws.stream("listops", 0).random().hex() == "0x1.4373592259ae8p-2"
+
+
+def test_below_gives_every_number_about_equally_often():
+    rng = draws.stream("below")
+    counts = [0] * 7
+    for _ in range(7_000):
+        counts[draws.below(rng, 7)] += 1
+    assert all(900 < count < 1_100 for count in counts)
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 10, 1000, 2**52 - 1])
+def test_below_never_reaches_its_bound(n):
+    class Largest:
+        def random(self) -> float:
+            return 1 - 2.0**-53
+
+    assert draws.below(Largest(), n) == n - 1
+
+
+def test_shuffle_gives_every_order_about_equally_often():
+    rng = draws.stream("shuffle")
+    orders: dict[str, int] = {}
+    for _ in range(6_000):
+        items = list("abc")
+        draws.shuffle(rng, items)
+        orders["".join(items)] = orders.get("".join(items), 0) + 1
+    assert sorted(orders) == ["abc", "acb", "bac", "bca", "cab", "cba"]
+    assert all(850 < count < 1_150 for count in orders.values())
+
+
+def test_distinct_drops_repeats_and_rejected_draws():
+    texts = iter(["b", None, "a", "b", "c", "d"])
+    assert draws.distinct(lambda: next(texts), 3, "letters") == ["b", "a", "c"]
+
+
+def test_distinct_gives_up_when_there_are_no_more():
+    rng = draws.stream("few")
+    with pytest.raises(ConfigError) as caught:
+        draws.distinct(lambda: "xyz"[draws.below(rng, 3)], 4, "letters")
+    assert str(caught.value) == (
+        "4 distinct letters were asked for in all splits together, but after 3 the next 10,000 "
+        "draws gave nothing new; ask for fewer"
+    )
+
+
+def test_a_table_is_the_stream_row_by_row():
+    one, two = draws.stream("table"), draws.stream("table")
+    assert draws.table(one, 3, 2).tolist() == [[two.random(), two.random()] for _ in range(3)]
+    assert one.random() == two.random()

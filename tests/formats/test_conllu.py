@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgltrees import ConfigError, Forest, TreeError
+from dgltrees.formats import read_conllu, read_dp, stream_conllu, write_conllu
+from dgltrees.trees import Vocabulary
+from dgltrees.trees.words import frequent_words, recode
+from tests.trees.dependencies import random_heads
+from tests.trees.nested import assert_same, write
+
+SLEEP = """\
+# sent_id = one
+# text = Du chat dort
+1-2\tDu\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDe\tde\tADP\tIN\t_\t3\tcase\t3:case\t_
+2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_
+3\tChat\tchat\tNOUN\tNN\tGender=Masc\t4\tnsubj:pass\t_\tSpaceAfter=No
+3.1\tqui\tqui\tPRON\t_\t_\t_\t_\t4:nsubj\t_
+4\tdort\tdormir\tVERB\tVB\t_\t0\troot\t_\t_
+
+1\tChat\t_\tNOUN\tNN\t_\t0\troot\t_\t_
+2\t!\t!\tPUNCT\t.\t_\t1\tpunct\t_\t_
+"""
+
+
+def line(number: object, word: str, head: object, label: str = "dep") -> str:
+    return f"{number}\t{word}\t_\t_\t_\t_\t{head}\t{label}\t_\t_\n"
+
+
+def named(forest: Forest, column: str) -> list:
+    names = [*forest.vocabs[column].names, None]
+    return [names[i] for i in forest.columns[column]]
+
+
+def test_a_file_by_hand(tmp_path: Path) -> None:
+    examples = read_conllu(write(tmp_path, SLEEP))
+    forest = examples.forest
+    assert not examples.columns
+    assert forest.sizes.tolist() == [5, 3]
+    assert forest.parent.tolist() == [-1, 3, 3, 4, 0, -1, 0, 1]
+    assert forest.pos.tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
+    root = "<root>"
+    assert named(forest, "word") == [root, "De", "le", "Chat", "dort", root, "Chat", "!"]
+    assert named(forest, "upos") == [None, "ADP", "DET", "NOUN", "VERB", None, "NOUN", "PUNCT"]
+    assert named(forest, "xpos") == [None, "IN", None, "NN", "VB", None, "NN", "."]
+    assert named(forest, "deprel")[:5] == [None, "case", "det", "nsubj:pass", "root"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_ends_of_lines_a_byte_order_mark_and_blank_lines(tmp_path: Path, end: str) -> None:
+    text = f"\ufeff\n{SLEEP}\n\n\n".replace("\n", end)
+    (tmp_path / "a").mkdir()
+    assert_same(read_conllu(write(tmp_path / "a", text)), read_conllu(write(tmp_path, SLEEP)))
+
+
+@pytest.mark.parametrize("trees", [1, 2, 50])
+def test_chunks_equal_the_whole(tmp_path: Path, trees: int) -> None:
+    path = write(tmp_path, SLEEP)
+    chunks = list(stream_conllu([path, path], trees=trees))
+    assert len(chunks) == 2 * -(-2 // trees)
+    assert_same(type(chunks[0]).concat(chunks), read_conllu([path, path]))
+
+
+def test_a_stream_reads_no_further_than_it_must(tmp_path: Path) -> None:
+    chunks = stream_conllu(write(tmp_path, f"{SLEEP}\nbad"), trees=1)
+    assert [len(next(chunks)), len(next(chunks))] == [1, 1]
+    with pytest.raises(TreeError, match=r":13: "):
+        next(chunks)
+
+
+def test_words_in_lower_case(tmp_path: Path) -> None:
+    forest = read_conllu(write(tmp_path, SLEEP), lower=True).forest
+    assert named(forest, "word")[1:5] == ["de", "le", "chat", "dort"]
+    assert named(forest, "upos")[1] == "ADP"
+
+
+def test_rare_words_become_unknown(tmp_path: Path) -> None:
+    path = write(tmp_path, SLEEP)
+    train = read_conllu(path, min_count=2).forest
+    assert train.vocabs["word"].names == ["<root>", "Chat", "<unk>"]
+    unk = "<unk>"
+    assert named(train, "word") == ["<root>", unk, unk, "Chat", unk, "<root>", "Chat", unk]
+    dev = read_conllu(path, vocabs=train.vocabs).forest
+    np.testing.assert_array_equal(dev.columns["word"], train.columns["word"])
+    for wrong, vocabs in ((2, train.vocabs), (0, None)):
+        with pytest.raises(ConfigError, match=f"expected min_count to be 1 where .* got {wrong}"):
+            read_conllu(path, vocabs=vocabs, min_count=wrong)
+
+
+def test_root_stays_a_word_however_rare(tmp_path: Path) -> None:
+    words = read_conllu(write(tmp_path, SLEEP), min_count=9).forest.vocabs["word"]
+    assert words.names == ["<root>", "<unk>"]
+
+
+def test_words_are_counted_over_a_stream(tmp_path: Path) -> None:
+    path = write(tmp_path, SLEEP)
+    stream = (chunk.forest for chunk in stream_conllu(path, trees=1))
+    assert frequent_words(stream, 2) == read_conllu(path, min_count=2).forest.vocabs["word"]
+    forest = read_conllu(path).forest
+    with pytest.raises(TreeError, match="expected forests that share a vocabulary 'word'"):
+        frequent_words([forest.tree(1), read_conllu(path, lower=True).forest], 2)
+    with pytest.raises(TreeError, match="expected at least one forest, got none"):
+        frequent_words([], 2)
+    with pytest.raises(TreeError, match="expected a vocabulary 'lemma', got "):
+        recode(forest, {"lemma": Vocabulary()})
+    with pytest.raises(TreeError, match="expected one of the 1 known names"):
+        recode(forest, {"word": Vocabulary(["<root>"], frozen=True)})
+
+
+def test_long_sentences_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = write(tmp_path, SLEEP)
+    message = "data.txt: left out 1 of 2 sentences, which have more than 3 words"
+    with pytest.warns(UserWarning, match=message):
+        forest = read_conllu(path, max_words=3).forest
+    assert named(forest, "word") == ["<root>", "Chat", "!"]
+    assert len(forest.vocabs["word"]) == 3
+    assert len(read_conllu(path, max_words=4)) == 2  # without a warning
+    with (
+        pytest.warns(UserWarning, match="left out 2 of 2"),
+        pytest.raises(TreeError, match="expected a sentence of at most 1 words, got none"),
+    ):
+        read_conllu(path, max_words=1)
+
+
+def test_several_roots_where_they_are_allowed(tmp_path: Path) -> None:
+    path = write(tmp_path, line(1, "a", 0) + line(2, "b", 1) + line(3, "c", 0))
+    assert read_conllu(path, single_root=False).forest.parent.tolist() == [-1, 0, 1, 0]
+
+
+def test_conll_x(tmp_path: Path) -> None:
+    text = (
+        "1\tUm\tum\tart\tindef\t<arti>|M\t2\t>N\t_\t_\n2\tsonho\tsonho\tn\tn\tM|S\t0\tSTA\t0\tX\n"
+    )
+    forest = read_conllu(write(tmp_path, text)).forest
+    assert named(forest, "upos") == [None, "art", "n"]
+    assert named(forest, "xpos") == [None, "indef", "n"]
+
+
+BAD = [
+    ("Once upon a time\n", 1, "expected ten columns with tabs between them, got 1; is this a CoN"),
+    (
+        line(1, "a", 0) + "2\tb\t_\t1\tdep\n",
+        2,
+        "expected ten columns with tabs between them, got 5",
+    ),
+    (line(1, "a", 0) + line(2, "", 1), 2, "expected columns that are not empty"),
+    (line(1, "a", 0) + line(2, "b  c", 1), 2, "no two spaces in a row, got '2\\tb  c"),
+    (line(1, "a", 0) + line(2, "b", 3), 2, "expected a head from 0 to 2, the words of the sen"),
+    (line(1, "a", 0) + line(2, "b", "_"), 2, "expected the number of a word, or 0 for the root"),
+    (line(1, "a", -1), 1, "as a head, got '-1'"),
+    (line(1, "a", "9" * 5000), 1, "as a head, got '999"),
+    (line(1, "a", 0) + line(2, "b", 3) + line(3, "c", 2), 2, "got a cycle from this word"),
+    (line(1, "a", 0) + line(2, "b", 2), 2, "got a cycle from this word"),
+    (line(1, "a", 0) + line(2, "b", 1) + line(3, "c", 0), 3, "got a second of 2 roots; allow"),
+    (line(1, "a", 2) + line(2, "b", 1), 1, "expected a word with the head 0 in the sentence, got"),
+    ("# sent_id = 1\n\n" + line(1, "a", 0), 1, "expected a word in every sentence, got an empty"),
+    (line("1-2", "ab", "_"), 1, "expected a word in every sentence, got an empty sentence"),
+    (line("x", "a", 0), 1, "expected the integer id 1, or one such as 3-4 or 8.1, got 'x'"),
+    (line(1, "a", 0) + line(3, "b", 1), 2, "expected the integer id 2, or one such as 3-4 or 8.1"),
+    (line(1, "a", 0).encode() + b"2\t\xe9\n", 2, "expected UTF-8 text, got the byte 0xe9"),
+]
+
+
+@pytest.mark.parametrize(("text", "number", "message"), BAD)
+@pytest.mark.parametrize("trees", [1, 100])
+def test_bad_files(tmp_path: Path, text, number: int, message: str, trees: int) -> None:
+    good = SLEEP.encode() + b"\n"
+    bad = text if isinstance(text, bytes) else text.encode()
+    path = write(tmp_path, good + bad + b"\n" + good)
+    with pytest.raises(TreeError) as caught:
+        list(stream_conllu(path, trees=trees))
+    assert str(caught.value).startswith(f"{path}:{number + good.count(10)}: ")
+    assert message in str(caught.value)
+
+
+def test_an_unknown_tag(tmp_path: Path) -> None:
+    vocabs = {"upos": Vocabulary(["ADP", "DET", "NOUN"], frozen=True)}
+    with pytest.raises(TreeError, match=r":8: expected one of the 3 known names .*, got 'VERB'"):
+        read_conllu(write(tmp_path, SLEEP), vocabs=vocabs)
+
+
+WORDS = st.text(st.characters(codec="utf-8", categories=["L", "P", "S", "N"]), min_size=1)
+TAGS = st.sampled_from(["NOUN", "nsubj:pass", "_", "."])
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    words=st.lists(st.tuples(WORDS, TAGS, TAGS, TAGS), min_size=1, max_size=12),
+    trees=st.integers(1, 3),
+)
+def test_reads_what_was_written(tmp_path_factory, seed: int, words: list, trees: int) -> None:
+    folder = tmp_path_factory.mktemp("d")
+    rng = np.random.default_rng(seed)
+    text = ""
+    for _ in range(trees):
+        heads = random_heads(rng, len(words), projective=False)
+        for i, (head, (word, upos, xpos, label)) in enumerate(zip(heads, words), start=1):
+            text += f"{i}\t{word}\t_\t{upos}\t{xpos}\t_\t{head}\t{label}\t_\t_\n"
+        text += "\n"
+    path = write(folder, text)
+    examples = read_conllu(path)
+    write_conllu(examples.forest, folder / "again.conllu")
+    assert (folder / "again.conllu").read_bytes() == path.read_bytes()
+
+
+def test_comments_are_written(tmp_path: Path) -> None:
+    forest = read_conllu(write(tmp_path, SLEEP)).forest.tree(1)
+    write_conllu(forest, tmp_path / "a", comments=[{"sent_id": "x", "score": 0.0}])
+    text = (tmp_path / "a").read_text(encoding="utf-8")
+    assert text.startswith("# sent_id = x\n# score = 0.0\n1\tChat\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n")
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    forest = read_conllu(write(tmp_path, SLEEP)).forest
+    path = tmp_path / "a"
+    bad = Vocabulary(["<root>", "a\tb"])
+    ids = np.array([0, 1])
+    for wrong, message in [
+        (Forest.build([1, -1], columns={"word": ids}), "tree 0: expected a dependency tree"),
+        (Forest.build([-1, 0]), "expected a column 'word', got the columns"),
+        (Forest.build([-1, 0], columns={"word": ids}), "expected a vocabulary 'word'"),
+        (Forest.build([-1], columns={"word": [0]}), "tree 0: expected a word at each node"),
+        (Forest.build([-1, 0], columns={"word": [0, -1]}), "tree 0: expected a word at each node"),
+        (
+            Forest.build([-1, 0], columns={"word": ids}, vocabs={"word": bad}),
+            r"double or outer spaces in column 'word', got 'a\\tb'",
+        ),
+    ]:
+        with pytest.raises(TreeError, match=message):
+            write_conllu(wrong, path)
+    with pytest.raises(TreeError, match="expected comments for each of 2 trees, got 1"):
+        write_conllu(forest, path, comments=[{}])
+    with pytest.raises(TreeError, match="tree 1: expected comments of one line"):
+        write_conllu(forest, path, comments=[{}, {"text": "a\n1\tb"}])
+    assert not path.exists()
+
+
+def test_dp(tmp_path: Path) -> None:
+    forest = read_dp(write(tmp_path, "Pierre\tNNP\t2\nVinken\tNNP\t0\n\nMr.\tNNP\t0\n")).forest
+    assert forest.parent.tolist() == [-1, 2, 0, -1, 0]
+    assert named(forest, "word") == ["<root>", "Pierre", "Vinken", "<root>", "Mr."]
+    assert named(forest, "xpos") == [None, "NNP", "NNP", None, "NNP"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tNN\t0\n\nb\tNN\n", ":3: expected word TAB tag TAB head, got 2 columns"),
+        ("a\tNN\t0\nb\tNN\tx\n", ":2: expected the number of a word, or 0 for the root"),
+        ("a\tNN\t0\nb\tNN\t5\n", ":2: expected a head from 0 to 2"),
+    ],
+)
+def test_bad_dp(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(TreeError, match=message):
+        read_dp(write(tmp_path, text))

@@ -1,0 +1,75 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgltrees import TreeError
+from dgltrees.formats import read_inex, stream_inex
+from dgltrees.trees import Vocabulary
+from tests.trees.nested import arrays, assert_same, assert_shape, nested, write
+
+TAGS = ["7", "12", "354"]
+
+
+def text_of(tree):
+    if isinstance(tree, str):
+        return f"{tree}($)"
+    return f"{tree[0]}({' '.join(map(text_of, tree[1:]))})"
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from(["1", "3", "11"]), nested(TAGS, TAGS)), min_size=1, max_size=4
+    )
+)
+def test_reads_what_was_written(tmp_path_factory, rows):
+    path = write(tmp_path_factory.mktemp("d"), "".join(f"{c}:{text_of(t)}\n" for c, t in rows))
+    examples = read_inex(path)
+    trees = [tree for _, tree in rows]
+    assert_shape(examples.forest, trees)
+    assert (
+        examples.forest.vocabs["label"].decode(examples.forest.columns["label"]) == arrays(trees)[2]
+    )
+    assert examples.targets.decode(examples.columns["target"]) == [name for name, _ in rows]
+
+
+@pytest.mark.parametrize("trees", [1, 2, 50])
+def test_chunks_equal_the_whole(tmp_path, trees):
+    path = write(tmp_path, "1:3(4($) 3($))\n3:1($)\n1:9(8(7(6($))) 5($))\n")
+    chunks = list(stream_inex(path, trees=trees))
+    assert_same(type(chunks[0]).concat(chunks), read_inex(path))
+
+
+def test_given_vocabularies(tmp_path):
+    path = write(tmp_path, "1:3(4($))\n2:3($)\n")
+    with pytest.raises(TreeError, match=r":2: expected one of the 1 known names \('1'\), got '2'"):
+        read_inex(path, vocabs={"target": Vocabulary(["1"], frozen=True)})
+    with pytest.raises(TreeError, match=r":1: expected one of the 1 known names \('3'\), got '4'"):
+        read_inex(path, vocabs={"label": Vocabulary(["3"], frozen=True)})
+
+
+BEHIND = "expected a bracket behind every label and nowhere else, got "
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1:3($", "got 1 left open at the end of the line"),
+        ("1:3($) 4($)", "expected a line of the form class:label(child child ...)"),
+        ("3($)", "expected a line of the form class:label(child child ...)"),
+        ("1:3", "expected a line of the form class:label(child child ...)"),
+        ("(1) 3($)", "expected class:label(child child ...), got no class"),
+        ("1:3(4)", BEHIND + "'4'"),
+        ("1:3(4 5($))", BEHIND + "'4'"),
+        ("1:3(($))", BEHIND + "an opening bracket"),
+        ("1:3(4($)(5($)))", BEHIND + "an opening bracket"),
+        ("1:3()", "expected children or $, got none"),
+        ("1:3(4($) $)", "expected $ alone in its bracket, got it elsewhere"),
+        ("1:3(1($) 2($) 3($))", "expected at most 2 children, got 3"),
+    ],
+)
+def test_bad_lines(tmp_path, line, message):
+    path = write(tmp_path, f"1:3($)\n{line}\n")
+    with pytest.raises(TreeError) as caught:
+        read_inex(path, max_children=2)
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert message in str(caught.value)

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgltrees import TreeError
+from dgltrees.formats import LISTOPS_OPERATORS, read_listops, stream_listops, write_listops
+from tests.trees.nested import arrays, assert_same, assert_shape, nested, write
+
+EXPRESSIONS = nested(LISTOPS_OPERATORS, "0123456789", max_children=5)
+
+
+def value(tree):
+    """The rules of the data set, by recursion."""
+    if isinstance(tree, str):
+        return int(tree)
+    values = [value(child) for child in tree[1:]]
+    rules = {"MAX": max, "MIN": min, "MED": np.median, "SM": sum}
+    return int(rules[tree[0]](values)) % 10
+
+
+def nary(tree):
+    return tree if isinstance(tree, str) else f"[{tree[0]} {' '.join(map(nary, tree[1:]))} ]"
+
+
+def binary(tree):
+    if isinstance(tree, str):
+        return tree
+    text = "[" + tree[0]
+    for child in tree[1:]:
+        text = f"( {text} {binary(child)} )"
+    return f"( {text} ] )"
+
+
+def tree_of(forest, node):
+    """A node of a forest as nested tuples, by recursion."""
+    op, digit = forest.columns["op"][node], forest.columns["value"][node]
+    if op < 0:
+        return str(digit)
+    children = np.flatnonzero(forest.global_parent == node)
+    children = children[np.argsort(forest.pos[children])]
+    return (forest.vocabs["op"].names[op], *(tree_of(forest, child) for child in children))
+
+
+@given(trees=st.lists(EXPRESSIONS, min_size=1, max_size=5), form=st.sampled_from([nary, binary]))
+def test_reads_what_was_written(tmp_path_factory, trees, form):
+    path = write(tmp_path_factory.mktemp("d"), "".join(f"{value(t)}\t{form(t)}\n" for t in trees))
+    examples = read_listops(path)
+    assert_shape(examples.forest, trees)
+    labels = arrays(trees)[2]
+    names = [*LISTOPS_OPERATORS, None]
+    assert [names[op] for op in examples.forest.columns["op"]] == [
+        None if label.isdigit() else label for label in labels
+    ]
+    np.testing.assert_array_equal(
+        examples.forest.columns["value"], [int(x) if x.isdigit() else -1 for x in labels]
+    )
+    np.testing.assert_array_equal(examples.columns["target"], [value(tree) for tree in trees])
+
+
+@pytest.mark.parametrize(
+    ("line", "tree"),
+    [
+        ("5\t( ( ( [SM 7 ) 8 ) ] )", ("SM", "7", "8")),
+        ("4\t( ( ( ( ( [MED 9 ) 2 ) 6 ) 3 ) ] )", ("MED", "9", "2", "6", "3")),
+        ("8\t( ( ( [MAX ( ( ( [MIN 8 ) 9 ) ] ) ) 2 ) ] )", ("MAX", ("MIN", "8", "9"), "2")),
+        ("6\t[MAX 1 [MED 3 6 9 ] ]", ("MAX", "1", ("MED", "3", "6", "9"))),
+        ("7\t7", "7"),
+    ],
+)
+def test_targets_are_the_values(tmp_path, line, tree):
+    examples = read_listops(write(tmp_path, line))
+    assert tree_of(examples.forest, 0) == tree
+    assert examples.columns["target"].tolist() == [value(tree)]
+
+
+def test_header_says_that_the_value_comes_last(tmp_path):
+    text = "Source\tTarget\n( ( ( [MAX 1 ) 2 ) ] )\t2\n7\t3\n"
+    examples = read_listops(write(tmp_path, text))
+    assert examples.columns["target"].tolist() == [2, 3]
+    assert examples.forest.columns["value"].tolist() == [-1, 1, 2, 7]
+
+
+@given(
+    trees=st.lists(EXPRESSIONS, min_size=1, max_size=4), form=st.sampled_from(["binary", "nary"])
+)
+def test_writes_what_was_read(tmp_path_factory, trees, form):
+    folder = tmp_path_factory.mktemp("d")
+    text = "".join(f"{value(t)}\t{(binary if form == 'binary' else nary)(t)}\n" for t in trees)
+    examples = read_listops(write(folder, text))
+    write_listops(examples, folder / "again.tsv", form=form)
+    assert (folder / "again.tsv").read_bytes() == text.encode()
+
+
+def test_a_failed_write_leaves_nothing(tmp_path):
+    examples = read_listops(write(tmp_path, "2\t[MAX 1 2 ]\n"))
+    examples.forest.columns["value"][1] = -1
+    with pytest.raises(TreeError, match=r"^tree 0, node 1: expected an operator at a node with"):
+        write_listops(examples, tmp_path / "again.tsv")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.txt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("3\t[MAX 1 3 ]\n3\t[MAX 1 3\n", 2, "expected a ']' for every '[', got 1 left open"),
+        ("3\t[MAX 1 3 ]\n3", 2, "expected a line of the form value TAB expression"),
+        ("3\t[MAX 1 3 ] [MAX 1 3 ]", 1, "with 2 parts outside all brackets, got 3"),
+        ("3\t[MAX 1 ] 3 ]", 1, "got a ']' that closes nothing"),
+        ("3\t( [MAX 1 2 ]", 1, "expected a ')' for every '(', got 1 left open"),
+        ("3\t( ) ) ( [MAX 1 2 ]", 1, "got a ')' that closes nothing"),
+        ("\n3\t[FOO 1 2 ]", 2, "one of MAX MED MIN SM, got 'FOO'"),
+        ("3\t[MAX 1 x ]", 1, "expected a digit, one of 0 1 2 3 4 5 6 7 8 9, got 'x'"),
+        ("3\t[MAX 1 12 ]", 1, "expected a digit, one of 0 1 2 3 4 5 6 7 8 9, got '12'"),
+        ("13\t[MAX 1 2 ]", 1, "expected the value of an expression, one of"),
+        ("[MAX 1 2 ]\t2", 1, "got an opening bracket"),
+        ("3\t[MAX ]", 1, "expected at least one argument, got none"),
+        ("3\t[ [MAX 1 2 ] ]", 1, "expected an operator at the beginning of a bracket"),
+        ("3\t[MAX 1 2 3 4 5 6 ]", 1, "expected at most 5 children, got 6; raise max_children"),
+        (b"1\t1\n3\t[MAX 1 \xff ]", 2, "expected UTF-8 text, got the byte 0xff"),
+        ("Source\tTarget\n1\tx", 2, "expected the value of an expression"),
+    ],
+)
+def test_bad_lines(tmp_path, text, line, message):
+    path = write(tmp_path, text)
+    with pytest.raises(TreeError) as caught:
+        read_listops(path)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert message in str(caught.value)
+
+
+def test_max_children_is_the_users(tmp_path):
+    path = write(tmp_path, "6\t[MAX 1 2 3 4 5 6 ]")
+    assert read_listops(path, max_children=None).forest.degree.tolist()[0] == 6
+    with pytest.raises(TreeError, match="at most 3 children"):
+        read_listops(path, max_children=3)
+
+
+def test_errors_in_later_chunks_have_the_files_line(tmp_path):
+    path = write(tmp_path, "2\t[MAX 1 2 ]\n\n" * 5 + "2\t[MAX 1 b ]\n")
+    chunks = stream_listops(path, trees=2)
+    for _ in range(5):
+        next(chunks)
+    with pytest.raises(TreeError, match=r":11: .* got 'b'"):
+        next(chunks)
+
+
+@pytest.mark.parametrize("trees", [1, 2, 3, 100])
+def test_chunks_equal_the_whole(tmp_path, trees):
+    lines = ["2\t[MAX 1 2 ]", "", "7\t7", "0\t[MIN 0 [SM 5 6 ] ]", "3\t( ( ( [MAX 3 ) 2 ) ] )"]
+    path = write(tmp_path, "\n".join(lines))
+    chunks = list(stream_listops(path, trees=trees))
+    assert max(map(len, chunks)) <= trees
+    assert_same(type(chunks[0]).concat(chunks), read_listops(path))

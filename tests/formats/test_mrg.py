@@ -1,0 +1,125 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgltrees import ConfigError, TreeError
+from dgltrees.formats import read_mrg, stream_mrg
+from dgltrees.trees import Vocabulary
+from tests.trees.nested import assert_same, write
+
+NEWS = """
+( (S
+    (NP-SBJ (NNP Mr.) (NNP Vinken) )
+    (VP (VBZ is)
+      (NP-PRD old (NN chairman) ))
+    (. .) ))
+( (S (VB Go) ))
+(FRAG (UH Yes))
+"""
+
+
+def named(forest, column):
+    names = [*forest.vocabs[column].names, None]
+    return [names[i] for i in forest.columns[column]]
+
+
+def test_a_file_by_hand(tmp_path):
+    examples = read_mrg(write(tmp_path, NEWS))
+    forest = examples.forest
+    assert not examples.columns
+    assert forest.sizes.tolist() == [10, 2, 2]
+    assert forest.parent.tolist() == [-1, 0, 1, 1, 0, 4, 4, 6, 6, 0, -1, 0, -1, 0]
+    assert forest.pos.tolist() == [0, 0, 0, 1, 1, 0, 1, 0, 1, 2, 0, 0, 0, 0]
+    assert named(forest, "label") == [
+        *("S", "NP-SBJ", "NNP", "NNP", "VP", "VBZ", "NP-PRD", None, "NN", "."),
+        *("S", "VB", "FRAG", "UH"),
+    ]
+    assert named(forest, "word") == [
+        *(None, None, "Mr.", "Vinken", None, "is", None, "old", "chairman", "."),
+        *(None, "Go", None, "Yes"),
+    ]
+
+
+LABELS = st.sampled_from(["S", "NP", "NP-SBJ=1", "-NONE-", ","])
+WORDS = st.sampled_from(["a", "NP", "*T*-1", "\xe9t\xe9"])
+TREES = st.recursive(
+    st.tuples(LABELS, WORDS),
+    lambda below: st.tuples(LABELS, st.lists(below, min_size=1, max_size=3)),
+    max_leaves=8,
+)
+
+
+def text_of(tree, space):
+    label, rest = tree
+    inside = rest if isinstance(rest, str) else space.join(text_of(child, space) for child in rest)
+    return f"({label} {inside})"
+
+
+def rows(tree):
+    """``(label, word, number of children)`` in preorder."""
+    label, rest = tree
+    if isinstance(rest, str):
+        return [(label, rest, 0)]
+    return [(label, None, len(rest)), *(row for child in rest for row in rows(child))]
+
+
+@given(
+    trees=st.lists(TREES, min_size=1, max_size=4),
+    space=st.sampled_from([" ", "\n  ", "\r\n"]),
+    wrap=st.booleans(),
+)
+def test_reads_what_was_written(tmp_path_factory, trees, space, wrap):
+    texts = [text_of(tree, space) for tree in trees]
+    path = write(tmp_path_factory.mktemp("d"), "\n\n".join(f"( {t})" if wrap else t for t in texts))
+    forest = read_mrg(path).forest
+    got = zip(named(forest, "label"), named(forest, "word"), forest.degree.tolist())
+    assert list(got) == [row for tree in trees for row in rows(tree)]
+
+
+def test_many_files_share_their_vocabularies(tmp_path):
+    (tmp_path / "a").mkdir()
+    one, two = write(tmp_path, NEWS), write(tmp_path / "a", "(S (VB Stop) (. .))")
+    together = read_mrg([one, two])
+    assert len(together) == 4
+    assert named(together.forest, "word")[-2:] == ["Stop", "."]
+    with pytest.raises(ConfigError, match="expected at least one file"):
+        read_mrg([])
+
+
+@pytest.mark.parametrize("trees", [1, 2, 50])
+def test_chunks_equal_the_whole(tmp_path, trees):
+    path = write(tmp_path, NEWS)
+    chunks = list(stream_mrg(path, trees=trees))
+    assert len(chunks) == -(-3 // trees)
+    assert_same(type(chunks[0]).concat(chunks), read_mrg(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("( (S (NP x))", 1, "expected a ')' for every '(', got 1 left open at the end of the text"),
+        ("\n(S (A x))\n(B y\n(C d)\n", 3, "got 1 left open at the end of the text; is it cut off?"),
+        ("(S (A x))\n(S (A x)))\n", 2, "got a ')' that closes nothing"),
+        ("(S (A x))\nhello", 2, "expected a tree in brackets, got 'hello'"),
+        ("( (S (A x))\n (B y))", 1, "expected one tree in a bracket without a label, got 2"),
+        ("( )", 1, "expected one tree in a bracket without a label, got 0"),
+        ("(S\n((A b)) x)", 2, "expected a label at the beginning of a bracket, got none"),
+        ("(S (A x)\n (B))", 2, "expected a word or constituents after a label, got none"),
+        ("(S (A x)\n (B (C y) (C y) (C y)))", 2, "expected at most 2 children, got 3"),
+        (b"(S (A x)\n (B \xe9))", 2, "expected UTF-8 text, got the byte 0xe9"),
+    ],
+)
+@pytest.mark.parametrize("trees", [1, 100])
+def test_bad_lines(tmp_path, text, line, message, trees):
+    path = write(tmp_path, text)
+    with pytest.raises(TreeError) as caught:
+        list(stream_mrg(path, trees=trees, max_children=2))
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert message in str(caught.value)
+
+
+def test_an_unknown_tag(tmp_path):
+    path = write(tmp_path, NEWS)
+    vocabs = {"label": Vocabulary(["S", "NP-SBJ", "NNP", "VP"], frozen=True)}
+    with pytest.raises(TreeError, match=r":4: expected one of the 4 known names .*, got 'VBZ'"):
+        read_mrg(path, vocabs=vocabs)

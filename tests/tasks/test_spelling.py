@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from dgltrees import Forest, TreeError
+from dgltrees.tasks.spelling import ending, shape, with_spelling
+from dgltrees.trees import Vocabulary
+
+
+@pytest.mark.parametrize(
+    ("word", "end", "form"),
+    [
+        ("Walking", "ing", "Xx"),
+        ("at", "at", "x"),
+        ("U.S.", ".s.", "X.X."),
+        ("1,214", "214", "d,d"),
+        ("McKay's", "y's", "XxXx'x"),
+        ("ÉCOLE", "ole", "X"),
+        ("--", "--", "--"),
+    ],
+)
+def test_words(word: str, end: str, form: str) -> None:
+    assert ending(word) == end
+    assert shape(word) == form
+
+
+def test_columns_follow_the_words() -> None:
+    words = Vocabulary(["<root>", "Running", "sewing", "7"])
+    forest = Forest.build([-1, 0, 1, 1], columns={"word": [0, 2, 1, 3]}, vocabs={"word": words})
+    known = Vocabulary(["<unk>", "ing"], unknown="<unk>", frozen=True)
+    made = with_spelling(forest, {"ending": known, "shape": Vocabulary()})
+    assert known.decode(made.columns["ending"]) == ["<unk>", "ing", "ing", "<unk>"]
+    assert made.vocabs["shape"].decode(made.columns["shape"]) == ["<x>", "x", "Xx", "d"]
+    assert (made.columns["word"] == forest.columns["word"]).all()
+    with pytest.raises(TreeError, match="expected a vocabulary 'word'"):
+        with_spelling(Forest.build([-1]), {})
