@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.trees import Forest
+from dgltrees.trees.segments import offsets_of
 
 __all__ = [
     "CASES",
@@ -44,7 +45,7 @@ class Case:
         parents = [self.make(rng) for _ in range(self.trees)]
         forest = Forest.build(
             np.concatenate([np.asarray(p) for p in parents]),
-            offsets=np.cumsum([0, *map(len, parents)]),
+            offsets=offsets_of([*map(len, parents)]),
         )
         words = rng.integers(1, vocabulary, forest.num_nodes)
         token: NDArray[np.int64] = np.where(forest.degree == 0, words, 0)

@@ -181,7 +181,7 @@ class RRNetCell(BaseCell):
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 2, d)
         return {"h_last": h[:, 0], "c_last": c[:, 0], "h_top": h[:, 1], "c_top": c[:, 1]}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state; START and OPEN have the one they are given.
 
         Raises:

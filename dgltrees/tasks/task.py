@@ -18,8 +18,9 @@ from dgltrees.metrics.accuracy import Outputs, accuracy
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.trees.build import encoder_parameters
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.segments import rows_of
 
-__all__ = ["Reader", "Task", "nll", "rows_of_trees"]
+__all__ = ["Reader", "Task", "nll"]
 
 # Reads one file; with vocabularies ("target" is that of the classes) it adds no names to them.
 Reader = Callable[[Path, DataSettings, Optional[Mapping[str, Vocabulary]]], Examples]
@@ -28,14 +29,6 @@ Reader = Callable[[Path, DataSettings, Optional[Mapping[str, Vocabulary]]], Exam
 def nll(logits: Tensor, targets: Tensor) -> Tensor:
     """Negative log-likelihood of every row, ``(R, C)`` and ``(R,)`` to ``(R,)``; 0 at target -1."""
     return F.cross_entropy(logits.float(), targets, ignore_index=-1, reduction="none")
-
-
-def rows_of_trees(offsets: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows ``offsets[t]:offsets[t + 1]`` of all trees ``ids``, one tree after the other."""
-    sizes = offsets[ids + 1] - offsets[ids]  # (B,)
-    ends = np.cumsum(sizes)
-    shift = np.repeat(offsets[ids] - ends + sizes, sizes)
-    return np.asarray(np.arange(len(shift)) + shift)
 
 
 @dataclass(frozen=True)
@@ -78,7 +71,7 @@ class Task:
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the examples ``ids``, in the order in which the model gives them."""
-        return rows_of_trees(data.forest.offsets, ids) if self.nodes else ids
+        return rows_of(data.forest.offsets, ids) if self.nodes else ids
 
     def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The trees of the examples ``ids`` and the classes of their rows, int64."""

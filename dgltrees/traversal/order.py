@@ -13,6 +13,7 @@ from dgltrees._dgl import dgl
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
+from dgltrees.trees.segments import locate, offsets_of, owner
 
 __all__ = ["at_node", "by_frontiers", "levels_of", "tree_in_errors"]
 
@@ -47,9 +48,8 @@ def levels_of(batch: TreeBatch) -> Ints:
 
 def at_node(batch: TreeBatch, node: int, message: str) -> TreeError:
     """The error ``message`` at a node of a batch, named by tree and by node within it."""
-    ends = np.cumsum(batch.sizes.numpy())
-    tree = int(np.searchsorted(ends, node, side="right"))
-    return TreeError(message, tree=tree, node=node - int(ends[tree] - batch.sizes[tree]))
+    tree, place = locate(offsets_of(batch.sizes), node)
+    return TreeError(message, tree=tree, node=place)
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
     sizes = [len(frontier) for frontier in frontiers]
     level = np.zeros(num_nodes, np.int64)
     if sizes:
-        level[torch.cat(list(frontiers)).numpy()] = np.repeat(np.arange(len(sizes)), sizes)
+        level[torch.cat(list(frontiers)).numpy()] = owner(np.array(sizes))
     return level
 
 

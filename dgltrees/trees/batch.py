@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.trees.segments import owner
+
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
@@ -106,8 +108,7 @@ class TreeBatch:
     @cached_property
     def tree_of_node(self) -> Tensor:
         """``(N,)`` int64 on :attr:`device`: the tree each node belongs to."""
-        trees = torch.repeat_interleave(torch.arange(self.num_trees), self.sizes)
-        return trees.to(self.device, non_blocking=True)
+        return owner(self.sizes).to(self.device, non_blocking=True)
 
     @cached_property
     def graph(self) -> DGLGraph:
@@ -120,7 +121,7 @@ class TreeBatch:
 
         graph = need_dgl("TreeBatch.graph").graph((self.src, self.dst), num_nodes=self.num_nodes)
         graph.set_batch_num_nodes(self.sizes)
-        tree_of_edge = torch.bucketize(self.dst, torch.cumsum(self.sizes, 0), right=True)
+        tree_of_edge = owner(self.sizes)[self.dst]
         graph.set_batch_num_edges(torch.bincount(tree_of_edge, minlength=self.num_trees))
         graph.ndata.update(self.ndata)
         graph.edata.update(self.edata)

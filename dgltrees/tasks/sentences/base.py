@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.pairs import WordRules
+from dgltrees.formats import WordRules
 from dgltrees.models import WordEmbedding, read_word_vectors
 from dgltrees.models.nti import NTIEncoder
 from dgltrees.tasks.files import data_files
@@ -23,7 +23,7 @@ from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import full_shape
-from dgltrees.trees.words import recode
+from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["SentenceTask", "sentence_reader", "with_ids"]
 
@@ -38,7 +38,7 @@ def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -
     def reader(
         path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
     ) -> Examples:
-        words = vocabs["word"] if vocabs else Vocabulary(["<unknown>"], unknown="<unknown>")
+        words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
         if words.frozen:
             settings = replace(settings, supervise="root")
         rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
