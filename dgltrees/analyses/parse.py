@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, cast
 
@@ -16,6 +15,8 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.formats import KBest, conllu_blocks, sentences_of_lines, sentences_of_text
 from dgltrees.formats.conllu import conllu_sentences
+from dgltrees.formats.lengths import leave_out_long
+from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence
 from dgltrees.models.parser import BiaffineParser
 from dgltrees.tasks.parser import PARSER, best_labels, sentences
@@ -24,6 +25,7 @@ from dgltrees.training.run import load_run
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.builders.heads import from_heads
+from dgltrees.trees.segments import offsets_of, owner, within
 
 __all__ = ["FORMATS", "TrainedParser", "chains", "parse_files", "read_sentences"]
 
@@ -66,9 +68,7 @@ def chains(batch: Sequence[Sentence]) -> Forest:
 
     Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
     """
-    sizes = np.array([len(one.words) for one in batch])
-    ends = np.cumsum(sizes)
-    heads = np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)
+    sizes = np.array([len(one.words) for one in batch], np.int64)
     tags = {
         name: list(
             chain.from_iterable(one.columns.get(name) or [None] * len(one.words) for one in batch)
@@ -76,7 +76,7 @@ def chains(batch: Sequence[Sentence]) -> Forest:
         for name in ("upos", "xpos")
     }
     words = list(chain.from_iterable(one.words for one in batch))
-    return from_heads(words, heads, offsets=np.insert(ends, 0, 0), columns=tags)
+    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
 class _Parse(NamedTuple):
@@ -133,10 +133,9 @@ class TrainedParser:
             for at, parse in zip(chosen, self._batch(read, chosen, k)):
                 found[at] = parse
         counts = np.array([len(parse.scores) for parse in found], dtype=np.int64)
-        trees = forest.select(np.repeat(np.arange(len(forest)), counts))
-        offsets = np.concatenate([[0], np.cumsum(counts)])
+        trees = forest.select(owner(counts))
         scores = np.concatenate([parse.scores for parse in found])
-        return KBest(self._forest(trees, found), offsets, scores, [None] * len(forest))
+        return KBest(self._forest(trees, found), offsets_of(counts), scores, [None] * len(forest))
 
     @torch.no_grad()
     def _batch(self, read: Forest, ids: NDArray[np.int64], k: int) -> Iterator[_Parse]:
@@ -193,29 +192,14 @@ def parse_files(
         how many ``sentences``, ``words`` and ``trees`` were written.
     """
     counts = {"sentences": 0, "words": 0, "trees": 0}
-    seen = 0
-
-    def short() -> Iterator[Sentence]:
-        nonlocal seen
-        for one in stream:
-            seen += 1
-            if max_words is None or len(one.words) <= max_words:
-                yield one
-
-    kept = short()
+    short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:
-        while batch := list(islice(kept, chunk)):
+        for batch in chunks(short, chunk):
             found = parser.parse(chains(batch), k)
             file.writelines(conllu_blocks(found.forest, comments=_comments(batch, found)))
             counts["sentences"] += len(batch)
             counts["words"] += sum(len(one.words) for one in batch)
             counts["trees"] += len(found.forest)
-    if seen > counts["sentences"]:
-        warnings.warn(
-            f"left out {seen - counts['sentences']} of {seen} sentences, which have more than "
-            f"{max_words} words",
-            stacklevel=2,
-        )
     return counts
 
 

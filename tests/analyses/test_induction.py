@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from dgltrees.tasks.rrnet.policy_settings import PolicySettings
 
 from dgltrees import TreeError
 from dgltrees.analyses.brackets import induced_trees
 from dgltrees.cli import main
 from dgltrees.formats.synthetic import make_mee
 from dgltrees.metrics.brackets import bracket_scores, random_operations
-from dgltrees.tasks.rrnet.policy_settings import PolicySettings
 from dgltrees.training.run import train
 from dgltrees.training.settings import settings_from
 from dgltrees.trees.operations import spans

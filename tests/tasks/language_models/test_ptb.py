@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from dgltrees.tasks.rrnet.policy_settings import PolicySettings
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.language_models.ptb import PTB
-from dgltrees.tasks.rrnet.policy_settings import PolicySettings
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.splits import load_examples, load_splits, vocabularies
 from dgltrees.training.evaluation import run_model
