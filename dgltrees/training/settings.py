@@ -171,9 +171,9 @@ class Settings:
         return self.training.monitor or self.task.metrics[0].name
 
     def replace(self, section: str, **values: Any) -> Settings:
-        """The same settings with other values of a section."""
+        """The same settings with other values of a section; what is not read any more goes."""
         new = self.to_dict()
-        new[section] = {**flat(new[section]), **values}
+        new[section] = self.sections[section].replace(**values)
         return Settings(new, preset=self.preset)
 
     def to_dict(self) -> dict[str, Any]:
