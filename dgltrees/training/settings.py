@@ -171,10 +171,8 @@ class Settings:
         return self.training.monitor or self.task.metrics[0].name
 
     def replace(self, section: str, **values: Any) -> Settings:
-        """The same settings with other values of a section."""
-        new = self.to_dict()
-        new[section] = {**flat(new[section]), **values}
-        return Settings(new, preset=self.preset)
+        """The same settings with other values of a section; what is not read any more goes."""
+        return Settings(layered(self.to_dict(), {section: values}), preset=self.preset)
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, as YAML holds them."""
