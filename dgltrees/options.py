@@ -397,8 +397,7 @@ def _read_options(
         full = f"{section}.{name}"
         if name in reasons:
             raise ConfigError(f"{full} is not read {reasons[name]}; leave it out")
-        known = [f"{section}.{option}" for option in options]
-        raise ConfigError(f"{full} is not read here; {nearest(full, known)}")
+        raise ConfigError(f"{full} is not read here; {nearest(name, options, section=section)}")
     return options
 
 
@@ -448,10 +447,18 @@ def _resolve(
     return options, reasons
 
 
-def nearest(name: str, names: Iterable[str], otherwise: str = "") -> str:
-    """``"did you mean model.rank?"``; where none is alike ``otherwise``, or all ``names``."""
+def nearest(name: str, names: Iterable[str], otherwise: str = "", *, section: str = "") -> str:
+    """``"did you mean model.rank?"``; where no name is alike ``otherwise``, or all ``names``.
+
+    Arguments:
+        name: a name that there is not.
+        names: those that there are.
+        otherwise: what to say where none of them is alike.
+        section: what stands before each name, with a dot.
+    """
+    start = f"{section}." if section else ""
     all_names = list(names)
     near = difflib.get_close_matches(name, all_names, n=1, cutoff=0.6)
     if near:
-        return f"did you mean {near[0]}?"
-    return otherwise or f"there are {', '.join(all_names)}"
+        return f"did you mean {start}{near[0]}?"
+    return otherwise or f"there are {', '.join(start + each for each in all_names)}"

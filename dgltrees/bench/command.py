@@ -28,7 +28,5 @@ def bench(*, hidden: Count = 128, rounds: Count = 7, threads: Optional[Count] = 
     print(f"A training step of a child-sum Tree-LSTM, hidden size {hidden}, milliseconds")
     print(f"(times faster than dgl); {machine()}\n")
     contenders = list(CONTENDERS.values())
-    rows = [
-        time_steps(case, contenders, hidden=hidden, rounds=rounds) for case in CASES.values()
-    ]
+    rows = [time_steps(case, contenders, hidden=hidden, rounds=rounds) for case in CASES.values()]
     print(table(rows))

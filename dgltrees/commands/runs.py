@@ -38,7 +38,12 @@ def evaluate(run: str, *, test: Optional[list[str]] = None, root: Optional[str] 
     print(json.dumps(report if joint is None else {**report, "joint_loss": joint}))
 
 
-def predict(run: str, *, input: list[str], out: Optional[str] = None) -> None:
+def predict(
+    run: str,
+    *,
+    input: list[str],  # noqa: A002
+    out: Optional[str] = None,
+) -> None:
     """Print predictions of a run as JSON lines: predict DIR --input FILE.
 
     Arguments:
@@ -49,7 +54,7 @@ def predict(run: str, *, input: list[str], out: Optional[str] = None) -> None:
     write_lines(load(run).predict(input), out)
 
 
-def encode(run: str, *, input: list[str], out: str) -> None:
+def encode(run: str, *, input: list[str], out: str) -> None:  # noqa: A002
     """Write the vectors of trees or sentences: encode DIR --input FILE --out FILE.npy.
 
     Arguments:

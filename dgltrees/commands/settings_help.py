@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dgltrees.commands.arguments import Layer
-from dgltrees.errors import ConfigError
-from dgltrees.options import Option, Options, nearest
+from dgltrees.options import Option, Options
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.old_settings import RENAMED
 from dgltrees.training.settings import SECTIONS, Settings, layered, readable_options

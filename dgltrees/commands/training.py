@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Optional
 
@@ -42,12 +43,9 @@ def train(
         )
     settings = settings_of(preset, layer)
     folder = _need_out(out)
-    if seeds:
-        result = run.train_seeds(settings, folder, seeds)
-    else:
-        result = run.train(settings, folder)
+    result = run.train_seeds(settings, folder, seeds) if seeds else run.train(settings, folder)
     if is_first_process():
-        plots.save_curve(folder, settings.task.metrics)
+        _save_curve(Path(folder))
         print(json.dumps(result))
 
 
@@ -85,7 +83,19 @@ def sweep(
     if is_first_process():
         metric = points[0].settings.task.metrics[0]
         print(sweeps.table(rows, metric))
-        plots.metric_against_parameters(rows, metric, folder / f"{metric.name}.png")
+        if plots.has_matplotlib():
+            plots.measure_against_parameters(rows, folder / f"{metric.name}.png")
+        else:
+            print(plots.NO_PICTURE, file=sys.stderr)
+
+
+def _save_curve(folder: Path) -> None:
+    """Draw the learning curves of the run, or runs, in a folder, or say why not."""
+    if not plots.has_matplotlib():
+        print(plots.NO_PICTURE, file=sys.stderr)
+        return
+    runs = [folder] if (folder / "run.json").exists() else sorted(folder.glob("seed-*"))
+    plots.learning_curve(runs, folder / "curve.png")
 
 
 def _need_out(out: Optional[str]) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import yaml
 from safetensors import SafetensorError
@@ -23,7 +23,10 @@ from dgltrees.trees import Vocabulary
 __all__ = ["RunDirectory", "checking", "fingerprints", "write_json", "write_tensors"]
 
 FORMAT = 2
-_SETTINGS = {1: settings_of_format_1, 2: dict}
+_SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: settings_of_format_1,
+    2: dict,
+}
 """From what ``config.yaml`` holds to settings, for every format that can be read."""
 
 # What may differ between the command that began a run and the one that goes on with it.

@@ -30,7 +30,7 @@ from dgltrees.trees.words import UNKNOWN, recode
 __all__ = ["SentenceTask", "sentence_reader", "with_ids"]
 
 
-def sentence_reader(read: Callable[[Path, SentenceSettings, WordRules], Examples]) -> Reader:
+def sentence_reader(read: Callable[[Path, Any, WordRules], Examples]) -> Reader:
     """The reader of a task on sentences, from one that gives every word as the file spells it.
 
     Where the vocabulary is frozen, what is read is there to be evaluated, and ``data.supervise`` is

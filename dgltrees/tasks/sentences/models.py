@@ -105,6 +105,7 @@ def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
     head = make_pair_head(model, answer.size, 1, extra=2 * model["word_count"])
     shared = _SHARED if model["word_count"] else None
     if not isinstance(answer, NTIEncoder):
+        assert not isinstance(answer, RRNetEncoder)  # no choice of QuestionModel
         return SequencePairClassifier(answer, head, shared=shared)
     question = _nti(model.replace(cell="anf"), words.size, query="given")
     return AnswerSelector(words, question, answer, head, shared=shared)

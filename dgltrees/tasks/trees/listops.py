@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
 from torch import nn
 
@@ -22,7 +22,7 @@ from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["LISTOPS"]
 
-_CODES: dict[str, type[NodeInput]] = {"thermometer": Thermometer, "one_hot": OneHot}
+_CODES: dict[str, Callable[[str, int], NodeInput]] = {"thermometer": Thermometer, "one_hot": OneHot}
 
 
 def _read(
