@@ -76,7 +76,10 @@ class ShapeTask(Task):
         Raises:
             ConfigError: the data have states of another size.
         """
-        size, width = cast(AddDecisions, model).hidden_size, data.forest.columns["features"].shape[1]
+        size, width = (
+            cast(AddDecisions, model).hidden_size,
+            data.forest.columns["features"].shape[1],
+        )
         if width != 2 * size:
             raise ConfigError(
                 f"expected model.hidden_size {width // 2}, the size of the states in the data, got "
