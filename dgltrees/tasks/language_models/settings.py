@@ -99,7 +99,9 @@ class TreeLMModel:
 
 @dataclass(frozen=True)
 class StreamSettings(DataSettings):
-    """The data of language models over running text."""
+    """The data of language models over running text, whose order stays."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("seed",)
 
     window: Count = 35
     """Words of each stream in a batch, as far as gradients go back."""
