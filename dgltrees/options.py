@@ -259,6 +259,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             default = defaults.get(name, parameter.default)
+            default = list(default) if isinstance(default, tuple) else default  # as YAML has it
             required = default is parameter.empty
             kind = hints.get(name, Any)
             found[name] = Option(

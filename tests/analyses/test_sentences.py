@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 import torch
+from dgltrees.analyses.neighbors import nearest
+from dgltrees.analyses.sentence_runs import SentenceRun
 from torch.testing import assert_close
 
 from dgltrees.analyses.attention import attention_map, pad_attention
-from dgltrees.analyses.neighbors import nearest
 from dgltrees.analyses.padding import accuracy_by_padding
-from dgltrees.analyses.sentence_runs import SentenceRun
 from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.training.run import evaluate, train
