@@ -26,6 +26,7 @@ def pytest_runtest_teardown() -> None:
     """Training flushes numbers near zero in its process; the next test wants them."""
     torch.set_flush_denormal(False)
 
+
 _SENTENCES = Path(__file__).parents[1] / "datasets" / "samples" / "ud" / "sample.conllu"
 
 

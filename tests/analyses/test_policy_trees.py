@@ -115,9 +115,7 @@ def test_runs_without_a_policy(
     assert message.count("\n") == 1
 
 
-def test_files(
-    reinforced_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files(reinforced_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare-trees", str(reinforced_run)]) == 2
     assert "expected test files, got none; give --test FILE" in capsys.readouterr().err
     (tmp_path / "a.tsv").write_text("12\t(1+\n")

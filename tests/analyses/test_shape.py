@@ -74,9 +74,7 @@ def test_the_classifiers_learn_the_trees(copied: Path, state: str) -> None:
     assert_close(joint_loss(loaded, str(SENTENCES)), loss, rtol=1e-5, atol=0)
 
 
-def test_evaluate_reports_the_joint_loss(
-    copied: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluate_reports_the_joint_loss(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Beside the perplexity, and only where there is a shape model."""
     argv = ["evaluate", str(copied), "--test", str(SENTENCES)]
     assert main(argv) == 0
