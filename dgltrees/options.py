@@ -357,8 +357,9 @@ class Options(Mapping[str, Any]):
         return source(**named, **arguments)
 
     def replace(self, **values: Any) -> Options:
-        """The same options with other values of some."""
-        return Options(self.source, {**self.values_by_name, **values}, self.section)
+        """The same options with other values of some; what is not read any more goes."""
+        merged = overlay(self.source, self.values_by_name, values, self.section)
+        return Options(self.source, merged, self.section)
 
     def __getitem__(self, name: str) -> Any:
         return self.values_by_name[name]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -17,12 +16,15 @@ from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.formats import KBest, conllu_blocks, sentences_of_lines, sentences_of_text
 from dgltrees.formats.conllu import conllu_sentences
+from dgltrees.formats.lengths import leave_out_long
+from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence
 from dgltrees.models.parser import ArcScores, BiaffineParser
 from dgltrees.tasks.parser import ParserSettings, best_labels, sentences
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest, Vocabulary
 from dgltrees.trees.builders.heads import from_heads
+from dgltrees.trees.segments import offsets_of, within
 
 __all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
 
@@ -65,9 +67,7 @@ def sentence_forest(batch: Sequence[Sentence]) -> Forest:
 
     Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
     """
-    sizes = np.array([len(each.words) for each in batch])
-    ends = np.cumsum(sizes)
-    heads = np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)
+    sizes = np.array([len(each.words) for each in batch], np.int64)
     tags = {
         name: list(
             chain.from_iterable(
@@ -77,7 +77,7 @@ def sentence_forest(batch: Sequence[Sentence]) -> Forest:
         for name in ("upos", "xpos")
     }
     words = list(chain.from_iterable(each.words for each in batch))
-    return from_heads(words, heads, offsets=np.insert(ends, 0, 0), columns=tags)
+    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
 class _Parse(NamedTuple):
@@ -194,29 +194,14 @@ def parse_files(
         TreeError: the parser reads parts of speech, and a word has none.
     """
     counts = {"sentences": 0, "words": 0, "trees": 0}
-    total = 0
-
-    def short_sentences() -> Iterator[Sentence]:
-        nonlocal total
-        for sentence in stream:
-            total += 1
-            if max_words is None or len(sentence.words) <= max_words:
-                yield sentence
-
-    short = short_sentences()
+    short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:
-        while batch := list(islice(short, chunk)):
+        for batch in chunks(short, chunk):
             trees = parse(run, sentence_forest(batch), k, projective=projective)
             file.writelines(conllu_blocks(trees.forest, comments=_comments(batch, trees)))
             counts["sentences"] += len(batch)
             counts["words"] += sum(len(sentence.words) for sentence in batch)
             counts["trees"] += len(trees.forest)
-    if total > counts["sentences"]:
-        warnings.warn(
-            f"left out {total - counts['sentences']} of {total} sentences, which have more than "
-            f"{max_words} words",
-            stacklevel=2,
-        )
     return counts
 
 

@@ -26,7 +26,6 @@ from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.language_models.tree_shape import shape_forest
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_splits
-from dgltrees.tasks.task import rows_of_trees
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
@@ -34,6 +33,7 @@ from dgltrees.training.rundir import RunDirectory, checking, fingerprints, write
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.dependencies import generation_batch
+from dgltrees.trees.segments import rows_of
 
 __all__ = ["joint_loss", "load_joint", "train_shape"]
 
@@ -166,7 +166,7 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
     features = torch.zeros(forest.num_nodes, 2 * output.shape[1], dtype=dtype)
     for ids in BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False):
         batch = generation_batch(forest, ids).to(run.fabric.device)
-        rows = torch.from_numpy(rows_of_trees(forest.offsets, ids))
+        rows = torch.from_numpy(rows_of(forest.offsets, ids))
         features[rows] = decision_features(batch, model.states(batch), output, state).to(features)
     has_edge = outgoing(forest.pos, source)
     added = np.where(deciding(forest.pos, source < 0), has_edge, -1).astype(np.int8).T

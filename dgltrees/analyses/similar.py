@@ -24,6 +24,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.nti import Encoding
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
+from dgltrees.trees.segments import inverse
 
 __all__ = ["similar"]
 
@@ -90,7 +91,7 @@ def similar(
 def _root_directions(run: LoadedRun, forest: Forest) -> Tensor:
     """``(T, c)`` the directions of the roots, in the order of the forest."""
     parts = [(ids, encoding.roots) for ids, encoding in encodings(run, forest)]
-    order = np.argsort(np.concatenate([ids for ids, _ in parts]))
+    order = inverse(np.concatenate([ids for ids, _ in parts]))
     return _unit(torch.cat([roots for _, roots in parts])[torch.from_numpy(order)])
 
 

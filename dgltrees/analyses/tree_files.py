@@ -54,7 +54,7 @@ class GeneratedTrees:
         comments: T mappings, whose entries CoNLL-U has as comments above each tree.
         titles: T lines, each above the picture of a tree.
         heads: whether nodes are heads of others; else the trees are ordered ones, such as
-            :func:`~dgltrees.trees.builders.headless` makes.
+            :func:`~dgltrees.trees.builders.right_branching` makes.
     """
 
     forest: Forest

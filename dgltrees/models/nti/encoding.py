@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts
 
 __all__ = ["Encoding", "NodeTable"]
 
@@ -81,6 +82,6 @@ class Encoding:
             sizes = self.batch.sizes.numpy()
             place = np.arange(sizes.max(initial=0))
             there = place < sizes[:, None]
-            index = np.where(there, (np.cumsum(sizes) - sizes)[:, None] + place, sizes.sum())
+            index = np.where(there, starts(sizes)[:, None] + place, sizes.sum())
             known[device] = torch.from_numpy(index).to(device), torch.from_numpy(there).to(device)
         return known[device]

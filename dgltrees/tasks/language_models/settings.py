@@ -15,7 +15,7 @@ from dgltrees.tasks.rrnet.settings import (
     PolicySettings,
     RRNetSettings,
 )
-from dgltrees.tasks.settings import DataSettings, Files, WordSettings
+from dgltrees.tasks.settings import Files, WordSettings
 
 __all__ = ["StreamModel", "StreamSettings", "TreeLMModel", "TreeLMSettings"]
 
@@ -98,7 +98,7 @@ class TreeLMModel:
 
 
 @dataclass(frozen=True)
-class StreamSettings(DataSettings):
+class StreamSettings(WordSettings):
     """The data of language models over running text, whose order stays."""
 
     hidden: ClassVar[tuple[str, ...]] = ("seed",)
