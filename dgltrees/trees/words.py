@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["UNKNOWN", "frequent_words", "recode"]
+__all__ = ["ROOT", "UNKNOWN", "frequent_words", "recode"]
 
+ROOT = "<root>"
+"""The word of node 0."""
 UNKNOWN = "<unk>"
 """The word that stands for all rare ones."""
 
