@@ -63,7 +63,7 @@ class AttentionMap:
             if phrase not in self.phrases:
                 raise ConfigError(
                     f"expected a phrase that a node of the hypothesis covers, got {phrase!r}; "
-                    f"there are: {'; '.join(self.phrases)}"
+                    f"its phrases: {'; '.join(self.phrases)}"
                 )
         rows = (
             range(len(self.phrases))

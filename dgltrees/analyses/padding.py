@@ -47,8 +47,8 @@ def accuracy_by_padding(
         raise ConfigError(f"expected full trees (model.trees full) at {path}, got {trees}")
     pads = np.maximum(np.asarray(shape.widths) - data.forest.sizes, 0)
     group = pads.reshape(-1, data.arity).sum(1) // step
-    known = replace(data, forest=with_model_words(run, data.forest))
-    correct = run.outputs(known)["prediction"] == run.task.targets(data)
+    encoded = replace(data, forest=with_model_words(run, data.forest))
+    correct = run.outputs(encoded)["prediction"] == run.task.targets(data)
     return [
         {
             "pads": int(g * step),

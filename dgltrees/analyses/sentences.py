@@ -90,8 +90,8 @@ def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
     """The same sentences with the unknown word for all words that the model does not know."""
     words, ids = run.vocabularies["word"], forest.columns["word"]
     unknown = words.encode([words.unknown or ""])[0]
-    known = np.where(ids < len(words), ids, unknown)
-    return replace(forest, columns={**forest.columns, "word": known}, vocabs={"word": words})
+    encoded = np.where(ids < len(words), ids, unknown)
+    return replace(forest, columns={**forest.columns, "word": encoded}, vocabs={"word": words})
 
 
 def tree_encoder(run: LoadedRun) -> NTIEncoder:
@@ -120,9 +120,9 @@ def encodings(
     Raises:
         ConfigError: the model makes no trees.
     """
-    known, encoder = with_model_words(run, forest), tree_encoder(run)
+    encoded, encoder = with_model_words(run, forest), tree_encoder(run)
     words = cast(WordEmbedding, run.model.input)
-    order = np.argsort(known.sizes, kind="stable")
-    for ids in BatchSampler(known.sizes[order], max_nodes=max_nodes, shuffle=False):
-        batch = known.batch(order[ids]).to(run.fabric.device)
+    order = np.argsort(encoded.sizes, kind="stable")
+    for ids in BatchSampler(encoded.sizes[order], max_nodes=max_nodes, shuffle=False):
+        batch = encoded.batch(order[ids]).to(run.fabric.device)
         yield order[ids], encoder(Sentences(words(batch), batch.sizes))

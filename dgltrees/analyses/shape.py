@@ -53,9 +53,9 @@ def train_shape(
     The language model stays as it is. Its states of all training trees are written to
     ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
     in the run directory ``shape`` beside it, and training that was stopped is resumed. All four
-    learn from the same batches, and the weights kept are those of the epoch with the lowest loss on
-    the validation trees. Earlier versions trained one classifier after the other and kept the last
-    epoch, so results differ a little from theirs.
+    learn from the same batches, and the weights are those of the epoch with the lowest loss on the
+    validation trees. Earlier versions trained one classifier after the other and used the weights
+    of the last epoch, so results differ a little from theirs.
 
     Arguments:
         run: the run of a language model over trees.
@@ -80,29 +80,27 @@ def train_shape(
             f"expected a language model of words alone at {run.directory.path}, got one that "
             "generates the shape of trees by START and STOP (model.stops); its log P is joint"
         )
-    data = run.settings if root is None else run.settings.replace("data", root=root)
-    run.directory.check(data, fingerprints(data))
-    splits = load_splits(run.task, data.data, run.max_children)
-    state = (model or {}).get("state", "own")
-    folder = run.directory / STATES / state
+    run_settings = run.settings if root is None else run.settings.replace("data", root=root)
+    run.directory.check(run_settings, fingerprints(run_settings))
+    device = ("accelerator", "precision", "threads", "deterministic")
+    loop = {name: getattr(run.settings.training, name) for name in device}
+    layer = {
+        "model": {"hidden_size": words.output.shape[1], **(model or {})},
+        "training": {**loop, **(training or {})},
+    }
+    settings = Settings(layered(preset_values("tree-shape"), layer))
     _check_or_drop_states(run)
+    splits = load_splits(run.task, run_settings.data, run.max_children)
+    state = settings.model["state"]
+    folder = run.directory / STATES / state
     if not (folder / "train" / "forest.json").exists():  # what is written last
         if splits.valid is not None:
             _write_states(run, words, splits.valid.forest, state, folder / "valid")
         _write_states(run, words, splits.train.forest, state, folder / "train")
-    device = ("accelerator", "precision", "threads", "deterministic")
     files: dict[str, Any] = {"train": str(folder / "train"), "valid_fraction": 0.0}
     if splits.valid is not None:
         files = {name: str(folder / name) for name in ("train", "valid")}
-    layer = {
-        "data": files,
-        "model": {"hidden_size": words.output.shape[1], **(model or {})},
-        "training": {
-            **{name: getattr(run.settings.training, name) for name in device},
-            **(training or {}),
-        },
-    }
-    settings = Settings(layered(preset_values("tree-shape"), layer))
+    settings = settings.replace("data", **files)
     result = train(settings, run.directory / SHAPE, bar=bar)
     if splits.valid is not None:
         loss = _mean_loss(run, load_joint(run), splits.valid.forest)
@@ -125,11 +123,11 @@ def load_joint(run: LoadedRun) -> Union[JointTreeLM, TreeLM]:
         return words
     path = run.directory.path
     if not _has_shape(run):
-        found = "none"
+        state = "none"
         if _has_old_files(run):
-            found = "decisions.json of an earlier version, which is not read any more"
+            state = "decisions.json of an earlier version, which is not read any more"
         raise ConfigError(
-            f"expected the shape of trees to be trained at {path}, got {found}; train it: dgltrees "
+            f"expected the shape of trees to be trained at {path}, got {state}; train it: dgltrees "
             f"train-shape {path}"
         )
     _check_weights(run)
