@@ -30,7 +30,12 @@ from tests.training.samples import SENTENCES
 
 
 def settings(model: dict[str, Any] | None = None, **parts: Any) -> Settings:
-    data = {"train": str(SENTENCES), "valid": str(SENTENCES), "lower": True, **parts.get("data", {})}
+    data = {
+        "train": str(SENTENCES),
+        "valid": str(SENTENCES),
+        "lower": True,
+        **parts.get("data", {}),
+    }
     loop = {"optimizer": "sgd", "lr": 1.0, "clip": 5.0, "epochs": 3, "batch_size": 4}
     loop = {**loop, "monitor": "loss", "patience": None, "schedule": "halve", "bucket_by": "size"}
     loop = {**loop, "accelerator": "cpu", **parts.get("training", {})}
@@ -65,7 +70,7 @@ def test_words_are_read_as_the_settings_say() -> None:
         {"stops": True, "objective": "nce", "noise": 3, "tied": True, "embedding": 8},
     ],
 )
-def test_a_run_learns_and_evaluates_and_predicts_alike(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_a_run_learns_evaluates_and_predicts(tmp_path: Path, model: dict[str, Any]) -> None:
     loop = {"lr": 0.2} if "stops" in model else {}  # more losses a sentence
     result = train(settings(model, training=loop), tmp_path / "run", bar=False)
     valid = result["valid"]

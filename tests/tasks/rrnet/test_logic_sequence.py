@@ -95,9 +95,7 @@ def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -
         (0.001, r"0\.001 of the training examples is less than one"),
     ],
 )
-def test_a_run_without_test_examples_says_so(
-    tmp_path: Path, fraction: float, message: str
-) -> None:
+def test_a_run_without_test_examples_says_so(tmp_path: Path, fraction: float, message: str) -> None:
     train(quick("lrt-sum-c3", {"test_fraction": fraction}), tmp_path / "run")
     with pytest.raises(ConfigError, match=message):
         load(tmp_path / "run").evaluate()
