@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
@@ -159,5 +158,10 @@ def _levels(kinds: Ints, level: Ints, starts: int) -> list[StepRows]:
 def operations_of(
     batch: TreeBatch, operations: Ints, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[OperationPlan]:
-    """:func:`plan_operations` on a device, made at the first call and kept with the batch."""
-    return kept(batch, "operations", operations, lambda: plan_operations(batch, operations), device)
+    """:func:`plan_operations` on a device, cached."""
+    return batch.cache.get(
+        "operations",
+        lambda: plan_operations(batch, operations),
+        values=[operations],
+        device=device,
+    )
