@@ -73,7 +73,11 @@ class FullLevels:
 
     def to(self, device: Union[str, torch.device]) -> FullLevels:
         """The same plan with its tensors on ``device``."""
-        return replace(self, order=self.order.to(device), back=self.back.to(device))
+
+        def move(rows: Tensor) -> Tensor:
+            return rows.to(device, non_blocking=True)
+
+        return replace(self, order=move(self.order), back=move(self.back))
 
 
 def full_levels(
