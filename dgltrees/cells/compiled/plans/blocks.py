@@ -21,7 +21,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
-__all__ = ["Block", "BlockPlan", "Panel", "blocks_of", "plan_blocks"]
+__all__ = ["Block", "BlockPlan", "Panel", "block_plan", "plan_blocks"]
 
 Ints = NDArray[np.int64]
 
@@ -161,7 +161,7 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
     )
 
 
-def blocks_of(
+def block_plan(
     batch: TreeBatch,
     types: Ints,
     slots: int,

@@ -20,7 +20,7 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
 from dgltrees.trees.segments import inverse
 
-__all__ = ["OperationPlan", "StepRows", "operations_of", "plan_operations"]
+__all__ = ["OperationPlan", "StepRows", "operation_plan", "plan_operations"]
 
 Ints = NDArray[np.int64]
 
@@ -155,7 +155,7 @@ def _levels(kinds: Ints, level: Ints, starts: int) -> list[StepRows]:
     return [StepRows(*row) for row in zip(*(column.tolist() for column in columns))]
 
 
-def operations_of(
+def operation_plan(
     batch: TreeBatch, operations: Ints, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[OperationPlan]:
     """:func:`plan_operations` on a device, cached."""

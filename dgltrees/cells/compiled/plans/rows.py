@@ -24,7 +24,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, offsets_of, ranges, run_offsets
 
-__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "rows_of", "shards_of"]
+__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "row_plan", "shards_of"]
 
 Ints = NDArray[np.int64]
 
@@ -206,7 +206,7 @@ def _columns(*columns: Ints) -> Ints:
     return table
 
 
-def rows_of(
+def row_plan(
     batch: TreeBatch,
     types: Optional[Ints] = None,
     shards: int = 1,

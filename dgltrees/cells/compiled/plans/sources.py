@@ -18,7 +18,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import run_offsets
 
-__all__ = ["Run", "SourcePlan", "plan_sources", "sources_of"]
+__all__ = ["Run", "SourcePlan", "plan_sources", "source_plan"]
 
 Ints = NDArray[np.int64]
 
@@ -100,7 +100,7 @@ def plan_sources(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[Sou
     )
 
 
-def sources_of(
+def source_plan(
     batch: TreeBatch, types: Optional[Ints] = None, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[SourcePlan]:
     """:func:`plan_sources` on a device, cached."""
