@@ -1,4 +1,4 @@
-"""The trees that are timed: seeded shapes from bushy to as deep as can be."""
+"""The trees of the benchmarks: random shapes from a seed, from balanced to chains."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Parents = list[int]
 
 @dataclass(frozen=True)
 class Case:
-    """Some binary trees.
+    """A set of binary trees.
 
     Arguments:
-        name: what they are, for the table.
-        trees: how many.
-        make: draws one tree, as the parent of each node.
+        name: row of the table.
+        trees: number of trees.
+        make: draws one tree, as the parent of each node, -1 at the root.
     """
 
     name: str
@@ -44,16 +44,16 @@ class Case:
 
 
 def _split(leaves: int, left: Callable[[int], int]) -> Parents:
-    """A binary tree that gives ``left(n)`` of n leaves to the first child, in preorder."""
+    """A binary tree whose first children get ``left(n)`` of n leaves, in preorder."""
     parents: Parents = []
-    todo = [(leaves, -1)]
-    while todo:
-        n, parent = todo.pop()
+    stack = [(leaves, -1)]
+    while stack:
+        n, parent = stack.pop()
         node = len(parents)
         parents.append(parent)
         if n > 1:
             first = left(n)
-            todo += [(n - first, node), (first, node)]
+            stack += [(n - first, node), (first, node)]
     return parents
 
 
@@ -68,7 +68,7 @@ def balanced(leaves: int) -> Parents:
 
 
 def chain(leaves: int) -> Parents:
-    """A tree that branches to one side only."""
+    """A tree in which every inner node has a leaf as its second child."""
     return _split(leaves, lambda n: n - 1)
 
 
@@ -82,7 +82,7 @@ def sentence(rng: np.random.Generator) -> Parents:
 
 
 def caterpillars(levels: int, nodes: int) -> Case:
-    """As many chains of that many ``levels`` as have about so many ``nodes`` together."""
+    """Chains of ``levels`` levels, as many as have about ``nodes`` nodes in all."""
     trees = max(1, nodes // (2 * levels - 1))
     return Case(f"{trees} x {levels} levels", trees, lambda rng: chain(levels))
 
