@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of
 
-__all__ = ["CASES", "SENTENCES", "Case", "balanced", "caterpillars", "chain", "random_binary"]
+__all__ = [
+    "CASES",
+    "Case",
+    "balanced",
+    "caterpillars",
+    "chain",
+    "operations",
+    "random_binary",
+]
 
 Parents = list[int]
 
@@ -72,13 +80,19 @@ def chain(leaves: int) -> Parents:
     return _split(leaves, lambda n: n - 1)
 
 
-def sentence(rng: np.random.Generator) -> Parents:
-    """A binarised parse such as the Stanford Sentiment Treebank's: 2 to 56 words, 19 on average.
-
-    English branches to the right: every other split leaves one word on the left.
-    """
-    words = int(np.clip(np.rint(rng.gamma(4.2, 4.6)), 2, 56))
-    return _split(words, lambda n: 1 if rng.random() < 0.5 else int(rng.integers(1, n)))
+def operations(rng: np.random.Generator) -> Parents:
+    """A tree such as those of ListOps: 10 to 30 numbers, operators of 2 to 5 arguments."""
+    parents: Parents = []
+    stack = [(int(rng.integers(10, 31)), -1)]
+    while stack:
+        n, parent = stack.pop()
+        node = len(parents)
+        parents.append(parent)
+        if n > 1:
+            arguments = min(n, int(rng.integers(2, 6)))
+            cuts = np.sort(rng.choice(np.arange(1, n), arguments - 1, replace=False))
+            stack += [(part, node) for part in np.diff([0, *cuts, n]).tolist()]
+    return parents
 
 
 def caterpillars(levels: int, nodes: int) -> Case:
@@ -96,5 +110,3 @@ CASES = {
         Case("chain 16 x 799", 16, lambda rng: chain(400)),
     )
 }
-
-SENTENCES = Case("sentences 64 x ~37", 64, sentence)

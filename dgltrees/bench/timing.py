@@ -70,7 +70,8 @@ def machine() -> str:
     """The processor, the number of threads and the versions, in one line."""
     return (
         f"{platform.machine()}, {torch.get_num_threads()} threads, Python "
-        f"{platform.python_version()}, torch {torch.__version__}, dgl {dgl.__version__}"
+        f"{platform.python_version()}, torch {torch.__version__}, "
+        + ("no dgl" if dgl is None else f"dgl {dgl.__version__}")
     )
 
 

@@ -87,7 +87,8 @@ def full_levels(
     device = torch.device(device)
     if device not in known:
         sizes, order = _order(shape, batch.sizes.numpy())
-        rows = (torch.from_numpy(each).to(device) for each in (order, inverse(order)))
+        indices = (order, inverse(order))
+        rows = (torch.from_numpy(each).to(device, non_blocking=True) for each in indices)
         levels = _levels(shape.branching, sizes)
         known[device] = FullLevels(shape.branching, sum(sizes[:1]), levels, *rows)
     return known[device]
