@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.trees.cache import Cache
 from dgltrees.trees.segments import owner
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class TreeBatch:
         depth: ``(N,)`` edges between each node and its root, where known already.
 
     Attributes:
-        memo: what has been derived from the structure alone (schedules), by name; shared by all
-            batches of the same structure.
+        cache: what follows from the structure alone, such as schedules; shared by all batches of
+            the same structure.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class TreeBatch:
         self.edata: dict[str, Tensor] = dict(edata or {})
         self.depth = depth
         self.num_nodes = int(sizes.sum()) if depth is None else len(depth)
-        self.memo: dict[Any, Any] = {}
+        self.cache = Cache()
         self._moved: list[_Moved] = []  # tensors that are elsewhere now, and what they were here
 
     @classmethod
@@ -137,7 +138,7 @@ class TreeBatch:
         batch = TreeBatch(
             self.src, self.dst, self.sizes, ndata=ndata, edata=edata, depth=self.depth
         )
-        batch.memo, batch._moved = self.memo, list(self._moved)
+        batch.cache, batch._moved = self.cache, list(self._moved)
         if "roots" in self.__dict__:  # of a batch with turned edges the structure does not tell
             batch.__dict__["roots"] = self.roots.to(batch.device)
         return batch
@@ -162,7 +163,8 @@ class TreeBatch:
         many. :attr:`roots` are still the roots of the trees.
         """
         turned = TreeBatch(self.dst, self.src, self.sizes, ndata=self.ndata, edata=self.edata)
-        turned.memo = self.memo.setdefault("reversed", {"reversed": self.memo})
+        turned.cache = self.cache.get("reversed", Cache)
+        turned.cache.get("reversed", lambda: self.cache)
         turned._moved = self._moved
         turned.__dict__["roots"] = self.roots
         return turned

@@ -182,7 +182,7 @@ def test_a_batch_of_some_trees_names_its_own_nodes() -> None:
     assert chains.ndata["node"].tolist() == [1, 2, 7]
     assert chains.sizes.tolist() == [2, 1]
     assert (chains.src.tolist(), chains.dst.tolist()) == ([0], [1])
-    assert left_chains(batch).memo is chains.memo
+    assert left_chains(batch).cache is chains.cache
 
 
 @given(sentences(projective=False))

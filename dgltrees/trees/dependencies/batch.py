@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.cache import Cache
 from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import owner
@@ -61,5 +62,5 @@ def left_chains(batch: TreeBatch) -> TreeBatch:
         torch.bincount(tree, minlength=batch.num_trees),
         ndata={"node": nodes.to(batch.device, non_blocking=True)},
     )
-    chains.memo = batch.memo.setdefault("left_chains", {})
+    chains.cache = batch.cache.get("left_chains", Cache)
     return chains
