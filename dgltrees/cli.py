@@ -58,7 +58,7 @@ def main(argv: Union[Sequence[str], None] = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     usual = warnings.formatwarning
-    warnings.formatwarning = _one_line  # type: ignore[assignment]
+    warnings.formatwarning = _one_line
     try:
         return _run(words)
     finally:
