@@ -17,7 +17,8 @@ SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "vectors"
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in NAMES if n not in (*LANGUAGE_MODELS, *STREAMS, *PLAIN, "parser")]
+    "name",
+    [n for n in NAMES if n not in (*LANGUAGE_MODELS, *STREAMS, *PLAIN, "parser", "tree-shape")],
 )
 def test_every_preset_trains_on_a_sample(tmp_path, name):
     result = train(quick(name, batch_size=20), tmp_path / "run")
