@@ -13,7 +13,14 @@ import dgltrees
 from dgltrees._files import replacing
 
 ROOT = Path(dgltrees.__file__).parent
-ROOMS = ["errors", "_files", "_dgl", "options", "trees", "trees.dependencies", "trees.builders", "trees.operations", "formats", "formats.synthetic", "draw", "traversal", "cells", "cells.aggregators", "cells.compiled", "models", "models.language_model", "models.parser", "models.nti", "models.rrnet", "metrics", "tasks", "training", "analyses", "bench", "commands", "cli"]
+ROOMS = [
+    *("errors", "_files", "_dgl", "options"),
+    *("trees", "trees.dependencies", "trees.builders", "trees.operations"),
+    *("formats", "formats.synthetic", "draw", "traversal"),
+    *("cells", "cells.aggregators", "cells.compiled"),
+    *("models", "models.language_model", "models.parser", "models.nti", "models.rrnet"),
+    *("metrics", "tasks", "training", "analyses", "bench", "commands", "cli"),
+]
 """Every room imports from those before it, and from itself."""
 TOGETHER = {
     ("cells", "cells.aggregators"): "a cell is a gate and an aggregator",

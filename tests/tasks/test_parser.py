@@ -59,7 +59,8 @@ def test_a_parser_learns_five_sentences_by_heart(tmp_path: Path, model: dict[str
     assert run.evaluate(test=[str(SENTENCES)]) == valid
     gold = read_conllu(SENTENCES).forest
     parses = list(run.predict([SENTENCES]))
-    right = np.concatenate([each["heads"] for each in parses]) == gold.parent[gold.parent >= 0]
+    heads = np.concatenate([parse["heads"] for parse in parses])
+    right = heads == gold.parent[gold.parent >= 0]
     assert_close(float(right.mean()), valid["uas"])
     assert len(parses[0]["heads"]) == len(parses[0]["deprels"]) == 8
 

@@ -94,10 +94,9 @@ def test_settings_that_do_not_fit(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     train = load_splits(SNLI, data).train
+    built = build(SNLI, train, **{**SIZES, **model})
     with pytest.raises(ConfigError, match=message):
-        SNLI.init_from_data(
-            build(SNLI, train, **{**SIZES, **model}), replace(data, **changes), train
-        )
+        SNLI.init_from_data(built, replace(data, **changes), train)
 
 
 def test_given_vectors_of_another_size_are_refused() -> None:
