@@ -58,7 +58,7 @@ def main(argv: Union[Sequence[str], None] = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     usual = warnings.formatwarning
-    warnings.formatwarning = _one_line  # type: ignore[assignment]
+    warnings.formatwarning = _one_line
     try:
         return _run(words)
     finally:
@@ -132,7 +132,9 @@ def _fail(message: str) -> int:
     return 2
 
 
-def _one_line(message: Union[Warning, str], category: type[Warning], *where: Any) -> str:
+def _one_line(
+    message: Union[Warning, str], category: type[Warning], *where: Any, **more: Any
+) -> str:
     """A warning as a line: of a command, the line of code that it comes from tells nobody more."""
     kind = "" if category is UserWarning else f"{category.__name__}: "
     return f"dgltrees: {kind}{' '.join(str(message).split())}\n"

@@ -58,19 +58,19 @@ Choices = Mapping[str, Optional[Source]]
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a number may have: in words, and as a test."""
+    """The values that a number may have: in words behind "a number", and as a test."""
 
     words: str
     holds: Callable[[Any], bool]
 
 
-Count = Annotated[int, Range("at least 1", lambda value: value >= 1)]
-NonNegativeInt = Annotated[int, Range("at least 0", lambda value: value >= 0)]
-Seed = Annotated[int, Range("at least 0 and below 2^63", lambda value: 0 <= value < 1 << 63)]
-Positive = Annotated[float, Range("more than 0", lambda value: value > 0)]
-NonNegative = Annotated[float, Range("at least 0", lambda value: value >= 0)]
-Fraction = Annotated[float, Range("at least 0 and below 1", lambda value: 0 <= value < 1)]
-Share = Annotated[float, Range("at least 0 and at most 1", lambda value: 0 <= value <= 1)]
+Count = Annotated[int, Range("of at least 1", lambda value: value >= 1)]
+NonNegativeInt = Annotated[int, Range("of at least 0", lambda value: value >= 0)]
+Seed = Annotated[int, Range("of at least 0 and below 2^63", lambda value: 0 <= value < 1 << 63)]
+Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
+NonNegative = Annotated[float, Range("of at least 0", lambda value: value >= 0)]
+Fraction = Annotated[float, Range("of at least 0 and below 1", lambda value: 0 <= value < 1)]
+Share = Annotated[float, Range("of at least 0 and at most 1", lambda value: 0 <= value <= 1)]
 
 _LISTS = (list, tuple, Sequence)
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
@@ -188,7 +188,7 @@ def _words(kind: Any, choices: Optional[Choices] = None) -> str:
         return f"one of {', '.join(choices)}"
     origin, args = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return f"{_words(args[0])} of {args[1].words}".replace("of more", "above 0, more")
+        return f"{_words(args[0])} {args[1].words}"
     if origin is Literal:
         return f"one of {', '.join(map(str, args))}"
     if origin is Union:
@@ -259,6 +259,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
             default = defaults.get(name, parameter.default)
+            default = list(default) if isinstance(default, tuple) else default  # as YAML has it
             required = default is parameter.empty
             kind = hints.get(name, Any)
             found[name] = Option(

@@ -7,26 +7,45 @@ from typing import Optional
 import torch
 
 from dgltrees.bench import CASES, CONTENDERS, table
+from dgltrees.bench.device import SIZES, device_rows, device_table, usable
 from dgltrees.bench.timing import machine, time_steps
 from dgltrees.options import Count
 
 __all__ = ["bench"]
 
 
-def bench(*, hidden: Count = 128, rounds: Count = 7, threads: Optional[Count] = None) -> None:
-    """Time backend levels against dgl on this machine.
+def bench(
+    *,
+    hidden: Count = 128,
+    rounds: Count = 7,
+    threads: Optional[Count] = None,
+    device: Optional[str] = None,
+) -> None:
+    """Time training steps: backend levels against dgl, or a device against the CPU.
 
-    Prints a table of ratios.
+    Prints a table of ratios; with a device, nodes a second there and on the CPU.
 
     Arguments:
         hidden: size of a state.
         rounds: timed steps of each contender.
         threads: CPU threads; by default torch's number.
+        device: compare this device with the CPU: cuda; or cpu alone.
     """
     torch.set_num_threads(threads or torch.get_num_threads())
     torch.set_flush_denormal(True)  # as training does
+    if device is not None:
+        _on(device, hidden, rounds)
+        return
     print(f"A training step of a child-sum Tree-LSTM, hidden size {hidden}, milliseconds")
     print(f"(times faster than dgl); {machine()}\n")
     contenders = list(CONTENDERS.values())
     rows = [time_steps(case, contenders, hidden=hidden, rounds=rounds) for case in CASES.values()]
     print(table(rows))
+
+
+def _on(name: str, hidden: int, rounds: int) -> None:
+    devices = dict.fromkeys([usable(name), torch.device("cpu")])
+    print(f"Training steps, hidden size {hidden}: thousands of nodes a second; {machine()}")
+    print("(torch.nn.LSTM over as many tokens; the dgl of PyPI runs on the CPU alone)\n")
+    rows = [row for each in devices for row in device_rows(each, SIZES, hidden, rounds)]
+    print(device_table(rows))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Optional
+from typing import ClassVar, Optional
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Edges, Nodes
-from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BaseCell"]
 
@@ -32,8 +31,6 @@ class BaseCell(nn.Module, ABC):
     """The node fields that pass from a child to its parent; ``h`` is the encoding."""
     group_by: Optional[str] = None
     slots: Optional[int] = None
-    shares_inputs: ClassVar[bool] = False
-    """Whether :meth:`fused` takes an ``x`` of which many nodes have the same row."""
     ordered: bool = True
     """Whether swapping two children changes the result."""
 
@@ -96,23 +93,8 @@ class BaseCell(nn.Module, ABC):
         """The pre-activations and what is kept of the children, of nodes that have some."""
 
     @abstractmethod
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state of nodes with and without children, fields of ``(n, c)``."""
-
-    def apply(self, nodes: Any) -> Any:
-        """The apply function of the traversal: the new :meth:`state`.
-
-        Modules of torch have a method of this name too, which calls a function on every module:
-        given a function, this one does the same.
-        """
-        return super().apply(nodes) if callable(nodes) else self.state(nodes)
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes by a faster way than level by level, or None if there is none.
-
-        Fields are tensors or, where the cell shares inputs, :class:`dgltrees.traversal.Shared`.
-        """
-        return None
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""

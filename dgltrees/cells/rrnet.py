@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, Union
 
 import numpy as np
 import torch
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
-from dgltrees.cells.compiled.plans.operations import operations_of
 from dgltrees.cells.top_down import by_type, lstm
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Edges, Groups, Nodes
@@ -155,11 +153,11 @@ class RRNetCell(BaseCell):
         """The state along NEXT, what was pushed along RETURN.
 
         Raises:
-            TreeError: there is a RETURN from a node that pushes nothing.
+            TreeError: on the CPU, there is a RETURN from a node that pushes nothing.
         """
         returns, op = edges.data["pos"] == Flow.RETURN, edges.src["op"]
         wrong = returns & (op != Operation.SPLIT) & (op != Operation.OPEN)
-        if wrong.any():
+        if _some(wrong):
             raise TreeError(
                 "expected RETURN edges from SPLIT or OPEN alone, got one from "
                 f"{Operation(int(op[wrong][0])).name}; make the graph with operation_graph"
@@ -173,17 +171,17 @@ class RRNetCell(BaseCell):
         """The state of the step before, and what a merge takes from the stack.
 
         Raises:
-            TreeError: the edges into a node are not those of its operation.
+            TreeError: on the CPU, the edges into a node are not those of its operation.
         """
         present, op = self.slots_filled(nodes), nodes.data["op"]
         wrong = ~present[:, Flow.NEXT] | (present[:, Flow.RETURN] != (op == Operation.MERGE))
         wrong |= (op == Operation.START) | (op == Operation.OPEN)
-        if wrong.any():
+        if _some(wrong):
             _refuse_edges(wrong, nodes)
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 2, d)
         return {"h_last": h[:, 0], "c_last": c[:, 0], "h_top": h[:, 1], "c_top": c[:, 1]}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state; START and OPEN have the one they are given.
 
         Raises:
@@ -275,29 +273,6 @@ class RRNetCell(BaseCell):
         own = zip(units, runs)
         return torch.cat([torch.addcmul(shift[unit], run, gain[unit]) for unit, run in own])
 
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes.
-
-        None where the edges are not those of sequences: that several steps follow one is fine, and
-        the three functions say what is not.
-
-        Raises:
-            TreeError: a field is missing or not what the cell takes.
-        """
-        x, operations = self.check(ndata), operations_in(ndata, batch)
-        if not len(x) == len(operations) == batch.num_nodes:
-            raise TreeError(
-                f"expected the inputs and operations of {batch.num_nodes} nodes, got {len(x)} and "
-                f"{len(operations)}; give each node a row"
-            )
-        plan = operations_of(batch, operations, device=x.device)
-        start = tuple(ndata.get(name) for name in ("h", "c", "down", "down_c"))
-        mlp = (self.V_1, self.b_1, self.V_2, self.b_2) if self.merge == "mlp" else (None,) * 4
-        norm = (self.gain, self.shift) if self.layer_norm else (None, None)
-        parameters = self.W, self.U, self.b, *mlp, *norm
-        mask, memories = ndata.get("mask"), self.stack_cell
-        return fused_rrnet(plan, x, start, mask, parameters, stack_cell=memories)
-
 
 def operations_in(
     ndata: Mapping[str, Tensor], batch: Optional[TreeBatch] = None
@@ -326,11 +301,16 @@ def operations_in(
     return operations
 
 
+def _some(wrong: Tensor) -> bool:
+    """Whether any is wrong, as far as can be told without making a stream wait at every level."""
+    return wrong.device.type == "cpu" and bool(wrong.any())
+
+
 def _refuse_edges(wrong: Tensor, nodes: Nodes) -> None:
     at = int(wrong.nonzero()[0])
     name = Operation(int(nodes.data["op"][at])).name
     raise TreeError(
         "expected into every step one NEXT edge, into a MERGE one RETURN edge too, and no edge "
-        f"into START and OPEN, got others into node {int(nodes.nodes()[at])} of the batch, which "
-        f"is {name}; make the graph with operation_graph"
+        f"into START and OPEN, got others into this {name}; make the graph with operation_graph",
+        node=int(nodes.nodes()[at]),
     )

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.compiled.fused_top_down import Own, fused_top_down
-from dgltrees.cells.compiled.plans.sources import sources_of
 from dgltrees.cells.grouped import grouped, to_device
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Groups, Nodes
-from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.segments import inverse
 
 __all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
 
@@ -82,7 +80,7 @@ class _SourceLSTM(BaseCell):
             return self._typed(wx, h, c, None)
         order = np.argsort(types, kind="stable")
         counts = np.bincount(types)
-        there, back = to_device(order, h.device), to_device(np.argsort(order), h.device)
+        there, back = to_device(order, h.device), to_device(inverse(order), h.device)
         groups = [(int(kind), int(counts[kind])) for kind in np.flatnonzero(counts)]
         wx, h, c = (row.index_select(0, there) for row in (wx, h, c))
         new_h, new_c = self._typed(wx, h, c, groups)
@@ -118,34 +116,19 @@ class _SourceLSTM(BaseCell):
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 1, L, d)
         if h.shape[1] != 1:
             raise TreeError(
-                f"expected one edge into a node, from its source, got {h.shape[1]} into node "
-                f"{int(nodes.nodes()[0])} of the batch; turn the edges: batch.reversed()"
+                f"expected one edge into a node, from its source, got {h.shape[1]}; turn the "
+                "edges: batch.reversed()",
+                node=int(nodes.nodes()[0]),
             )
         return {"h_source": h[:, 0], "c_source": c[:, 0]}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         if "h_source" in nodes.data:
             return self.step(nodes, nodes.data["h_source"], nodes.data["c_source"])
         shape = len(nodes), self.layers, self.hidden_size
         first = nodes.data["wx"].new_full(shape, INITIAL)
         return self.step(nodes, first, first) if self.starts else {"h": first, "c": first}
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes, layer by layer; None where a node has two sources."""
-        types = self.sets(ndata)
-        plan = sources_of(batch, types, device=ndata["x"].device)
-        new: list[tuple[Tensor, Tensor]] = []
-        for layer in range(self.layers):
-            x = new[-1][0] if layer else self.check(ndata)
-            more = (None, None) if layer else self.more(ndata)
-            own = Own(x, self.W[layer], self.bias(layer), *more)
-            made = fused_top_down(plan, own, self.U[layer], INITIAL, starts=self.starts)
-            if made is None:
-                return None
-            new.append(made)
-        states, memories = zip(*new)
-        return {"h": torch.stack(states, 1), "c": torch.stack(memories, 1)}
 
     def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
         """``(N,)`` which set of parameters each node takes, or None if there is one."""
@@ -251,8 +234,9 @@ class TopDownLSTM(_SourceLSTM):
         if wrong.any():
             node = int(wrong.argmax())
             raise TreeError(
-                f"expected the type of the edge into node {node} of the batch to be 0 to "
-                f"{len(EDGE_TYPES) - 1} ({', '.join(EDGE_TYPES.names)}), got {types[node]}"
+                f"expected the type of the edge into this node to be 0 to {len(EDGE_TYPES) - 1} "
+                f"({', '.join(EDGE_TYPES.names)}), got {types[node]}",
+                node=node,
             )
         return types
 
@@ -269,12 +253,6 @@ class TopDownLSTM(_SourceLSTM):
     def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
         """``(N,)`` the type of the edge into each node, or None if all share their parameters."""
         return None if self.types == 1 else self._types(ndata)
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes, layer by layer; None where a node has two sources."""
-        if "etype" in ndata:  # the batch may know them without a device being asked
-            ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
-        return super().fused(batch, ndata)
 
 
 class LeftDependentLSTM(_SourceLSTM):
@@ -322,11 +300,9 @@ def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]])
         return torch.addmm(b[0], x, W[0])
     order = np.argsort(types, kind="stable")
     counts = np.bincount(types, minlength=len(W))
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
     parts = x.index_select(0, to_device(order, x.device)).split_with_sizes(counts.tolist())
     made = [torch.addmm(*each) for each in zip(b.unbind(0), parts, W.unbind(0))]
-    return torch.cat(made).index_select(0, to_device(back, x.device))
+    return torch.cat(made).index_select(0, to_device(inverse(order), x.device))
 
 
 def uniform(module: nn.Module, bound: float = 0.1) -> None:

@@ -41,7 +41,7 @@ def evaluate(run: str, *, test: Optional[list[str]] = None, root: Optional[str] 
 def predict(
     run: str,
     *,
-    input: list[str],  # noqa: A002
+    input: list[str],
     out: Optional[str] = None,
 ) -> None:
     """Print predictions of a run as JSON lines: predict DIR --input FILE.
@@ -54,7 +54,7 @@ def predict(
     write_lines(load(run).predict(input), out)
 
 
-def encode(run: str, *, input: list[str], out: str) -> None:  # noqa: A002
+def encode(run: str, *, input: list[str], out: str) -> None:
     """Write the vectors of trees or sentences: encode DIR --input FILE --out FILE.npy.
 
     Arguments:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Optional
 
@@ -14,6 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.options import Seed
 from dgltrees.training import run
 from dgltrees.training.processes import is_first_process
+from dgltrees.training.settings import Settings
 
 __all__ = ["sweep", "train"]
 
@@ -45,7 +45,7 @@ def train(
     folder = _need_out(out)
     result = run.train_seeds(settings, folder, seeds) if seeds else run.train(settings, folder)
     if is_first_process():
-        _save_curve(Path(folder))
+        _save_curve(folder, settings)
         print(json.dumps(result))
 
 
@@ -83,19 +83,14 @@ def sweep(
     if is_first_process():
         metric = points[0].settings.task.metrics[0]
         print(sweeps.table(rows, metric))
-        if plots.has_matplotlib():
-            plots.measure_against_parameters(rows, folder / f"{metric.name}.png")
-        else:
-            print(plots.NO_PICTURE, file=sys.stderr)
+        plots.metric_against_parameters(rows, metric.name, folder / f"{metric.name}.png")
 
 
-def _save_curve(folder: Path) -> None:
-    """Draw the learning curves of the run, or runs, in a folder, or say why not."""
-    if not plots.has_matplotlib():
-        print(plots.NO_PICTURE, file=sys.stderr)
-        return
-    runs = [folder] if (folder / "run.json").exists() else sorted(folder.glob("seed-*"))
-    plots.learning_curve(runs, folder / "curve.png")
+def _save_curve(folder: str, settings: Settings) -> None:
+    """Draw the learning curves of the run, or runs, in a folder."""
+    names = [metric.name for metric in settings.task.metrics]
+    learns = settings.model.get("policy.operations") == "policy"  # its loss has another scale
+    plots.save_curve(folder, names, baseline="majority", separate_losses=learns)
 
 
 def _need_out(out: Optional[str]) -> str:

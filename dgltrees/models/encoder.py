@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import Concat, NodeInput
-from dgltrees.traversal import Shared, traverse
+from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BidirectionalEncoder", "TreeEncoder"]
@@ -58,19 +58,19 @@ class TreeEncoder(nn.Module):
 
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(N, c)`` encodings of all nodes, in the order of the batch's nodes."""
-        ndata: dict[str, Union[Tensor, Shared]] = {"x": self._inputs(batch)}
+        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": self._inputs(batch)}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
         return self.states(self.cell, batch, ndata)
 
-    def _inputs(self, batch: TreeBatch) -> Union[Tensor, Shared]:
-        if self.cell.shares_inputs and isinstance(self.input, NodeInput):
-            return self.input.shared(batch)
+    def _inputs(self, batch: TreeBatch) -> Union[Tensor, IndexedRows]:
+        if accepts_indexed(self.cell) and isinstance(self.input, NodeInput):
+            return self.input.indexed(batch)
         made: Tensor = self.input(batch)
         return made
 
     def states(
-        self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, Shared]]
+        self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
     ) -> Tensor:
         """``(N, c)`` states ``h`` of a traversal with this encoder's options."""
         return traverse(

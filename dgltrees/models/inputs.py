@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.order import at_node
-from dgltrees.traversal.views import Shared
+from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["Concat", "GivenVectors", "NodeInput", "OneHot", "Thermometer", "WordEmbedding"]
@@ -50,7 +50,7 @@ class NodeInput(nn.Module, ABC):
         """
         return self.look_up(self._ids(batch).long())
 
-    def shared(self, batch: TreeBatch) -> Shared:
+    def indexed(self, batch: TreeBatch) -> IndexedRows:
         """The vectors of the ids that there are, and which of them each node has.
 
         Raises:
@@ -59,10 +59,10 @@ class NodeInput(nn.Module, ABC):
         ids = self._ids(batch)
         if self.rows < len(ids):  # all that there can be
             every = torch.arange(-1, self.rows, device=ids.device)
-            return Shared(self.look_up(every), ids.long() + 1)
+            return IndexedRows(self.look_up(every), ids.long() + 1)
         some, index = torch.unique(batch.on_host(ids).long(), return_inverse=True)
         moved = (t.to(ids.device, non_blocking=True) for t in (some, index))
-        return Shared(self.look_up(next(moved)), next(moved))
+        return IndexedRows(self.look_up(next(moved)), next(moved))
 
     def _ids(self, batch: TreeBatch) -> Tensor:
         if self.column not in batch.ndata:

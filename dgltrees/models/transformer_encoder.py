@@ -12,6 +12,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.readout import Mean
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import within
 
 __all__ = ["TransformerEncoder", "sinusoids"]
 
@@ -76,7 +77,7 @@ class TransformerEncoder(nn.Module):
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(T, size)`` encodings of all sentences."""
         x = self.widen(self.input(batch))  # (N, c)
-        tree, place = batch.tree_of_node, places(batch)
+        tree, place = batch.tree_of_node, within(batch.sizes).to(batch.device)
         shape = batch.num_trees, int(batch.sizes.max())
         positions = sinusoids(shape[1], self.size).to(x)
         words = self.dropout(x + positions.index_select(0, place))
@@ -86,13 +87,6 @@ class TransformerEncoder(nn.Module):
         h = self.layers(padded, src_key_padding_mask=is_pad)  # (T, longest, c)
         encodings: Tensor = self.readout(h[tree, place], batch)
         return encodings
-
-
-def places(batch: TreeBatch) -> Tensor:
-    """``(N,)`` how many words stand before each in its sentence."""
-    begins = torch.cumsum(batch.sizes, 0) - batch.sizes
-    before = torch.repeat_interleave(begins, batch.sizes)
-    return (torch.arange(batch.num_nodes) - before).to(batch.device)
 
 
 def sinusoids(length: int, size: int) -> Tensor:

@@ -40,9 +40,13 @@ class DataSettings:
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """The fractions are of no use where there are files."""
+        """The fractions are of no use where there are files, the seed where nothing is drawn."""
         files = {"valid_fraction": "valid", "test_fraction": "test"}
-        return {name: f"with data.{role}" for name, role in files.items() if values[role]}
+        reasons = {name: f"with data.{role}" for name, role in files.items() if values[role]}
+        fractions = [values[name] for name in files if name not in reasons]
+        if values["limit"] is None and not any(fractions):
+            reasons["seed"] = "where no examples are drawn (data.limit) or held out"
+        return reasons
 
 
 @dataclass(frozen=True)

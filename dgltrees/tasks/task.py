@@ -18,6 +18,7 @@ from dgltrees.metrics.accuracy import accuracy
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.segments import rows_of
 
 __all__ = [
     "ACCURACY",
@@ -29,7 +30,6 @@ __all__ = [
     "Reader",
     "Task",
     "nll",
-    "rows_of_trees",
 ]
 
 Columns = Mapping[str, NDArray[Any]]
@@ -78,14 +78,6 @@ def nll(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits, targets, ignore_index=-1, reduction="none")
 
 
-def rows_of_trees(offsets: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows ``offsets[t]:offsets[t + 1]`` of all trees ``ids``, one tree after the other."""
-    sizes = offsets[ids + 1] - offsets[ids]  # (B,)
-    ends = np.cumsum(sizes)
-    shift = np.repeat(offsets[ids] - ends + sizes, sizes)
-    return np.asarray(np.arange(len(shift)) + shift)
-
-
 @dataclass(frozen=True)
 class Task:
     """An experiment on trees whose model gives each row, an example or a node, a class.
@@ -132,7 +124,7 @@ class Task:
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the examples ``ids``, in the order in which the model predicts them."""
-        return rows_of_trees(data.forest.offsets, ids) if self.nodes else ids
+        return rows_of(data.forest.offsets, ids) if self.nodes else ids
 
     def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The trees of the examples ``ids`` and the classes of their rows, int64."""

@@ -172,9 +172,7 @@ class Settings:
 
     def replace(self, section: str, **values: Any) -> Settings:
         """The same settings with other values of a section; what is not read any more goes."""
-        new = self.to_dict()
-        new[section] = self.sections[section].replace(**values)
-        return Settings(new, preset=self.preset)
+        return Settings(layered(self.to_dict(), {section: values}), preset=self.preset)
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, as YAML holds them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol, Union
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 
 import torch
 from torch import Tensor
@@ -16,12 +16,14 @@ from dgltrees.traversal.builtin import (
     message_function,
     reduce_function,
 )
-from dgltrees.traversal.levels import Apply, run
+from dgltrees.traversal.levels import Update, run
+from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Prepare
-from dgltrees.traversal.views import Edges, Nodes, Shared
+from dgltrees.traversal.views import Edges, IndexedRows, Nodes
+from dgltrees.traversal.ways import compiled_states, dense
 from dgltrees.trees.batch import TreeBatch
 
 if TYPE_CHECKING:
@@ -38,15 +40,15 @@ class Cell(Protocol):
     A cell may declare more, and it means the same under both backends:
 
     - ``group_by = "op"``: a node field of integers. Nodes of equal value are adjacent in the
-      ``reduce`` and ``apply`` functions, and ``nodes.groups`` says how many there are of each.
+      ``reduce`` and ``update`` functions, and ``nodes.groups`` says how many there are of each.
     - ``slots = 5``: every mailbox is five wide. A message stands at its edge's ``pos``, a missing
       one is 0, and ``nodes.present`` tells which are there. Reduce is called once a level.
     - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order
       (with ``checkpoint`` of some nodes at a time, so each row it makes comes of that row alone);
       the fields it returns are laid over them.
-    - ``fused(batch, ndata)``: returns the states of all nodes at once, or None where it cannot. It
-      computes what the three functions compute, under backend ``levels`` only. With
-      ``shares_inputs = True`` it is handed shared fields as they are (:class:`Shared`).
+
+    The class of a cell can also have a compiled way (:func:`~dgltrees.traversal.compiled_way`),
+    which backend ``levels`` takes where it holds.
     """
 
     def message(self, edges: Edges) -> Mapping[str, Tensor]:
@@ -57,7 +59,7 @@ class Cell(Protocol):
         """What a node makes of its messages, fields of ``(n, ...)``."""
         ...
 
-    def apply(self, nodes: Nodes) -> Mapping[str, Tensor]:
+    def update(self, nodes: Nodes) -> Mapping[str, Tensor]:
         """The new state of a node, with or without messages, fields of ``(n, ...)``."""
         ...
 
@@ -67,7 +69,7 @@ def prop_nodes_topo(
     message_func: Union[Message, Any],
     reduce_func: Union[Reduce, Any],
     reverse: bool = False,
-    apply_node_func: Optional[Apply] = None,
+    apply_node_func: Optional[Update] = None,
     *,
     backend: str = "levels",
     group_by: Optional[str] = None,
@@ -120,7 +122,7 @@ def prop_nodes_topo(
 def traverse(
     cell: Cell,
     batch: TreeBatch,
-    ndata: Mapping[str, Union[Tensor, Shared]],
+    ndata: Mapping[str, Union[Tensor, IndexedRows]],
     edata: Optional[Mapping[str, Tensor]] = None,
     *,
     backend: str = "levels",
@@ -134,16 +136,16 @@ def traverse(
         cell: see :class:`Cell`.
         batch: the graph.
         ndata: fields of the nodes, each ``(N, ...)``, or their distinct rows and which of them each
-            node has (:class:`Shared`).
+            node has (:class:`IndexedRows`).
         edata: fields of the edges, each ``(E, ...)``; those of the batch, if not given.
         backend: ``"levels"`` or ``"dgl"``.
         outputs: the fields to return; all that the cell makes, if not given.
-        fused: let the cell take a way of its own through all levels, if it has one for this batch.
-            Such a way has no second derivative, and refuses to be asked for one.
+        fused: take the compiled way of the cell's class, if it has one that holds here. Such a
+            way has no second derivative, and raises where one is asked for.
         checkpoint: keep less memory for the backward pass, which runs the three functions a second
             time, segment of levels by segment: for trees that would not fit otherwise. Values,
-            gradients and dropout are the same; the cell's own way is not taken. Of backend
-            ``levels`` alone.
+            gradients and dropout are the same; no compiled way is taken. Of backend ``levels``
+            alone.
 
     Returns:
         fields of all nodes, each ``(N, ...)``, in the order of the batch's nodes.
@@ -152,18 +154,15 @@ def traverse(
         TreeError: the graph has a cycle, or a child has no place in the cell.
         ConfigError: there is no such backend, or it has no checkpoints.
     """
-    own_way = getattr(cell, "fused", None) if fused and edata is None and not checkpoint else None
-    if own_way is not None and backend == "levels":
-        shares = getattr(cell, "shares_inputs", False)
-        made: Optional[dict[str, Tensor]]
-        made = own_way(batch, ndata if shares else _spelled_out(ndata))
-        if made is not None:
-            return made if outputs is None else {name: made[name] for name in outputs}
+    if fused and backend == "levels" and edata is None and not checkpoint:
+        states = compiled_states(cell, batch, ndata)
+        if states is not None:
+            return states if outputs is None else {name: states[name] for name in outputs}
     return _run(
         batch,
-        _spelled_out(ndata),
+        dense(ndata),
         batch.edata if edata is None else edata,
-        (cell.message, cell.reduce, cell.apply),
+        _functions(cell),
         backend,
         group_by=getattr(cell, "group_by", None),
         slots=getattr(cell, "slots", None),
@@ -173,8 +172,15 @@ def traverse(
     )
 
 
-def _spelled_out(ndata: Mapping[str, Union[Tensor, Shared]]) -> dict[str, Tensor]:
-    return {k: v.spelled_out() if isinstance(v, Shared) else v for k, v in ndata.items()}
+def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
+    missing = [name for name in ("message", "reduce", "update") if not hasattr(cell, name)]
+    if missing:
+        raise ConfigError(
+            "expected a cell with the functions message, reduce and update, got "
+            f"{type(cell).__name__} without {' and '.join(missing)}; DGL's apply_node_func is "
+            "called update here, since torch modules have another apply"
+        )
+    return cell.message, cell.reduce, cell.update
 
 
 def schedule_of(
@@ -186,46 +192,29 @@ def schedule_of(
     reverse: bool = False,
     device: Union[str, torch.device] = "cpu",
 ) -> Schedule:
-    """The schedule of a batch on a device, made at the first call and kept with the batch.
+    """The cached schedule of a batch, on a device.
 
     Arguments:
         batch, group, pos, slots, reverse: see :func:`dgltrees.traversal.plan.make_schedule`.
         device: where the traversal's tensors are.
     """
-    values = [None if t is None else batch.on_host(t) for t in (group, pos if slots else None)]
-    known: list[_Known] = batch.memo.setdefault(("schedule", slots, reverse), [])
-    found = next((each for each in known if each.fits(values)), None)
-    if found is None:
-        with torch.inference_mode(False):  # training may want the schedule too
-            made = make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse)
-        kept = [None if t is None else t.clone() for t in values]  # whoever writes to them later
-        found = _Known(kept, {torch.device("cpu"): made})
-        known.append(found)
-    device = torch.device(device)
-    if device not in found.by_device:
-        found.by_device[device] = found.by_device[torch.device("cpu")].to(device)
-    return found.by_device[device]
-
-
-class _Known(NamedTuple):
-    """A schedule that has been made, on each device, and the groups and positions it is for."""
-
-    values: list[Optional[Tensor]]
-    by_device: dict[torch.device, Schedule]
-
-    def fits(self, values: list[Optional[Tensor]]) -> bool:
-        """Whether ``values`` are what it was made for."""
-        return all(
-            ours is theirs if ours is None or theirs is None else torch.equal(ours, theirs)
-            for ours, theirs in zip(self.values, values)
-        )
+    values = [
+        None if tensor is None else batch.on_host(tensor).numpy()
+        for tensor in (group, pos if slots else None)
+    ]
+    return batch.cache.get(
+        ("schedule", slots, reverse),
+        lambda: make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse),
+        values=values,
+        device=device,
+    )
 
 
 def _run(
     batch: TreeBatch,
     ndata: Mapping[str, Tensor],
     edata: Mapping[str, Tensor],
-    functions: tuple[Union[Message, Any], Union[Reduce, Any], Optional[Apply]],
+    functions: tuple[Union[Message, Any], Union[Reduce, Any], Optional[Update]],
     backend: str,
     *,
     group_by: Optional[str] = None,
@@ -235,7 +224,7 @@ def _run(
     outputs: Optional[Sequence[str]] = None,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
-    message, reduce, apply = functions
+    message, reduce, update = functions
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
     if backend not in BACKENDS:
         raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
@@ -243,13 +232,15 @@ def _run(
         raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
         ndata = ndata if prepare is None else {**ndata, **prepare(ndata)}
-        made = run_dgl(
-            batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
-        )
+        with tree_in_errors(batch):
+            made = run_dgl(
+                batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
+            )
         return made if outputs is None else {name: made[name] for name in outputs}
     known = ndata if prepare is None or group_by in {None, *ndata} else {**ndata, **prepare(ndata)}
     group = None if group_by is None else known[group_by]
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
-    three = message_function(message), reduce_function(reduce), apply
-    return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)
+    three = message_function(message), reduce_function(reduce), update
+    with tree_in_errors(batch):
+        return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from dgltrees.draw import draw_file
-from dgltrees.draw.formats import guess_format
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import FORMATS, guess_format
+from tests.formats.table import SAMPLES
+from tests.trees.nested import write
 
 LINES = {
     "listops": ("5\t[SM 2 [MAX 3 1 ] ]", "tree 0\nSM  = 5\n├─ 2\n└─ MAX\n   ├─ 3\n   └─ 1"),
@@ -53,6 +55,14 @@ def test_formats_are_found_and_drawn(tmp_path: Path, name: str) -> None:
     path.write_text(f"\n{line}\n")
     assert guess_format(path) == name
     assert draw_file(path) == draw_file(path, format=name) == text
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_drawn(tmp_path: Path, name: str) -> None:
+    sample = SAMPLES[name]
+    drawing = draw_file(write(tmp_path, sample.text), format=name, trees=":")
+    titles = re.findall(r"(?m)^(?:tree|example) (\d+)", drawing)
+    assert {int(number) for number in titles} == set(range(sample.examples))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

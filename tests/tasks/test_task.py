@@ -10,7 +10,7 @@ import torch
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import nll, rows_of_trees
+from dgltrees.tasks.task import nll
 from dgltrees.trees import Examples, Forest, Vocabulary
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES
@@ -27,12 +27,6 @@ FILES = {
 def _data(name: str, **settings: Any) -> Examples:
     task = get_task(name)
     return load_examples(task, task.data(**settings), [SAMPLES / FILES[name]])
-
-
-def test_rows_of_trees() -> None:
-    offsets = np.array([0, 3, 4, 9])
-    assert rows_of_trees(offsets, np.array([2, 0])).tolist() == [4, 5, 6, 7, 8, 0, 1, 2]
-    assert rows_of_trees(offsets, np.array([], dtype=np.int64)).tolist() == []
 
 
 def test_nll_leaves_out_rows_without_a_class() -> None:

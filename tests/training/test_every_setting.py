@@ -21,7 +21,7 @@ from dgltrees.training.settings import Settings, TrainingSettings, layered
 from dgltrees.trees import Examples, Forest
 from tests.training.samples import SAMPLES, quick
 
-_SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu"}
+_SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "limit": 4, "min_count": 1}
 FILES: dict[str, dict[str, Any]] = {"tree-lm": _SENTENCES, "parser": _SENTENCES}
 # Settings of some formats alone, which the samples are not; test_tree_lm.py has tests of them.
 OTHER_FORMATS = {"data.label", "data.single_root"}

@@ -20,6 +20,7 @@ from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Grown", "grow_trees"]
@@ -246,8 +247,8 @@ class _Growth:
         if self.decisions is not None:
             at = n if self.decisions.state == "own" else source
             h, word = self.h[alive, at, -1], self.word[alive, n]
-            features = self.decisions.features(h, word, self.model.output)
-            logits = torch.cat([add(features) for add in self.decisions.add], 1)  # (A, 4)
+            features = torch.cat([h, F.embedding(word, self.model.output)], 1)
+            logits = self.decisions(features)  # (A, 4)
             p = torch.sigmoid(logits)
             bound = torch.full_like(p, 0.5)
             if self.sample:
@@ -266,12 +267,11 @@ class _Growth:
             columns["deprel"] = self.label
         arrays = {name: table[real].cpu().numpy() for name, table in columns.items()}
         sizes = self.size.cpu().numpy()
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        arrays["t"] = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+        arrays["t"] = within(sizes)
         forest = Forest.build(
             self.source[real].cpu().numpy(),
             pos=arrays["etype"],
-            offsets=offsets,
+            offsets=offsets_of(sizes),
             columns={name: array.astype(np.int32) for name, array in arrays.items()},
             vocabs={
                 **{name: vocabs[name] for name in arrays if name in vocabs},

@@ -23,9 +23,10 @@ from dgltrees.models.nti.leaves import (
     State,
 )
 from dgltrees.models.nti.sentences import Sentences
-from dgltrees.traversal import Shared, traverse
+from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import full_trees, left_branching_trees
+from dgltrees.trees.segments import starts
 
 __all__ = ["LEAF_FUNCTIONS", "NTIEncoder", "make_nti_encoder"]
 
@@ -141,7 +142,7 @@ class NTIEncoder(nn.Module):
 
     def read(
         self, sentences: Sentences, start: Optional[State] = None
-    ) -> tuple[TreeBatch, dict[str, Union[Tensor, Shared]], Optional[State]]:
+    ) -> tuple[TreeBatch, dict[str, Union[Tensor, IndexedRows]], Optional[State]]:
         """The trees, what their nodes show to the cell, and what the leaf LSTM has at the end.
 
         Arguments:
@@ -156,15 +157,15 @@ class NTIEncoder(nn.Module):
         row = torch.full((batch.num_nodes,), len(leaf))
         row[leaf] = torch.arange(len(leaf))
         row, batch = row.to(device), batch.to(device)
-        ndata: dict[str, Union[Tensor, Shared]] = {"x": _at_leaves(made.h, row)}
+        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": _at_leaves(made.h, row)}
         if made.c is not None:
             ndata["c0"] = _at_leaves(made.c, row)
         return batch, ndata, made.last
 
 
-def _at_leaves(leaves: Tensor, row: Tensor) -> Shared:
+def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
     """A node field whose row is one of ``leaves``, or zero."""
-    return Shared(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
+    return IndexedRows(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
 
 
 def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -172,7 +173,7 @@ def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
     degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     leaf = torch.from_numpy(np.flatnonzero(degree == 0))
     token, tree = batch.ndata["token"].index_select(0, leaf), _trees(batch, leaf)
-    first = (lengths.cumsum(0) - lengths).index_select(0, tree)
+    first = starts(lengths).index_select(0, tree)
     return leaf, torch.where(token < 0, lengths.sum(), first + token)
 
 

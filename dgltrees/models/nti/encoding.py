@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts
 
 __all__ = ["Encoding", "NodeTable"]
 
@@ -75,12 +76,11 @@ class Encoding:
     @property
     def _index(self) -> tuple[Tensor, Tensor]:
         """``(T, M)`` the node at each place of the table, N where there is none; and where."""
-        device = self.h.device
-        known: dict[torch.device, tuple[Tensor, Tensor]] = self.batch.memo.setdefault("table", {})
-        if device not in known:
-            sizes = self.batch.sizes.numpy()
-            place = np.arange(sizes.max(initial=0))
-            there = place < sizes[:, None]
-            index = np.where(there, (np.cumsum(sizes) - sizes)[:, None] + place, sizes.sum())
-            known[device] = torch.from_numpy(index).to(device), torch.from_numpy(there).to(device)
-        return known[device]
+        index = self.batch.cache.get("table", self._table_index, device=self.h.device)
+        return index, index < self.batch.num_nodes
+
+    def _table_index(self) -> Tensor:
+        sizes = self.batch.sizes.numpy()
+        place = np.arange(sizes.max(initial=0))
+        index = np.where(place < sizes[:, None], starts(sizes)[:, None] + place, sizes.sum())
+        return torch.from_numpy(index)

@@ -17,6 +17,7 @@ from dgltrees.models.nti.sentences import Sentences, pairs
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import ranges
 
 __all__ = ["NodeByNode"]
 
@@ -89,7 +90,7 @@ class NodeByNode(nn.Module):
 
 
 class _Attending:
-    """A cell, after whose apply function each node with children attends to a premise."""
+    """A cell, after whose update each node with children attends to a premise."""
 
     group_by = "tree"  # says on the host how many queries of each tree there are at a level
 
@@ -114,8 +115,8 @@ class _Attending:
         received = torch.ones_like(nodes.data["tree"], dtype=torch.bool)
         return {**self.cell.reduce(nodes), "received": received}
 
-    def apply(self, nodes: Nodes) -> dict[str, Tensor]:
-        made: dict[str, Tensor] = self.cell.state(nodes)
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
+        made: dict[str, Tensor] = self.cell.update(nodes)
         h, (trees, number) = made["h"], self.premise.table.there.shape
         if "received" not in nodes.data:
             return {**made, "weights": h.new_zeros(len(h), number)}
@@ -135,5 +136,4 @@ def _places(groups: Groups) -> tuple[Tensor, int]:
     """
     tree, count = np.array(groups).T
     queries = int(count.max())
-    nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return torch.from_numpy(np.repeat(tree, count) * queries + nth), queries
+    return torch.from_numpy(ranges(tree * queries, count)), queries

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from dgltrees.models.rrnet.credit import advantages
 from dgltrees.models.rrnet.policy import ILLEGAL
+from dgltrees.trees.segments import lasts
 
 __all__ = ["PPO", "Agent", "Decisions", "PolicyGradient", "QLearning"]
 
@@ -170,7 +171,7 @@ class QLearning:
     def losses(self, made: Decisions, rewards: Tensor) -> Tensor:
         """See the class."""
         best = made.scores.detach().max(1).values
-        ends = torch.cumsum(made.sizes, 0).to(best.device) - 1
+        ends = lasts(made.sizes).to(best.device)
         after = best.new_zeros(len(ends)) if made.beyond is None else made.beyond[0].max(1).values
         following = torch.cat([best[1:], best[:1]]).index_copy(0, ends, after)
         value = made.scores.gather(1, made.actions[:, None])[:, 0]

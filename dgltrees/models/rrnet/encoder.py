@@ -31,6 +31,7 @@ from dgltrees.models.rrnet.told import told_tokens
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import lasts, starts
 
 __all__ = ["RRNetEncoder"]
 
@@ -288,7 +289,7 @@ class RRNetEncoder(nn.Module):
         explore = self.training and self.agent is not None
         x = self._inputs(batch, masks[0])
         order = torch.argsort(batch.sizes, descending=True, stable=True)  # the longest first
-        begins = (torch.cumsum(batch.sizes, 0) - batch.sizes)[order]
+        begins = starts(batch.sizes)[order]
         active = _active(batch.sizes.numpy())
         h_mask = None if masks[1] is None else masks[1].index_select(0, order.to(x.device))
         state = self.begin(batch.num_trees) if start is None else start.select(order)
@@ -324,5 +325,5 @@ def _every_step(rewards: Tensor, sizes: Tensor) -> Tensor:
     count = int(sizes.sum())
     if len(rewards) == count:
         return rewards
-    ends = torch.cumsum(sizes, 0).to(rewards.device) - 1
+    ends = lasts(sizes).to(rewards.device)
     return rewards.new_zeros(count).index_copy(0, ends, rewards)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import starts
 
 __all__ = ["FixedOperations", "OnlyRecur", "made_legal"]
 
@@ -79,7 +80,7 @@ def made_legal(
     """
     made = operations.numpy().copy()
     lengths = sizes.numpy()
-    begins = np.cumsum(lengths) - lengths
+    begins = starts(lengths)
     open_trees = np.zeros(len(lengths), np.int64) if opened is None else opened.numpy().copy()
     for step in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > step)

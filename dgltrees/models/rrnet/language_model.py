@@ -15,6 +15,7 @@ from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.models.rrnet.sequences import step_sizes
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import lasts
 
 __all__ = ["PLACE", "STEP_REWARDS", "StreamLM"]
 
@@ -163,7 +164,7 @@ class StreamLM(nn.Module):
 
     def _going_on(self, reading: Any, rollout: Any, targets: Tensor) -> Any:
         """A reading whose decisions know the value of the state that the window leads to."""
-        ends = torch.cumsum(step_sizes(rollout.graph), 0).to(targets.device) - 1
+        ends = lasts(step_sizes(rollout.graph)).to(targets.device)
         going_on: Any = self.reader.going_on
         return going_on(reading, rollout, targets.index_select(0, ends))
 

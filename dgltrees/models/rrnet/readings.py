@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Optional
 
-import torch
 from torch import Tensor
 
 from dgltrees.models.rrnet.agents import Decisions
 from dgltrees.models.rrnet.sequences import steps_of
 from dgltrees.models.rrnet.stepping import ReaderState
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import lasts
 
 __all__ = ["OPERATION", "Reading", "Rollout"]
 
@@ -71,8 +71,7 @@ class Reading:
     @property
     def last(self) -> Tensor:
         """``(T, d)`` the state after the last step of each sentence."""
-        ends = torch.cumsum(self.graph.sizes, 0) - 1
-        return self.h.index_select(0, ends.to(self.h.device))
+        return self.h.index_select(0, lasts(self.graph.sizes).to(self.h.device))
 
     def learned_again(self, rollout: Rollout, rewards: Tensor) -> Rollout:
         """The rollout that was read, for learning its decisions once more.

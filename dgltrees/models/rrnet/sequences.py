@@ -13,6 +13,7 @@ from torch import Tensor
 from dgltrees.models.rrnet.stepping import ReaderState
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation, match_splits, operation_graph
+from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
 __all__ = ["given_fields", "most_open", "state_after", "step_sizes", "steps_of", "with_starts"]
 
@@ -38,8 +39,8 @@ def with_starts(
     heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
     total = heads + sizes
     made = np.full(int(total.sum()), int(Operation.OPEN))
-    made[np.cumsum(total) - total] = Operation.START
-    places = np.arange(len(operations)) + np.repeat(np.cumsum(heads), sizes)
+    made[starts(total)] = Operation.START
+    places = ranges(starts(total) + heads, sizes)
     made[places] = batch.on_host(operations).numpy()
     graph = operation_graph(made, total, complete=complete)
     steps = torch.from_numpy(places).to(batch.device)
@@ -55,28 +56,26 @@ def most_open(batch: TreeBatch, operations: Tensor) -> int:
     """The largest number of sub-trees that operations ``(S,)`` have open in a sentence."""
     done, sizes = batch.on_host(operations).numpy(), batch.sizes.numpy()
     change = (done == Operation.SPLIT).astype(np.int64) - (done == Operation.MERGE)
-    total = np.cumsum(change)
-    before = (total - change)[np.minimum(np.cumsum(sizes) - sizes, max(0, len(done) - 1))]
-    return int((total - np.repeat(before, sizes)).max(initial=0))
+    return int(running_sum(change, sizes).max(initial=0))
 
 
 def steps_of(graph: TreeBatch) -> Tensor:
     """``(S,)`` the nodes that are steps; found at the first call and kept with the graph."""
-    name = "steps", graph.device
-    if name not in graph.memo:
-        graph.memo[name] = torch.from_numpy(np.flatnonzero(_is_step(graph))).to(graph.device)
-    steps: Tensor = graph.memo[name]
-    return steps
+    return graph.cache.get(
+        "steps",
+        lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
+        device=graph.device,
+    )
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
     """``(T,)`` int64 on the CPU, the steps of each sequence; kept with the graph as well."""
-    if "step sizes" not in graph.memo:
-        sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())
-        counts = np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees)
-        graph.memo["step sizes"] = torch.from_numpy(counts)
-    sizes: Tensor = graph.memo["step sizes"]
-    return sizes
+    return graph.cache.get("step_sizes", lambda: _count_steps(graph))
+
+
+def _count_steps(graph: TreeBatch) -> Tensor:
+    sequence = owner(graph.sizes.numpy())
+    return torch.from_numpy(np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees))
 
 
 def given_fields(graph: TreeBatch, start: ReaderState) -> dict[str, Tensor]:
@@ -85,10 +84,9 @@ def given_fields(graph: TreeBatch, start: ReaderState) -> dict[str, Tensor]:
     OPEN nodes have h and c of their START, so that the node before a step has the state before it.
     """
     heads = np.flatnonzero(~_is_step(graph))
-    sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())[heads]
+    sequence = owner(graph.sizes.numpy())[heads]
     rows = torch.from_numpy(sequence).to(start.h.device)
-    begins = np.cumsum(graph.sizes.numpy()) - graph.sizes.numpy()
-    level = heads - begins[sequence] - 1  # on the stack, -1 at START
+    level = within(graph.sizes.numpy())[heads] - 1  # on the stack, -1 at START
     is_open = level >= 0
     places = tuple(torch.from_numpy(a[is_open]).to(start.h.device) for a in (sequence, level))
     nodes, opens = (torch.from_numpy(a).to(start.h.device) for a in (heads, heads[is_open]))
@@ -113,13 +111,13 @@ def state_after(graph: TreeBatch, states: Mapping[str, Tensor], limit: int) -> R
     """
     operations = graph.on_host(graph.ndata["op"]).numpy()
     matching = match_splits(operations, graph.sizes.numpy())
-    sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())[matching.open]
+    sequence = owner(graph.sizes.numpy())[matching.open]
     size = np.bincount(sequence, minlength=graph.num_trees)
-    level = np.arange(len(sequence)) - np.repeat(np.cumsum(size) - size, size)
+    level = within(size)
     h, c, down = (states[name].detach() for name in ("h", "c", "down"))
     places = tuple(torch.from_numpy(each).to(h.device) for each in (sequence, level))
     left = torch.from_numpy(matching.open).to(h.device)
-    ends = (torch.cumsum(graph.sizes, 0) - 1).to(h.device)
+    ends = lasts(graph.sizes).to(h.device)
 
     def stacked(pushed: Tensor) -> Tensor:
         stack = pushed.new_zeros(graph.num_trees, limit, pushed.shape[1])

@@ -16,6 +16,7 @@ from torch import Tensor
 from dgltrees.cells.rrnet import RRNetCell, Step
 from dgltrees.errors import TreeError
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import inverse
 
 __all__ = ["ReaderState", "advance", "begin"]
 
@@ -90,7 +91,7 @@ def advance(
     order = torch.argsort(op, stable=True)
     counts = torch.bincount(op, minlength=len(Operation)).tolist()
     groups = [(value, count) for value, count in enumerate(counts) if count]
-    there, back = order.to(x.device), torch.argsort(order).to(x.device)
+    there, back = order.to(x.device), inverse(order).to(x.device)
     size = state.size[order].to(x.device)
     top = (size - 1).clamp_(min=0)
     x, h, c = (each.index_select(0, there) for each in (x, state.h, state.c))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts, within
 
 __all__ = ["told_tokens"]
 
@@ -19,9 +20,8 @@ def told_tokens(batch: TreeBatch, column: str, part: float) -> Tensor:
     Which ones is decided by a hash of their tokens, the ids of ``column``.
     """
     ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
-    begins = np.cumsum(sizes) - sizes
-    place = np.arange(len(ids), dtype=np.uint64) - np.repeat(begins, sizes).astype(np.uint64)
+    place = within(sizes).astype(np.uint64)
     mixed = (ids.astype(np.uint64) + np.uint64(1)) * (place * _ODD + np.uint64(1)) ** np.uint64(3)
-    hashed = np.add.reduceat(mixed, begins) * _ODD if len(sizes) else mixed
+    hashed = np.add.reduceat(mixed, starts(sizes)) * _ODD if len(sizes) else mixed
     chosen = (hashed >> np.uint64(32)) < np.uint64(round(part * 2**32))
     return torch.from_numpy(np.repeat(chosen, sizes)).to(batch.device)

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.pairs import WordRules
+from dgltrees.formats import WordRules
 from dgltrees.models import WordEmbedding, read_word_vectors
 from dgltrees.models.nti import NTIEncoder
 from dgltrees.options import Options
@@ -40,7 +40,7 @@ def sentence_reader(read: Callable[[Path, Any, WordRules], Examples]) -> Reader:
     def reader(
         path: Path, settings: SentenceSettings, vocabs: Optional[Mapping[str, Vocabulary]]
     ) -> Examples:
-        words = vocabs["word"] if vocabs else Vocabulary([UNKNOWN], unknown=UNKNOWN)
+        words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
         if words.frozen and isinstance(settings, PhraseSettings):
             settings = replace(settings, supervise="root")
         rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)

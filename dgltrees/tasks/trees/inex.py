@@ -24,7 +24,7 @@ def _read(
     path: Path, settings: WordSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
-        tags = Vocabulary([UNKNOWN], unknown=UNKNOWN)
+        tags = Vocabulary(unknown=UNKNOWN)
         vocabs = {"label": tags, "target": Vocabulary()}
     return read_inex(path, vocabs=vocabs)
 

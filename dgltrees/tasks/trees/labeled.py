@@ -30,7 +30,7 @@ def _read(
     path: Path, settings: LabeledSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
-        names = Vocabulary([UNKNOWN], unknown=UNKNOWN)
+        names = Vocabulary(unknown=UNKNOWN)
         vocabs = {"label": names, "target": Vocabulary()}
     saved = Forest.load(path)
     columns: dict[str, NDArray[Any]] = {

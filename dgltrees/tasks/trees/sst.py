@@ -32,7 +32,7 @@ _NEUTRAL = 2
 def _read(
     path: Path, settings: SSTSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
-    words = vocabs["word"] if vocabs else Vocabulary([UNKNOWN], unknown=UNKNOWN)
+    words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
     data = read_sst(path, vocabs={"word": words})
     data = _binary(data) if settings.binary else data
     return data if settings.supervise == "nodes" else root_labels(data)

@@ -1,4 +1,4 @@
-"""Which dependency trees are projective."""
+"""Projectivity of dependency trees."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from numpy.typing import NDArray
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.subtrees import over_subtrees
+from dgltrees.trees.words import ROOT
 
 __all__ = ["ROOT", "check_roots", "is_projective"]
 
-ROOT = "<root>"
-"""The word of node 0."""
-
 
 def is_projective(forest: Forest) -> NDArray[np.bool_]:
-    """``(T,)`` whether every node of a dependency tree stands together with all below it.
+    """``(T,)`` whether each dependency tree is projective: all subtrees are without gaps.
+
+    Arguments:
+        forest: a dependency forest.
 
     Raises:
         TreeError: node 0 of a tree is not its root.
@@ -35,7 +36,7 @@ def check_roots(forest: Forest) -> None:
     """Check that node 0 of each tree is its root.
 
     Raises:
-        TreeError: that of a tree is not.
+        TreeError: it is not.
     """
     wrong = forest.parent[forest.offsets[:-1]] >= 0
     if wrong.any():

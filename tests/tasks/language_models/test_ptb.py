@@ -127,5 +127,5 @@ def test_a_network_that_recurs_alone_never_splits(path: Path) -> None:
 def test_a_text_of_one_word_cannot_be_cut(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("word\n", encoding="utf-8")
     data = _read(tmp_path / "one.txt")
-    with pytest.raises(TreeError, match="at least 2 tokens for each of 2 streams, got 2 tokens"):
+    with pytest.raises(TreeError, match="at least 4 tokens, 2 per stream, got 2"):
         WindowSampler(data.forest.num_nodes, streams=2, window=3)

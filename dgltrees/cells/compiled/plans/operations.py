@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
+from dgltrees.trees.segments import inverse
 
-__all__ = ["OperationPlan", "StepRows", "operations_of", "plan_operations"]
+__all__ = ["OperationPlan", "StepRows", "operation_plan", "plan_operations"]
 
 Ints = NDArray[np.int64]
 
@@ -105,8 +105,7 @@ def plan_operations(batch: TreeBatch, operations: Ints) -> Optional[OperationPla
     level = np.where(steps, levels_of(batch), 0)
     kinds = np.where(kinds == Operation.OPEN, 1, kinds)  # behind START, on level 0
     order = np.lexsort((kinds, level))
-    back = np.empty(count, np.int64)
-    back[order] = np.arange(count)
+    back = inverse(order)
     kinds, level = kinds[order], level[order]
     pushes = np.flatnonzero(kinds == Operation.SPLIT)
     place = np.full(count, -1, np.int64)
@@ -156,8 +155,13 @@ def _levels(kinds: Ints, level: Ints, starts: int) -> list[StepRows]:
     return [StepRows(*row) for row in zip(*(column.tolist() for column in columns))]
 
 
-def operations_of(
+def operation_plan(
     batch: TreeBatch, operations: Ints, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[OperationPlan]:
-    """:func:`plan_operations` on a device, made at the first call and kept with the batch."""
-    return kept(batch, "operations", operations, lambda: plan_operations(batch, operations), device)
+    """:func:`plan_operations` on a device, cached."""
+    return batch.cache.get(
+        "operations",
+        lambda: plan_operations(batch, operations),
+        values=[operations],
+        device=device,
+    )

@@ -14,12 +14,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
-from dgltrees.traversal.plan import changes
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import run_offsets
 
-__all__ = ["Run", "SourcePlan", "plan_sources", "sources_of"]
+__all__ = ["Run", "SourcePlan", "plan_sources", "source_plan"]
 
 Ints = NDArray[np.int64]
 
@@ -84,13 +83,13 @@ def plan_sources(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[Sou
     back = np.empty(count + 1, np.int64)
     back[order], back[-1] = np.arange(count), count  # so that source -1 becomes row N
     level, kind = level[order], kind[order]
-    begins = changes(level, kind)
-    ends = np.append(begins[1:], count)
+    offsets = run_offsets(level, kind)
+    begins, ends = offsets[:-1], offsets[1:]
     runs = [Run(*run) for run in zip(kind[begins].tolist(), begins.tolist(), ends.tolist())]
-    cuts = np.flatnonzero(np.diff(level[begins])) + 1
+    cuts = run_offsets(level[begins]).tolist()
     has_source = source[order] >= 0
     return SourcePlan(
-        [runs[i:j] for i, j in zip([0, *cuts.tolist()], [*cuts.tolist(), len(runs)])],
+        [runs[i:j] for i, j in zip(cuts, cuts[1:])],
         torch.from_numpy(order),
         torch.from_numpy(back[:-1]),
         torch.from_numpy(back[source[order]]),
@@ -101,9 +100,10 @@ def plan_sources(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[Sou
     )
 
 
-def sources_of(
+def source_plan(
     batch: TreeBatch, types: Optional[Ints] = None, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[SourcePlan]:
-    """:func:`plan_sources` on a device, made at the first call and kept with the batch."""
-    kinds = np.zeros(batch.num_nodes, np.int64) if types is None else types
-    return kept(batch, "sources", kinds, lambda: plan_sources(batch, types), device)
+    """:func:`plan_sources` on a device, cached."""
+    return batch.cache.get(
+        "sources", lambda: plan_sources(batch, types), values=[types], device=device
+    )
