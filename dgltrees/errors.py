@@ -16,7 +16,7 @@ class TreeError(ValueError):
         file: the file it was read from.
         line: the line in that file, counted from 1.
         tree: the tree, counted from 0.
-        node: the node within its tree, counted from 0.
+        node: the node within its tree, counted from 0; within its batch, if no tree is given.
 
     The text reads ``file:line: tree 3, node 5: message`` with the parts that are known.
     """
@@ -35,6 +35,7 @@ class TreeError(ValueError):
             where = f"{where}:{line}" if where else f"line {line}"
         place = [f"{what} {i}" for what, i in (("tree", tree), ("node", node)) if i is not None]
         super().__init__(": ".join(part for part in (where, ", ".join(place), message) if part))
+        self.message = message
         self.file, self.line, self.tree, self.node = file, line, tree, node
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, cast
 
@@ -16,6 +15,8 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.formats import KBest, conllu_blocks, sentences_of_lines, sentences_of_text
 from dgltrees.formats.conllu import conllu_sentences
+from dgltrees.formats.lengths import leave_out_long
+from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence
 from dgltrees.models.parser import BiaffineParser
 from dgltrees.tasks.parser import PARSER, best_labels, sentences
@@ -193,29 +194,14 @@ def parse_files(
         how many ``sentences``, ``words`` and ``trees`` were written.
     """
     counts = {"sentences": 0, "words": 0, "trees": 0}
-    seen = 0
-
-    def short() -> Iterator[Sentence]:
-        nonlocal seen
-        for one in stream:
-            seen += 1
-            if max_words is None or len(one.words) <= max_words:
-                yield one
-
-    kept = short()
+    short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:
-        while batch := list(islice(kept, chunk)):
+        for batch in chunks(short, chunk):
             found = parser.parse(chains(batch), k)
             file.writelines(conllu_blocks(found.forest, comments=_comments(batch, found)))
             counts["sentences"] += len(batch)
             counts["words"] += sum(len(one.words) for one in batch)
             counts["trees"] += len(found.forest)
-    if seen > counts["sentences"]:
-        warnings.warn(
-            f"left out {seen - counts['sentences']} of {seen} sentences, which have more than "
-            f"{max_words} words",
-            stacklevel=2,
-        )
     return counts
 
 

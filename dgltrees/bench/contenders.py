@@ -13,7 +13,7 @@ from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, traverse
-from dgltrees.traversal.views import Edges, Nodes, Shared
+from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.trees import Forest, TreeBatch
 
 __all__ = [
@@ -76,7 +76,7 @@ class Contender:
 
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
     """The cell's own way through all levels."""
-    x = Shared(model.embed.weight, batch.ndata["token"])
+    x = IndexedRows(model.embed.weight, batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 

@@ -10,6 +10,7 @@ from dgltrees.cells.anf import AttentiveNode
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.chainer_s_lstm import ChainerSLSTM
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
+from dgltrees.cells.compiled import ways as _ways  # noqa: F401  (registers the compiled ways)
 from dgltrees.cells.count import ParameterCount, count_parameters
 from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction

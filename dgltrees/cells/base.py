@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Edges, Nodes
-from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BaseCell"]
 
@@ -32,8 +31,6 @@ class BaseCell(nn.Module, ABC):
     """The node fields that pass from a child to its parent; ``h`` is the encoding."""
     group_by: Optional[str] = None
     slots: Optional[int] = None
-    shares_inputs: ClassVar[bool] = False
-    """Whether :meth:`fused` takes an ``x`` of which many nodes have the same row."""
     ordered: bool = True
     """Whether swapping two children changes the result."""
 
@@ -106,13 +103,6 @@ class BaseCell(nn.Module, ABC):
         given a function, this one does the same.
         """
         return super().apply(nodes) if callable(nodes) else self.state(nodes)
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes by a faster way than level by level, or None if there is none.
-
-        Fields are tensors or, where the cell shares inputs, :class:`dgltrees.traversal.Shared`.
-        """
-        return None
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell, GateNorm
-from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
 from dgltrees.cells.initial import initialize
 from dgltrees.cells.lstm_state import lstm_state
-from dgltrees.traversal.views import Nodes, Shared
-from dgltrees.trees.batch import TreeBatch
+from dgltrees.traversal.views import Nodes
 
 __all__ = ["ChildSumTreeLSTM"]
 
@@ -50,7 +47,6 @@ class ChildSumTreeLSTM(BaseCell):
     """
 
     state_fields = ("h", "c")
-    shares_inputs = True
     ordered = False
 
     def __init__(
@@ -87,20 +83,6 @@ class ChildSumTreeLSTM(BaseCell):
         f = nodes.data["wx_f"].unsqueeze(1) + h @ self.U_f  # (n, d, c)
         a = torch.addmm(nodes.data["wx"], h.sum(1), self.U)  # (n, 3 c)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes of trees, without dropout and layer normalisation."""
-        if not isinstance(self.norm, nn.Identity) or drops(self.dropout):
-            return None
-        x = ndata.get("x")
-        shared = x if isinstance(x, Shared) else None
-        made = self.prepare(ndata if shared is None else {"x": shared.rows})
-        U, U_f, index = (
-            self.U[None],
-            self.U_f[None],
-            None if shared is None else shared.index.long(),
-        )
-        return fused_lstm(batch, made["wx"], made["wx_f"], U, U_f, index=index)
 
     def state(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""

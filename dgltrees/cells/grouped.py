@@ -76,23 +76,23 @@ def grouped(
 def check_types(
     values: Union[Sequence[int], NDArray[np.int64]],
     types: int,
-    error: Callable[[int, str], TreeError] = lambda at, message: TreeError(message),
+    node: Callable[[int], Optional[int]] = lambda index: None,
 ) -> None:
     """Raise TreeError where one of ``values`` is not in ``0 .. types - 1``.
 
     Arguments:
         values: types of rows or of runs of rows.
         types: K.
-        error: makes the error of the place in ``values`` and of the message, so as to say where.
+        node: from an index into ``values`` to the node that the error names.
     """
-    found = np.asarray(values, dtype=np.int64)
-    wrong = (found < 0) | (found >= types)
+    array = np.asarray(values, dtype=np.int64)
+    wrong = (array < 0) | (array >= types)
     if wrong.any():
-        at = int(wrong.argmax())
-        raise error(
-            at,
+        index = int(wrong.argmax())
+        raise TreeError(
             f"expected an operator from 0 to {types - 1} at every node that has children, got "
-            f"{found[at]}; nodes without operator must be leaves",
+            f"{array[index]}; nodes without operator must be leaves",
+            node=node(index),
         )
 
 

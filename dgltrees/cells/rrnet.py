@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, Union
 
 import numpy as np
 import torch
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
-from dgltrees.cells.compiled.plans.operations import operations_of
 from dgltrees.cells.top_down import by_type, lstm
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Edges, Groups, Nodes
@@ -275,29 +273,6 @@ class RRNetCell(BaseCell):
         own = zip(units, runs)
         return torch.cat([torch.addcmul(shift[unit], run, gain[unit]) for unit, run in own])
 
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes.
-
-        None where the edges are not those of sequences: that several steps follow one is fine, and
-        the three functions say what is not.
-
-        Raises:
-            TreeError: a field is missing or not what the cell takes.
-        """
-        x, operations = self.check(ndata), operations_in(ndata, batch)
-        if not len(x) == len(operations) == batch.num_nodes:
-            raise TreeError(
-                f"expected the inputs and operations of {batch.num_nodes} nodes, got {len(x)} and "
-                f"{len(operations)}; give each node a row"
-            )
-        plan = operations_of(batch, operations, device=x.device)
-        start = tuple(ndata.get(name) for name in ("h", "c", "down", "down_c"))
-        mlp = (self.V_1, self.b_1, self.V_2, self.b_2) if self.merge == "mlp" else (None,) * 4
-        norm = (self.gain, self.shift) if self.layer_norm else (None, None)
-        parameters = self.W, self.U, self.b, *mlp, *norm
-        mask, memories = ndata.get("mask"), self.stack_cell
-        return fused_rrnet(plan, x, start, mask, parameters, stack_cell=memories)
-
 
 def operations_in(
     ndata: Mapping[str, Tensor], batch: Optional[TreeBatch] = None
@@ -331,6 +306,6 @@ def _refuse_edges(wrong: Tensor, nodes: Nodes) -> None:
     name = Operation(int(nodes.data["op"][at])).name
     raise TreeError(
         "expected into every step one NEXT edge, into a MERGE one RETURN edge too, and no edge "
-        f"into START and OPEN, got others into node {int(nodes.nodes()[at])} of the batch, which "
-        f"is {name}; make the graph with operation_graph"
+        f"into START and OPEN, got others into this {name}; make the graph with operation_graph",
+        node=int(nodes.nodes()[at]),
     )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Optional, Union
-
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.compiled.fused_lstm import autocasts, drops
-from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
-from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.cells.initial import initialize
 from dgltrees.cells.node_function import NodeFunction
-from dgltrees.traversal.views import Nodes, Shared
-from dgltrees.trees.batch import TreeBatch
+from dgltrees.traversal.views import Nodes
 
 __all__ = ["SLSTM"]
 
@@ -43,7 +36,6 @@ class SLSTM(NodeFunction):
     """
 
     state_fields = ("h", "c")
-    shares_inputs = True
 
     def __init__(
         self,
@@ -81,32 +73,8 @@ class SLSTM(NodeFunction):
         kept = (gates[:, 1:] * c).sum(1)  # (n, c)
         return {"a": a_o, "k": kept + gates[:, 0] * torch.tanh(a_u)}
 
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes of full trees of the cell's branching factor."""
-        x, c0 = ndata.get("x"), ndata.get("c0")
-        x = x if isinstance(x, Shared) else self.check(ndata)
-        device = (x.rows if isinstance(x, Shared) else x).device
-        plan = full_levels(batch, device=device)
-        if plan is None or plan.branching != self.max_children or autocasts(device.type):
-            return None
-        leaves = plan.order[: plan.leaves]
-        h, c = self.leaf(_rows(x, leaves)), None if c0 is None else _rows(c0, leaves)
-        mask = None
-        if drops(self.dropout):
-            mask = self.dropout(h.new_ones(len(plan.order), self.hidden_size))
-        way: Any = FusedSLSTM.apply
-        h, c = way(h, c, mask, self.U, self.P, self.V, self.b, plan)
-        return {"h": h, "c": c}
-
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equations (5) and (6)."""
         c = nodes.data["k"]
         o = torch.sigmoid(torch.addmm(nodes.data["a"], c, self.V))
         return {"h": o * torch.tanh(c), "c": c}
-
-
-def _rows(field: Union[Tensor, Shared], nodes: Tensor) -> Tensor:
-    """Of a node field the rows of some nodes."""
-    if isinstance(field, Shared):
-        return field.rows.index_select(0, field.index.index_select(0, nodes))
-    return field.index_select(0, nodes)

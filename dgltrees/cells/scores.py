@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.compiled.fused_lstm import autocasts
-from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.initial import initialize
 from dgltrees.errors import ConfigError
+from dgltrees.traversal.ways import way_of
 
 __all__ = ["SCORES", "Score"]
 
@@ -80,8 +79,8 @@ class Score(nn.Module):
         """Scores of all keys for all queries: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
         if self.kind != "mlp":
             return torch.bmm(queries, keys.transpose(1, 2))
-        if self.fused and not autocasts(keys.device.type):
-            way: Any = FusedScores.apply
-            scores: Tensor = way(keys, queries, self.w)
-            return scores
-        return self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))
+        way = way_of(self) if self.fused else None
+        scores: Optional[Tensor] = None if way is None else way(self, keys, queries)
+        if scores is None:
+            scores = self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))
+        return scores

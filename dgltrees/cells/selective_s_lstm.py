@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Optional
-
 import torch
 from torch import Tensor, nn
 
@@ -12,7 +9,6 @@ from dgltrees.cells.initial import initialize
 from dgltrees.cells.s_lstm import SLSTM
 from dgltrees.cells.scores import Score
 from dgltrees.traversal.views import Nodes
-from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["SelectiveSLSTM", "sparsemax"]
 
@@ -83,10 +79,6 @@ class SelectiveSLSTM(SLSTM):
         m = self.score.pairs(self.score.keys(h), self.score.queries(self.q))
         p = sparsemax(m.masked_fill(~there, -torch.inf))
         return p / p.amax(1, keepdim=True)
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """No way of its own: it goes level by level."""
-        return None
 
 
 def sparsemax(m: Tensor) -> Tensor:

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.compiled.fused_top_down import Own, fused_top_down
-from dgltrees.cells.compiled.plans.sources import sources_of
 from dgltrees.cells.grouped import grouped, to_device
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Groups, Nodes
-from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 
 __all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
@@ -118,8 +115,9 @@ class _SourceLSTM(BaseCell):
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 1, L, d)
         if h.shape[1] != 1:
             raise TreeError(
-                f"expected one edge into a node, from its source, got {h.shape[1]} into node "
-                f"{int(nodes.nodes()[0])} of the batch; turn the edges: batch.reversed()"
+                f"expected one edge into a node, from its source, got {h.shape[1]}; turn the "
+                "edges: batch.reversed()",
+                node=int(nodes.nodes()[0]),
             )
         return {"h_source": h[:, 0], "c_source": c[:, 0]}
 
@@ -130,22 +128,6 @@ class _SourceLSTM(BaseCell):
         shape = len(nodes), self.layers, self.hidden_size
         first = nodes.data["wx"].new_full(shape, INITIAL)
         return self.step(nodes, first, first) if self.starts else {"h": first, "c": first}
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes, layer by layer; None where a node has two sources."""
-        types = self.sets(ndata)
-        plan = sources_of(batch, types, device=ndata["x"].device)
-        new: list[tuple[Tensor, Tensor]] = []
-        for layer in range(self.layers):
-            x = new[-1][0] if layer else self.check(ndata)
-            more = (None, None) if layer else self.more(ndata)
-            own = Own(x, self.W[layer], self.bias(layer), *more)
-            made = fused_top_down(plan, own, self.U[layer], INITIAL, starts=self.starts)
-            if made is None:
-                return None
-            new.append(made)
-        states, memories = zip(*new)
-        return {"h": torch.stack(states, 1), "c": torch.stack(memories, 1)}
 
     def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
         """``(N,)`` which set of parameters each node takes, or None if there is one."""
@@ -251,8 +233,9 @@ class TopDownLSTM(_SourceLSTM):
         if wrong.any():
             node = int(wrong.argmax())
             raise TreeError(
-                f"expected the type of the edge into node {node} of the batch to be 0 to "
-                f"{len(EDGE_TYPES) - 1} ({', '.join(EDGE_TYPES.names)}), got {types[node]}"
+                f"expected the type of the edge into this node to be 0 to {len(EDGE_TYPES) - 1} "
+                f"({', '.join(EDGE_TYPES.names)}), got {types[node]}",
+                node=node,
             )
         return types
 
@@ -269,12 +252,6 @@ class TopDownLSTM(_SourceLSTM):
     def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
         """``(N,)`` the type of the edge into each node, or None if all share their parameters."""
         return None if self.types == 1 else self._types(ndata)
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes, layer by layer; None where a node has two sources."""
-        if "etype" in ndata:  # the batch may know them without a device being asked
-            ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
-        return super().fused(batch, ndata)
 
 
 class LeftDependentLSTM(_SourceLSTM):

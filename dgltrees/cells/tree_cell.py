@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Optional
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import Aggregator, aggregator_class
@@ -17,10 +15,7 @@ from dgltrees.cells.child_gate import ChildGate, own_child
 from dgltrees.cells.grouped import check_types, grouped
 from dgltrees.cells.initial import initialize
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.order import at_node
-from dgltrees.traversal.plan import check_positions
 from dgltrees.traversal.views import Groups, Nodes
-from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["TreeCell"]
 
@@ -153,37 +148,6 @@ class TreeCell(BaseCell):
                 )
         return x
 
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """None, unless a cell has such a way.
-
-        Raises:
-            TreeError: an operator is out of range; the batch knows at which node of which tree.
-        """
-        self.check(ndata)
-        if self.operators:
-            self._operators(batch, ndata)
-        return None
-
-    def _operators(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
-        """``(E,)`` the operator of the node that each edge enters."""
-        here = batch.on_host(ndata["op"]).numpy().astype(np.int64)
-        op: NDArray[np.int64] = here[batch.dst.numpy()]
-        check_types(op, self.operators, lambda e, text: at_node(batch, int(batch.dst[e]), text))
-        return op
-
-    def edge_types(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
-        """``(E,)`` which of the stacked matrices of operators and positions each edge selects.
-
-        Raises:
-            TreeError: a child has a position, or a node with children an operator, out of range.
-        """
-        pos = check_positions(batch, self.max_children, batch.edata.get("pos"))
-        types = pos if self.ordered else np.zeros_like(pos)
-        if not self.operators:
-            return types
-        op = self._operators(batch, ndata)
-        return np.asarray(op * (self.max_children if self.ordered else 1) + types)
-
     def leaf_activations(self, nodes: Nodes) -> Tensor:
         """Pre-activations ``(n, G, c)`` of nodes without children."""
         if self.leaf is not None:
@@ -207,13 +171,7 @@ class TreeCell(BaseCell):
         self.slots_filled(nodes)
         if nodes.groups is not None and self.operators:
             values, counts = zip(*nodes.groups)
-
-            def error(run: int, text: str) -> TreeError:
-                return TreeError(
-                    f"node {int(nodes.nodes()[sum(counts[:run])])} of the batch: {text}"
-                )
-
-            check_types(values, self.operators, error)
+            check_types(values, self.operators, lambda i: int(nodes.nodes()[sum(counts[:i])]))
         return nodes.groups
 
     def aggregate(self, f: Aggregator, h: Tensor, nodes: Nodes, label: str) -> Tensor:

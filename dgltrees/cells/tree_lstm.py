@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Optional, Union
-
-import numpy as np
 import torch
 from torch import Tensor
 
 from dgltrees.cells.aggregators import Aggregator
-from dgltrees.cells.aggregators.shared_sum import SharedSum
-from dgltrees.cells.aggregators.sum import Sum
 from dgltrees.cells.child_gate import ChildGate
-from dgltrees.cells.compiled.compiled_hosvd import compiled_hosvd
-from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
-from dgltrees.cells.compiled.fused_maps import FusedHOSVD, fused_map
-from dgltrees.cells.compiled.fused_tensor import fused_tensor
-from dgltrees.cells.grouped import to_device
 from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.traversal.views import Nodes
-from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["TreeLSTM"]
 
@@ -76,42 +64,6 @@ class TreeLSTM(TreeCell):
         # (n, 3, c) and (n, L, c)
         a, f = self.aggregate_and_gate(self.f, self.child_gate, h, nodes)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
-
-    def fused(self, batch: TreeBatch, ndata: Mapping[str, Any]) -> Optional[dict[str, Tensor]]:
-        """The states of all nodes of trees, without dropout and layer normalisation.
-
-        There is such a way for a sum, and with operators for the aggregators of
-        :func:`~dgltrees.cells.compiled.fused_maps.fused_map`.
-        """
-        plain = self.update is torch.tanh and not self.layer_norm and not drops(self.dropout)
-        if plain and isinstance(self.f, (Sum, SharedSum)):
-            return self._fused_sum(self.f, batch, ndata)
-        make, gate = fused_map(self.f), self.child_gate
-        if not plain or make is None or self.leaf is None:
-            return super().fused(batch, ndata)
-        x, types = self.check(ndata), self.edge_types(batch, ndata)
-        own = self.f.parameters_by_type()
-        if make is FusedHOSVD:
-            made = compiled_hosvd(batch, self.leaf, x, types, own, gate.U, gate.b)
-            if made is not None:
-                return made
-        return fused_tensor(batch, self.leaf, x, types, make, own, gate.U, gate.b)
-
-    def _fused_sum(
-        self, f: Union[Sum, SharedSum], batch: TreeBatch, ndata: Mapping[str, Tensor]
-    ) -> Optional[dict[str, Tensor]]:
-        gate, size = self.child_gate, self.hidden_size
-        label, types, wx_f = self.prepare(ndata), self.edge_types(batch, ndata), None
-        if self.leaf is None:
-            wx, wx_f = label["label_0"] + f.b[0], label["label_child"]
-        else:
-            x, op = ndata["x"], ndata["op"].long().clamp(0, self.operators - 1)
-            leaves = np.flatnonzero(np.bincount(batch.dst.numpy(), minlength=len(op)) == 0)
-            rows = to_device(leaves, x.device)
-            wx = f.b[:, 0].index_select(0, op)  # what a leaf's op is does not matter
-            wx = wx.index_copy(0, rows, self.leaf(x.index_select(0, rows)).to(wx.dtype))
-        U, U_f = f.U.view(-1, size, 3 * size), gate.U.view(-1, size, size)
-        return fused_lstm(batch, wx, wx_f, U, U_f, gate.b.view(-1, size), types)
 
     def state(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentParser, DefaultHelpFormatter
 
 from dgltrees.commands.flags import before_flags, parse_flags
 from dgltrees.training.catalog import describe, load_preset, preset_names, preset_values
@@ -55,8 +56,15 @@ def show(argv: Sequence[str]) -> None:
 def draw(argv: Sequence[str]) -> None:
     """``draw FILE [--trees 0:5] [--out FILE.svg]``: trees as SVG or text."""
     from dgltrees.draw.files import draw_file
+    from dgltrees.formats import FORMATS
 
-    made = ArgumentParser(prog="dgltrees draw", exit_on_error=False)
+    formats = "\n".join(f"  {name:12}{form.description}" for name, form in FORMATS.items())
+    made = ArgumentParser(
+        prog="dgltrees draw",
+        exit_on_error=False,
+        epilog=f"Formats:\n{formats}",
+        formatter_class=_HelpFormatter,
+    )
     made.add_argument("path", type=str, help="a file of trees")
     made.add_function_arguments(draw_file, skip={"path"})
     values = parse_flags(made, argv).as_dict()
@@ -65,6 +73,10 @@ def draw(argv: Sequence[str]) -> None:
     drawing = draw_file(**values)
     if values["out"] is None:
         print(drawing)
+
+
+class _HelpFormatter(DefaultHelpFormatter, RawDescriptionHelpFormatter):
+    """Keeps the lines of an epilog."""
 
 
 def _speaks_utf8() -> bool:

@@ -1,4 +1,4 @@
-"""A sentence with the arcs of its dependency tree, and how high each arc is."""
+"""A sentence with the arcs of its dependency tree, and the height of each arc."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ __all__ = ["ArcSentence"]
 
 @dataclass(frozen=True)
 class ArcSentence:
-    """The ``n`` nodes of a dependency tree, in word order.
+    """The ``n`` nodes of a dependency tree, ROOT and then the words in their order.
 
     Arguments:
         title: the line above, if any.
         heads: ``n`` heads, -1 at ROOT.
-        words, labels, tags: ``n`` texts, ready to be shown; a label is that of the arc into a node.
+        words: ``n`` texts.
+        labels: ``n`` labels of the arcs into the nodes, such as dependency relations.
+        tags: ``n`` texts below the words, such as parts of speech.
     """
 
     title: Optional[str]
@@ -31,17 +33,17 @@ class ArcSentence:
     def levels(self) -> list[int]:
         """``n`` heights of the arcs into the nodes, from 1; 0 at ROOT.
 
-        An arc is above all arcs over a part of what it spans that are not longer.
+        Going from short arcs to long ones, an arc is above all earlier arcs that it overlaps.
         """
-        level = [0] * len(self.heads)
-        over = np.zeros(len(self.heads), np.int32)  # the highest arc so far over each gap
+        levels = [0] * len(self.heads)
+        heights = np.zeros(len(self.heads), np.int32)  # of the highest arc so far over each gap
         spans = [
             (abs(head - node), min(head, node), node)
             for node, head in enumerate(self.heads)
             if head >= 0
         ]
-        for length, first, node in sorted(spans):
-            gaps = over[first : first + length]
-            level[node] = int(gaps.max()) + 1
-            gaps[:] = level[node]
-        return level
+        for length, start, node in sorted(spans):
+            gaps = heights[start : start + length]
+            levels[node] = int(gaps.max()) + 1
+            gaps[:] = levels[node]
+        return levels

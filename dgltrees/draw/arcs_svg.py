@@ -1,135 +1,131 @@
 """Dependency trees as SVG: words in a row, an arc from each head to each of its dependents.
 
-Arcs leave and enter a word side by side, the longer ones further inside, so that arcs of a
-projective tree never cross. Words stand so far apart that every label fits between its arc's ends.
+The arcs of a word end side by side in it, longer arcs further inside, so that arcs of a projective
+tree never cross. Words are so far apart that every label fits between the ends of its arc.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape, quoteattr
 
 from dgltrees.draw.arcs_sentence import ArcSentence
-from dgltrees.draw.canvas import DETAIL, LABEL, LINE, PADDING, TITLE
+from dgltrees.draw.canvas import PADDING, TEXT_MARGIN
 from dgltrees.draw.colors import GREY, INNER, LEAF
-from dgltrees.draw.fonts import FONT, text_width
-from dgltrees.draw.trees_svg import words_at
+from dgltrees.draw.fonts import DETAIL, LABEL, LINE_HEIGHT, TITLE, text_width
+from dgltrees.draw.svg import (
+    MARGIN,
+    box_element,
+    group,
+    svg_document,
+    text_element,
+    text_group,
+    title_element,
+)
 
 __all__ = ["arcs_svg"]
 
-_MARGIN, _BETWEEN = 8.0, 28.0  # around the page, between sentences
-_SIDES, _GAP = 9.0, 14.0  # free space beside a text in its box, between two boxes
-_PORT = 7.0  # between the ends of two arcs at one word
-_RISE, _LOWEST = 20.0, 24.0  # from one level of arcs to the next, up to the first
-_CORNER = 6.0
+_SENTENCE_GAP, _WORD_GAP = 28.0, 14.0
+_ARC_GAP = 7.0  # between the ends of two arcs at one word
+_LEVEL_HEIGHT, _FIRST_LEVEL = 20.0, 24.0  # from one level of arcs to the next, up to the first
+_RADIUS = 6.0
 _TIP = 4.0  # half the width of an arrow's tip
 
 
-def arcs_svg(sentences: Sequence[ArcSentence], about: str) -> str:
-    """The picture, with a group of class ``node`` a word and a path of class ``edge`` an arc.
+def arcs_svg(sentences: Sequence[ArcSentence], description: str) -> str:
+    """The picture, with a group of class ``node`` per word and a path of class ``edge`` per arc.
 
     Arguments:
-        sentences: they stand below each other.
-        about: what a screen reader says of the picture.
+        sentences: drawn below each other.
+        description: what a screen reader says of the picture.
     """
-    body: list[str] = []
-    top, width = _MARGIN, 0.0
+    elements: list[str] = []
+    top, width = MARGIN, 0.0
     for sentence in sentences:
         if sentence.title:
-            body.append(
-                words_at(sentence.title, _MARGIN, top + TITLE, TITLE, GREY, ' text-anchor="start"')
-            )
-            top += LINE[TITLE]
-            width = max(width, _MARGIN + text_width(sentence.title, TITLE))
+            elements.append(title_element(sentence.title, MARGIN, top + TITLE))
+            top += LINE_HEIGHT[TITLE]
+            width = max(width, MARGIN + text_width(sentence.title, TITLE))
         row = _Row(sentence)
-        base = top + _LOWEST + _RISE * max(sentence.levels)
-        body += row.lines(base)
-        top = base + row.height + _BETWEEN
+        base = top + _FIRST_LEVEL + _LEVEL_HEIGHT * max(sentence.levels)
+        elements += row.elements(base)
+        top = base + row.height + _SENTENCE_GAP
         width = max(width, row.width)
-    width, height = width + _MARGIN, top - _BETWEEN + _MARGIN
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(about)}>',
-        f'<g font-family="{FONT}" text-anchor="middle">',
-        *body,
-        "</g>",
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
+    height = top - _SENTENCE_GAP + MARGIN
+    return svg_document(text_group(elements), width + MARGIN, height, description)
 
 
 class _Row:
-    """Where the words of a sentence and the ends of its arcs stand."""
+    """The horizontal positions of the words of a sentence and of the ends of its arcs."""
 
     def __init__(self, sentence: ArcSentence) -> None:
         self.sentence = sentence
-        n = len(sentence.words)
-        self.ports = _ports(sentence.heads)
+        self.ranks = _arc_ranks(sentence.heads)
         self.widths = [
             max(
-                text_width(word, LABEL) + 2 * _SIDES,
-                text_width(tag, DETAIL) + 2 * _SIDES,
-                _PORT * (len(ports) + 1),
+                text_width(word, LABEL) + 2 * TEXT_MARGIN,
+                text_width(tag, DETAIL) + 2 * TEXT_MARGIN,
+                _ARC_GAP * (len(ranks) + 1),
             )
-            for word, tag, ports in zip(sentence.words, sentence.tags, self.ports)
+            for word, tag, ranks in zip(sentence.words, sentence.tags, self.ranks)
         ]
-        self.height = 2 * PADDING + LINE[LABEL] + LINE[DETAIL] * any(sentence.tags)
-        to_left: list[list[int]] = [[] for _ in range(n)]  # arcs, named by their dependents
+        self.height = 2 * PADDING + LINE_HEIGHT[LABEL] + LINE_HEIGHT[DETAIL] * any(sentence.tags)
+        closed_at: list[list[int]] = [[] for _ in sentence.words]  # arcs, by their right end
         for node, head in enumerate(sentence.heads):
             if head >= 0:
-                to_left[max(node, head)].append(node)
+                closed_at[max(node, head)].append(node)
         self.middles: list[float] = []
-        for i in range(n):
-            left = self.middles[-1] + self.widths[i - 1] / 2 + _GAP if i else _MARGIN
+        for i, arcs in enumerate(closed_at):
+            left = self.middles[-1] + self.widths[i - 1] / 2 + _WORD_GAP if i else MARGIN
             self.middles.append(left + self.widths[i] / 2)
-            for node in to_left[i]:
-                first, last = self.ends(node)
-                room = text_width(sentence.labels[node], DETAIL) + 2 * _CORNER
-                self.middles[i] += max(0.0, room - (last - first))
+            for node in arcs:
+                start, stop = self.ends(node)
+                label_width = text_width(sentence.labels[node], DETAIL) + 2 * _RADIUS
+                self.middles[i] += max(0.0, label_width - (stop - start))
         self.width = self.middles[-1] + self.widths[-1] / 2
 
     def ends(self, node: int) -> tuple[float, float]:
-        """The left and the right end of the arc into a node."""
+        """The left and the right end of the arc into ``node``."""
         head = self.sentence.heads[node]
-        first, last = sorted((self._end(node, node), self._end(head, node)))
-        return first, last
+        start, stop = sorted((self._end(node, node), self._end(head, node)))
+        return start, stop
 
-    def _end(self, at: int, node: int) -> float:
-        """Where the arc into ``node`` meets the word ``at``."""
-        ports = self.ports[at]
-        return self.middles[at] + _PORT * (ports[node] - (len(ports) - 1) / 2)
+    def _end(self, word: int, node: int) -> float:
+        """Where the arc into ``node`` meets ``word``."""
+        ranks = self.ranks[word]
+        return self.middles[word] + _ARC_GAP * (ranks[node] - (len(ranks) - 1) / 2)
 
-    def lines(self, base: float) -> Iterator[str]:
-        """The SVG of the sentence; the boxes of the words hang from ``base``."""
-        sentence = self.sentence
-        for node, head in enumerate(sentence.heads):
+    def elements(self, base: float) -> Iterator[str]:
+        """The SVG of the sentence; ``base`` is the upper edge of its words' boxes."""
+        for node, head in enumerate(self.sentence.heads):
             if head >= 0:
                 yield from self._arc(node, base)
-        for word, tag, middle, width, head in zip(
-            sentence.words, sentence.tags, self.middles, self.widths, sentence.heads
-        ):
-            paint = LEAF if head >= 0 else INNER
-            yield f'<g class="node"><title>{escape(" ".join(filter(None, (word, tag))))}</title>'
-            yield (
-                f'<rect x="{middle - width / 2:.1f}" y="{base:.1f}" width="{width:.1f}" '
-                f'height="{self.height:.1f}" rx="{_CORNER}" fill="{paint.fill}" '
-                f'stroke="{paint.border}" stroke-width="1.2"/>'
-            )
-            below = base + PADDING + 0.75 * LINE[LABEL]
-            yield words_at(word, middle, below, LABEL, paint.text, ' font-weight="600"')
-            if tag:
-                yield words_at(tag, middle, below + LINE[DETAIL], DETAIL, paint.text)
-            yield "</g>"
+        for node in range(len(self.sentence.words)):
+            yield from self._word(node, base)
+
+    def _word(self, node: int, base: float) -> Iterator[str]:
+        """A box with a word and its tag."""
+        word, tag = self.sentence.words[node], self.sentence.tags[node]
+        middle, width = self.middles[node], self.widths[node]
+        paint = LEAF if self.sentence.heads[node] >= 0 else INNER
+        base_line = base + PADDING + 0.75 * LINE_HEIGHT[LABEL]
+        elements = [
+            box_element(middle - width / 2, base, width, self.height, _RADIUS, paint),
+            text_element(word, middle, base_line, LABEL, paint.text, more=' font-weight="600"'),
+        ]
+        if tag:
+            tag_line = base_line + LINE_HEIGHT[DETAIL]
+            elements.append(text_element(tag, middle, tag_line, DETAIL, paint.text))
+        return group("node", " ".join(filter(None, (word, tag))), elements)
 
     def _arc(self, node: int, base: float) -> Iterator[str]:
-        """An arc with its tip and its label above it."""
-        first, last = self.ends(node)
-        top = base - _RISE * self.sentence.levels[node]
-        bend, tip = min(_CORNER, (last - first) / 2), self._end(node, node)
+        """The arc into ``node``, with its tip and with its label above it."""
+        start, stop = self.ends(node)
+        top = base - _LEVEL_HEIGHT * self.sentence.levels[node]
+        bend, tip = min(_RADIUS, (stop - start) / 2), self._end(node, node)
         yield (
             f'<path class="edge" fill="none" stroke="{GREY}" stroke-width="1.4" '
-            f'd="M{first:.1f} {base:.1f}V{top + bend:.1f}q0 -{bend:.1f} {bend:.1f} -{bend:.1f}'
-            f'H{last - bend:.1f}q{bend:.1f} 0 {bend:.1f} {bend:.1f}V{base:.1f}"/>'
+            f'd="M{start:.1f} {base:.1f}V{top + bend:.1f}q0 -{bend:.1f} {bend:.1f} -{bend:.1f}'
+            f'H{stop - bend:.1f}q{bend:.1f} 0 {bend:.1f} {bend:.1f}V{base:.1f}"/>'
         )
         yield (
             f'<path class="tip" fill="{GREY}" d="M{tip:.1f} {base:.1f}'
@@ -137,20 +133,22 @@ class _Row:
         )
         label = self.sentence.labels[node]
         if label:
-            yield words_at(label, (first + last) / 2, top - 4, DETAIL, GREY, ' class="label"')
+            yield text_element(
+                label, (start + stop) / 2, top - 4, DETAIL, GREY, more=' class="label"'
+            )
 
 
-def _ports(heads: Sequence[int]) -> list[dict[int, int]]:
-    """Of each word, the places of its arcs from left to right, an arc named by its dependent.
+def _arc_ranks(heads: Sequence[int]) -> list[dict[int, int]]:
+    """For each word, the left-to-right rank of every arc that ends in it, by the arc's dependent.
 
     Arcs to the left come first, the shortest of them leftmost; of those to the right the shortest
     is rightmost.
     """
-    others: list[list[tuple[bool, int, int]]] = [[] for _ in heads]
+    ends: list[list[tuple[bool, int, int]]] = [[] for _ in heads]
     for node, head in enumerate(heads):
         if head < 0:
             continue
-        for at, other in ((node, head), (head, node)):
+        for word, other in ((node, head), (head, node)):
             length = abs(node - head)
-            others[at].append((other > at, length if other < at else -length, node))
-    return [{node: i for i, (_, _, node) in enumerate(sorted(arcs))} for arcs in others]
+            ends[word].append((other > word, length if other < word else -length, node))
+    return [{node: i for i, (_, _, node) in enumerate(sorted(arcs))} for arcs in ends]

@@ -1,20 +1,18 @@
-"""``draw_attention``: what attends to which nodes of a tree, as heat maps."""
+"""``draw_attention``: attention over the nodes of a tree, as heat maps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Optional
+from typing import Any, ClassVar, Optional
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dgltrees._files import PathLike
 from dgltrees.draw.attention_svg import attention_svg
-from dgltrees.draw.inputs import as_rows
-from dgltrees.draw.labels import format_number, visible
-from dgltrees.draw.picture import check_size, save_picture
+from dgltrees.draw.inputs import MAX_TITLE, as_array
+from dgltrees.draw.picture import Picture
+from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
@@ -22,15 +20,12 @@ from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["AttentionDrawing", "draw_attention", "tree_cells"]
 
-_MOST = 5  # nodes of a query that text shows
+_TOP = 5  # nodes per query that text shows
 
 
-@dataclass(frozen=True)
-class AttentionDrawing:
-    """Heat maps over a tree, as SVG (what Jupyter shows) and as text (what print shows).
-
-    Made by :func:`draw_attention`. Text has of every query the nodes with the largest weights.
-    """
+@dataclass(frozen=True, repr=False)
+class AttentionDrawing(Picture):
+    """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query."""
 
     words: list[Optional[str]]
     spans: NDArray[np.int64]
@@ -39,55 +34,28 @@ class AttentionDrawing:
     titles: list[str]
     svg_limit: int
 
-    @cached_property
-    def svg(self) -> str:
-        """The maps as one self-contained SVG element.
-
-        Raises:
-            TreeError: there are more cells than ``svg_limit``.
-        """
-        check_size(self.weights.size, self.svg_limit)
-        return attention_svg(
-            self.words, self.spans, self.depth, self.weights, self.titles, self._about
-        )
-
-    @cached_property
-    def text(self) -> str:
-        """Of every query the nodes it attends to most, one a line, the largest weight first."""
-        return "\n".join(self.lines())
-
-    def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
-        """The lines of :attr:`text`, without line ends; ``ascii_only``: of ASCII characters."""
-        for title, weights in zip(self.titles, self.weights):
-            found = [title]
-            for node in np.argsort(-weights, kind="stable")[:_MOST].tolist():
-                first, last = self.spans[node].tolist()
-                below = " ".join(word or "-" for word in self.words[first : last + 1])
-                found.append(f"  {format_number(weights[node]):>8}  {below}")
-            for line in found:
-                yield ascii(line)[1:-1] if ascii_only else line
-
-    def save(self, path: PathLike, *, ascii_only: bool = False) -> None:
-        """Write a picture to a path that ends in ``.svg``, text to one that ends in ``.txt``.
-
-        Raises:
-            TreeError: another ending, or an SVG of too many cells.
-        """
-        save_picture(self, path, ascii_only=ascii_only)
+    _unit: ClassVar[str] = "cells"
 
     @property
-    def _about(self) -> str:
+    def _size(self) -> int:
+        return self.weights.size
+
+    @property
+    def _description(self) -> str:
         return f"attention of {len(self.titles)} over a tree of {len(self.depth)} nodes"
 
-    def _repr_svg_(self) -> Optional[str]:
-        """What Jupyter shows; nothing if there are too many cells: then it shows the repr."""
-        return self.svg if self.weights.size <= self.svg_limit else None
+    def _svg(self) -> str:
+        return attention_svg(
+            self.words, self.spans, self.depth, self.weights, self.titles, self._description
+        )
 
-    def __repr__(self) -> str:
-        return f"AttentionDrawing({self._about}: print it for text, .svg for a picture)"
-
-    def __str__(self) -> str:
-        return self.text
+    def _lines(self, ascii_only: bool) -> Iterator[str]:
+        for title, weights in zip(self.titles, self.weights):
+            yield title
+            for node in np.argsort(-weights, kind="stable")[:_TOP].tolist():
+                first, last = self.spans[node].tolist()
+                phrase = " ".join(word or "-" for word in self.words[first : last + 1])
+                yield f"  {format_number(weights[node]):>8}  {phrase}"
 
 
 def draw_attention(
@@ -99,62 +67,73 @@ def draw_attention(
     titles: Optional[Sequence[str]] = None,
     svg_limit: int = 20_000,
 ) -> AttentionDrawing:
-    """Draw attention over the nodes of one tree, a heat map a query.
+    """Draw attention over the nodes of one tree, one heat map per query.
 
     Figure 2 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017): the
-    words stand along the bottom, cells that are next to each other are composed in the cell above.
-    One scale of colours, from 0 to the largest weight, holds for all maps.
+    words are along the bottom, cells that are next to each other are composed in the cell above.
+    All maps share one scale of colours, from 0 to the largest weight.
 
     Arguments:
-        words: ``(L,)`` the words at the leaves; None is a pad.
+        words: ``(L,)`` the words at the leaves; None is padding.
         spans: ``(N, 2)`` the first and the last leaf that each node covers.
-        depth: ``(N,)`` edges between each node and the root; :func:`tree_cells` finds both.
+        depth: ``(N,)`` number of edges between each node and the root; :func:`tree_cells` computes
+            both.
         weights: ``(Q, N)`` the weight that each query gives each node.
-        titles: ``(Q,)`` what attends, such as the queries' phrases; numbers, if not given.
+        titles: ``(Q,)`` names of the queries, such as their phrases; numbers by default.
         svg_limit: the most cells an SVG may have.
 
     Raises:
         TreeError: the shapes do not fit each other, or nodes of one depth overlap.
     """
-    given = np.asarray(as_rows(weights), dtype=np.float64)
-    covered, row = np.asarray(spans, dtype=np.int64), np.asarray(depth, dtype=np.int64)
-    names = [str(i) for i in range(len(given))] if titles is None else list(titles)
-    nodes = len(row)
-    if covered.shape != (nodes, 2) or given.shape != (len(names), nodes) or not given.size:
+    weights = np.asarray(as_array(weights), dtype=np.float64)
+    spans, depth = np.asarray(spans, dtype=np.int64), np.asarray(depth, dtype=np.int64)
+    names = [str(i) for i in range(len(weights))] if titles is None else list(titles)
+    num_nodes = len(depth)
+    if (
+        spans.shape != (num_nodes, 2)
+        or weights.shape != (len(names), num_nodes)
+        or not weights.size
+    ):
         raise TreeError(
             f"expected spans of shape (N, 2), depths (N,) and weights (Q, N) for Q titles, got "
-            f"{covered.shape}, {row.shape} and {given.shape} for {len(names)} titles"
+            f"{spans.shape}, {depth.shape} and {weights.shape} for {len(names)} titles"
         )
-    if covered.min() < 0 or covered.max() >= len(words) or (covered[:, 0] > covered[:, 1]).any():
-        raise TreeError(f"expected spans within {len(words)} leaves, got {covered.tolist()!r:.60}")
-    order = np.lexsort((covered[:, 0], row))
-    same = row[order][1:] == row[order][:-1]
-    if (same & (covered[order][1:, 0] <= covered[order][:-1, 1])).any():
+    if spans.min() < 0 or spans.max() >= len(words) or (spans[:, 0] > spans[:, 1]).any():
+        raise TreeError(f"expected spans within {len(words)} leaves, got {spans.tolist()!r:.60}")
+    order = np.lexsort((spans[:, 0], depth))
+    same_depth = depth[order][1:] == depth[order][:-1]
+    if (same_depth & (spans[order][1:, 0] <= spans[order][:-1, 1])).any():
         raise TreeError("expected nodes of one depth to cover leaves of their own, got overlaps")
-    shown = [None if word is None else visible(word) for word in words]
     return AttentionDrawing(
-        shown, covered, row, given, [visible(name, 120) for name in names], svg_limit
+        [None if word is None else printable(word) for word in words],
+        spans,
+        depth,
+        weights,
+        [printable(name, MAX_TITLE) for name in names],
+        svg_limit,
     )
 
 
 def tree_cells(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Where the nodes of one tree stand in a heat map; its leaves are in the order of the nodes.
+    """The leaves, spans and depths of one tree, for :func:`draw_attention`.
+
+    Leaves are numbered from left to right in the order of their node ids.
 
     Returns:
-        ``(L,)`` the leaves; ``(N, 2)`` the first and the last leaf that each node covers; and
-        ``(N,)`` edges between each node and the root.
+        ``(L,)`` the nodes that are leaves; ``(N, 2)`` the first and the last leaf that each node
+        covers; and ``(N,)`` the number of edges between each node and the root.
 
     Raises:
-        TreeError: it is more than one tree, or sub-trees overlap.
+        TreeError: the batch has more than one tree, or sub-trees overlap.
     """
-    src, dst, nodes = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
-    if len(src) != nodes - 1 or len(np.unique(src)) < len(src):
+    src, dst, num_nodes = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
+    if len(src) != num_nodes - 1 or len(np.unique(src)) < len(src):
         raise TreeError("expected one tree to draw, got several, or sub-trees that overlap")
-    parent = np.full(nodes, -1)
+    parent = np.full(num_nodes, -1)
     parent[src] = dst
-    leaves = np.flatnonzero(np.bincount(dst, minlength=nodes) == 0)
-    place = np.full(nodes, -1)
-    place[leaves] = np.arange(len(leaves))
-    low = np.where(place < 0, len(leaves), place)
-    spans = [over_subtrees(np.minimum, low, parent), over_subtrees(np.maximum, place, parent)]
-    return leaves, np.stack(spans, 1), depths(parent).astype(np.int64)
+    leaves = np.flatnonzero(np.bincount(dst, minlength=num_nodes) == 0)
+    leaf_rank = np.full(num_nodes, -1)
+    leaf_rank[leaves] = np.arange(len(leaves))
+    first = over_subtrees(np.minimum, np.where(leaf_rank < 0, len(leaves), leaf_rank), parent)
+    last = over_subtrees(np.maximum, leaf_rank, parent)
+    return leaves, np.stack([first, last], 1), depths(parent).astype(np.int64)

@@ -1,41 +1,28 @@
-"""A page of trees: the boxes of their nodes, tree beside tree in rows."""
+"""Where the nodes and titles of a drawing of trees are: tree beside tree, in rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional
 
-from dgltrees.draw.fonts import text_width
-from dgltrees.draw.labels import Marks
-from dgltrees.draw.layout import Skeleton
-from dgltrees.draw.tidy import tidy
+from dgltrees.draw.fonts import BADGE, DETAIL, LABEL, LINE_HEIGHT, TITLE, text_width
+from dgltrees.draw.labels import Labels
+from dgltrees.draw.layout import Layout
+from dgltrees.draw.svg import MARGIN
+from dgltrees.draw.tidy import tidy_positions
 
-__all__ = [
-    "BADGE",
-    "DETAIL",
-    "LABEL",
-    "LINE",
-    "PADDING",
-    "TITLE",
-    "Box",
-    "Page",
-    "badge_width",
-    "lines_in",
-]
+__all__ = ["PADDING", "TEXT_MARGIN", "Box", "Canvas", "badge_width", "text_lines"]
 
-LABEL, DETAIL, BADGE, TITLE = 13.0, 11.0, 9.0, 12.0  # font sizes, in pixels like all lengths
-LINE = {LABEL: 17.0, DETAIL: 14.0, TITLE: 24.0}  # line heights
-PADDING = 4.0
-_SIDES = 9.0  # free space left and right of a text in its box
+PADDING = 4.0  # above and below the texts in a node's box
+TEXT_MARGIN = 9.0  # left and right of a text in its box
 _GAP = 12.0  # between two boxes of one depth
-_MARGIN, _BETWEEN = 8.0, 36.0  # around the page, between trees
-_ROW = 960.0  # trees stand side by side up to this width
+_TREE_GAP = 36.0  # between trees
+_MAX_WIDTH = 960.0  # trees are side by side up to this width
 
 
 @dataclass(frozen=True)
 class Box:
-    """A node on the page: its upper left corner and its size."""
+    """The rectangle of a node: its upper left corner and its size."""
 
     x: float
     y: float
@@ -49,13 +36,13 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Page:
-    """Where everything stands.
+class Canvas:
+    """The places of all nodes and titles of a drawing.
 
     Arguments:
-        boxes: a box a node.
+        boxes: one box per node.
         titles: the left end and the base line of each tree's title.
-        width, height: of the page.
+        width, height: of the canvas.
     """
 
     boxes: list[Box]
@@ -64,41 +51,36 @@ class Page:
     height: float
 
     @classmethod
-    def of(
-        cls,
-        skeleton: Skeleton,
-        marks: Marks,
-        numbered: Sequence[bool],
-        titles: Sequence[Optional[str]],
-    ) -> Page:
-        """Lay out all trees; linear in nodes."""
-        sizes = [_size(*both) for both in zip(marks.labels, marks.details)]
+    def of(cls, layout: Layout, labels: Labels) -> Canvas:
+        """Place all trees, in time linear in the number of nodes."""
+        sizes = [_size(name, detail) for name, detail in zip(labels.names, labels.details)]
         slots = [
-            max(size[0], badge_width(position)) if shown else size[0]
-            for size, position, shown in zip(sizes, skeleton.pos, numbered)
+            size[0] if position is None else max(size[0], badge_width(position))
+            for size, position in zip(sizes, labels.positions)
         ]
-        middles = tidy(skeleton, slots, _GAP)
-        boxes = [Box(0, 0, 0, 0)] * len(skeleton)
-        corners: list[tuple[float, float]] = []
-        left = top = _MARGIN
+        middles = tidy_positions(layout, slots, _GAP)
+        boxes = [Box(0, 0, 0, 0)] * len(layout)
+        titles: list[tuple[float, float]] = []
+        left = top = MARGIN
         width = height = bottom = 0.0
-        for nodes, title in zip(_trees(skeleton), titles):
-            first = min(middles[v] - slots[v] / 2 for v in nodes)
-            span = max(middles[v] + slots[v] / 2 for v in nodes) - first
-            span = max(span, text_width(title or "", TITLE))
-            if left > _MARGIN and left + span > _ROW:
-                left, top = _MARGIN, bottom + _BETWEEN
-            header = LINE[TITLE] if title else 0.0
-            levels, deep = _levels(skeleton, nodes, middles, [s[1] for s in sizes])
+        for nodes, title in zip(layout.trees(), labels.titles):
+            leftmost = min(middles[v] - slots[v] / 2 for v in nodes)
+            tree_width = max(middles[v] + slots[v] / 2 for v in nodes) - leftmost
+            tree_width = max(tree_width, text_width(title or "", TITLE))
+            if left > MARGIN and left + tree_width > _MAX_WIDTH:
+                left, top = MARGIN, bottom + _TREE_GAP
+            tree_top = top + (LINE_HEIGHT[TITLE] if title else 0.0)
+            levels, tree_height = _levels(layout, nodes, middles, [size[1] for size in sizes])
             for v in nodes:
-                wide, high = sizes[v]
-                y = top + header + levels[skeleton.depth[v]] - high / 2
-                boxes[v] = Box(left + middles[v] - first - wide / 2, y, wide, high)
-            corners.append((left, top + TITLE))
-            bottom = max(bottom, top + header + deep)
-            width, height = max(width, left + span), max(height, bottom)
-            left += span + _BETWEEN
-        return cls(boxes, corners, width + _MARGIN, height + _MARGIN)
+                box_width, box_height = sizes[v]
+                x = left + middles[v] - leftmost - box_width / 2
+                y = tree_top + levels[layout.depth[v]] - box_height / 2
+                boxes[v] = Box(x, y, box_width, box_height)
+            titles.append((left, top + TITLE))
+            bottom = max(bottom, tree_top + tree_height)
+            width, height = max(width, left + tree_width), max(height, bottom)
+            left += tree_width + _TREE_GAP
+        return cls(boxes, titles, width + MARGIN, height + MARGIN)
 
 
 def badge_width(position: int) -> float:
@@ -106,47 +88,38 @@ def badge_width(position: int) -> float:
     return max(13.0, text_width(str(position), BADGE) + 6)
 
 
-def lines_in(label: tuple[str, ...], detail: str) -> list[tuple[str, float]]:
+def text_lines(name: tuple[str, ...], detail: str) -> list[tuple[str, float]]:
     """The lines of text in a node's box with their font sizes."""
-    lines = [(part, LABEL) for part in label]
+    lines = [(part, LABEL) for part in name]
     return [*lines, (detail, DETAIL if lines else LABEL)] if detail else lines
 
 
-def _size(label: tuple[str, ...], detail: str) -> tuple[float, float]:
-    """Width and height of a node's box; never higher than wide."""
-    lines = lines_in(label, detail)
-    height = 2 * PADDING + sum(LINE[size] for _, size in lines)
-    return max(height, 2 * _SIDES + max(text_width(text, size) for text, size in lines)), height
-
-
-def _trees(skeleton: Skeleton) -> list[list[int]]:
-    """The nodes of each tree, in preorder."""
-    trees: list[list[int]] = []
-    for node in skeleton.preorder:
-        if skeleton.parent[node] < 0:
-            trees.append([])
-        trees[-1].append(node)
-    return trees
+def _size(name: tuple[str, ...], detail: str) -> tuple[float, float]:
+    """Width and height of a node's box; the width is at least the height."""
+    lines = text_lines(name, detail)
+    height = 2 * PADDING + sum(LINE_HEIGHT[size] for _, size in lines)
+    width = 2 * TEXT_MARGIN + max(text_width(text, size) for text, size in lines)
+    return max(height, width), height
 
 
 def _levels(
-    skeleton: Skeleton, nodes: Sequence[int], middles: Sequence[float], heights: Sequence[float]
+    layout: Layout, nodes: Sequence[int], middles: Sequence[float], heights: Sequence[float]
 ) -> tuple[list[float], float]:
-    """The vertical middle of each depth of one tree, and where the tree ends.
+    """The vertical middle of each depth of one tree, and the tree's height.
 
-    Wider families stand further below their parent, so that no edge becomes flat.
+    Children that spread wider are further below their parent, so that no edge becomes flat.
     """
-    deepest = max(skeleton.depth[v] for v in nodes)
-    high, spread = [0.0] * (deepest + 1), [0.0] * (deepest + 1)
+    num_levels = 1 + max(layout.depth[v] for v in nodes)
+    level_height, spread = [0.0] * num_levels, [0.0] * num_levels
     for v in nodes:
-        depth, parent = skeleton.depth[v], skeleton.parent[v]
-        high[depth] = max(high[depth], heights[v])
+        depth, parent = layout.depth[v], layout.parent[v]
+        level_height[depth] = max(level_height[depth], heights[v])
         if depth:
             spread[depth] = max(spread[depth], abs(middles[v] - middles[parent]))
     levels = []
     y = 0.0
-    for depth in range(deepest + 1):
+    for depth in range(num_levels):
         y += min(30.0 + 0.08 * spread[depth], 110.0) if depth else 0.0
-        levels.append(y + high[depth] / 2)
-        y += high[depth]
+        levels.append(y + level_height[depth] / 2)
+        y += level_height[depth]
     return levels, y

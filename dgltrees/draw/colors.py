@@ -1,7 +1,7 @@
 """The colours of a drawing: legible on white and on black alike.
 
-What stands on the page itself is a grey half-way between white and black; what stands on a node
-stands on a fill of the node's own.
+Edges and titles are in a grey half-way between white and black, since the page may be either; the
+text of a node is on the node's own fill.
 """
 
 from __future__ import annotations
@@ -11,7 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GREY", "INNER", "LEAF", "MISSING", "RIGHT", "WRONG", "Paint", "Scale", "contrast"]
+__all__ = [
+    "CORRECT",
+    "GREY",
+    "INNER",
+    "LEAF",
+    "MISSING",
+    "WRONG",
+    "ColorScale",
+    "Paint",
+    "contrast",
+]
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,7 @@ GREY = "#757981"
 INNER = Paint("#dfe9fb", "#5a86d4", "#14295a")
 LEAF = Paint("#fbf0d9", "#b98a2f", "#4a3205")
 MISSING = Paint("#e4e5e8", GREY, "#33363c")
-RIGHT, WRONG = "#2f9152", "#d64541"
+CORRECT, WRONG = "#2f9152", "#d64541"
 
 _SEQUENTIAL = ("#fff3d6", "#fbc98e", "#ef8f78", "#c65a85", "#83358a", "#3b1f66")
 _DIVERGING = ("#2b5fa8", "#7fabdb", "#f3f3f3", "#ee9d84", "#b23a3a")
@@ -39,19 +49,19 @@ def _channels(color: str) -> list[int]:
 
 def contrast(one: str, other: str) -> float:
     """The contrast ratio of two colours, 1 to 21 (Web Content Accessibility Guidelines 2.1)."""
-    light = []
+    luminance = []
     for color in (one, other):
-        parts = [c / 255 for c in _channels(color)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        light.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
-    return max(light) / min(light)
+        rgb = [c / 255 for c in _channels(color)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+        luminance.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+    return max(luminance) / min(luminance)
 
 
-class Scale:
+class ColorScale:
     """Colours for values: from light to dark, or from blue through white to red around 0.
 
     Arguments:
-        values: ``(n,)``; what is not finite has no colour of the scale.
+        values: ``(n,)``; NaN and infinity are drawn in the colours ``MISSING``.
     """
 
     def __init__(self, values: NDArray[np.float64]) -> None:
@@ -73,9 +83,9 @@ class Scale:
         text = max(("#ffffff", "#000000"), key=lambda color: contrast(color, fill))
         return Paint(fill, GREY, text)
 
-    def color(self, share: float) -> str:
-        """The colour at ``share`` of the way from the low end to the high end."""
-        place = share * (len(self._stops) - 1)
+    def color(self, fraction: float) -> str:
+        """The colour at a fraction, 0 to 1, of the way from the lowest to the highest value."""
+        place = fraction * (len(self._stops) - 1)
         i = min(int(place), len(self._stops) - 2)
         ends = zip(_channels(self._stops[i]), _channels(self._stops[i + 1]))
         mixed = [round(a + (b - a) * (place - i)) for a, b in ends]

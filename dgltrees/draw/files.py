@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from typing import Optional
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.draw.arcs import draw_arcs
-from dgltrees.draw.formats import FORMATS, Format, guess_format
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import FORMATS, Format, guess_format
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["STYLES", "draw_examples", "draw_file"]
 
@@ -35,11 +33,12 @@ def draw_file(
 ) -> str:
     """Draw some of the trees of a file.
 
+    The formats are those of :data:`dgltrees.formats.FORMATS`.
+
     Arguments:
         path: the file.
-        format: json, xml, python, conllu, dp, listops, logic, inex, boolsent, sst or mrg; found by
-            the file's ending or first line if not given. Dependencies (conllu, dp) are drawn as
-            arcs.
+        format: the file's format; by default what its ending or first line says. Dependency trees
+            are drawn as arcs.
         trees: which examples of the file, counted from 0: numbers and ranges without their end,
             such as 0:5 or 7 or 1,4,10: or : alone. The file is read no further than needed.
         out: the file to write, .svg or .txt; none by default.
@@ -71,17 +70,11 @@ def draw_file(
     ranges = _ranges(trees)
     numbers, examples = _wanted(path, FORMATS[format], ranges)
     drawing: Picture
-    if FORMATS[format].arcs:
+    if FORMATS[format].dependencies:
         titles = [f"tree {number}" for number in numbers]
         drawing = draw_arcs(examples.forest, titles=titles, svg_limit=svg_limit)
     else:
-        drawing = draw_examples(
-            examples,
-            numbers,
-            positions=positions,
-            vocabs=FORMATS[format].names,
-            svg_limit=svg_limit,
-        )
+        drawing = draw_examples(examples, numbers, positions=positions, svg_limit=svg_limit)
     if out is not None:
         drawing.save(out, ascii_only=style == "ascii")
     return drawing.svg if style == "svg" else "\n".join(drawing.lines(ascii_only=style == "ascii"))
@@ -92,7 +85,6 @@ def draw_examples(
     numbers: Optional[list[int]] = None,
     *,
     positions: str = "auto",
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
     svg_limit: int = 2000,
 ) -> Drawing:
     """Draw all trees of some examples, with their targets.
@@ -100,7 +92,7 @@ def draw_examples(
     Arguments:
         examples: single trees or pairs.
         numbers: ``E`` numbers to call the examples by; from 0 by default.
-        positions, vocabs, svg_limit: see :func:`dgltrees.draw.draw`.
+        positions, svg_limit: see :func:`dgltrees.draw.draw`.
     """
     numbers = list(range(len(examples))) if numbers is None else numbers
     targets = examples.columns.get("target")
@@ -120,10 +112,7 @@ def draw_examples(
         examples.forest,
         targets=targets,
         titles=titles,
-        vocabs={
-            **({"target": examples.targets} if len(examples.targets) else {}),
-            **(vocabs or {}),
-        },
+        vocabs={"target": examples.targets} if len(examples.targets) else {},
         positions=positions,
         svg_limit=svg_limit,
     )

@@ -1,12 +1,19 @@
-"""How wide a text is, without a font at hand: an upper bound for the usual sans-serif fonts."""
+"""The font of the SVG pictures: its family, sizes, line heights and the width of a text.
+
+No font is loaded: :func:`text_width` is an upper bound that holds for the usual sans-serif fonts.
+All lengths are in pixels.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["FONT", "text_width"]
+__all__ = ["BADGE", "DETAIL", "FAMILY", "LABEL", "LINE_HEIGHT", "TITLE", "text_width"]
 
-FONT = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
+FAMILY = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
+LABEL, DETAIL, BADGE, TITLE = 13.0, 11.0, 9.0, 12.0
+"""Font sizes of a node's label, the line below it, a child position, and the title of a tree."""
+LINE_HEIGHT = {LABEL: 17.0, DETAIL: 14.0, TITLE: 24.0}
 
 # Widths in ems, those of a wide font (DejaVu Sans bold) rounded up.
 _CLASSES = {
@@ -16,17 +23,17 @@ _CLASSES = {
     0.88: "ABCDGHKNOPQRUVXY+<>=~^#&→",
     1.12: "mwMW@%—…✓✗",
 }
-_WIDTH = {char: width for width, chars in _CLASSES.items() for char in chars}
+_EMS = {char: width for width, chars in _CLASSES.items() for char in chars}
 
 
 def text_width(text: str, size: float) -> float:
-    """The width of ``text`` in a font of ``size`` pixels, at most."""
-    return size * sum(_WIDTH.get(char) or _other(char) for char in text)
+    """An upper bound of the width of ``text`` in a font of ``size`` pixels."""
+    return size * sum(_EMS.get(char) or _other_ems(char) for char in text)
 
 
-def _other(char: str) -> float:
-    """Ems of a character outside the table: that of its base letter, if it is an accented one."""
+def _other_ems(char: str) -> float:
+    """The width in ems of a character outside the table; an accented letter has its base's."""
     if unicodedata.combining(char):
         return 0.0
-    base = _WIDTH.get(unicodedata.normalize("NFD", char)[0])
+    base = _EMS.get(unicodedata.normalize("NFD", char)[0])
     return base or (1.35 if unicodedata.east_asian_width(char) in "WF" else 1.12)

@@ -1,14 +1,15 @@
-"""What can be drawn, as a forest."""
+"""Conversion of what users draw: trees to a forest, values to numpy, a selection to tree ids."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
@@ -17,16 +18,18 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-__all__ = ["Drawable", "as_forest", "as_rows"]
+__all__ = ["MAX_TITLE", "Drawable", "as_array", "as_forest", "select_trees"]
 
 Drawable = Union[Forest, TreeBatch, "DGLGraph"]
 
+MAX_TITLE = 120  # characters of a title that are shown
+
 
 def as_forest(trees: Drawable, vocabs: Optional[Mapping[str, Vocabulary]] = None) -> Forest:
-    """The trees as a forest, with ``vocabs`` laid over its own vocabularies.
+    """The trees as a forest; ``vocabs`` take precedence over the forest's own vocabularies.
 
     Raises:
-        TreeError: a batch or graph whose edges do not make trees.
+        TreeError: the edges of a batch or graph do not form trees.
     """
     if not isinstance(trees, Forest):
         batch = trees if isinstance(trees, TreeBatch) else TreeBatch.from_graph(trees)
@@ -40,38 +43,71 @@ def as_forest(trees: Drawable, vocabs: Optional[Mapping[str, Vocabulary]] = None
     )
 
 
-def as_rows(given: Any) -> NDArray[Any]:
+def as_array(values: Any) -> NDArray[Any]:
     """A tensor on any device, an array or a sequence as a numpy array."""
-    if isinstance(given, Tensor):
-        given = given.detach().cpu()
-        given = given.float() if given.is_floating_point() else given
-    return np.asarray(given)
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        values = values.float() if values.is_floating_point() else values
+    return np.asarray(values)
+
+
+def select_trees(
+    forest: Forest,
+    tree: Optional[Union[int, Sequence[int]]],
+    titles: Optional[Sequence[str]],
+) -> tuple[Forest, NDArray[np.int64], list[Optional[str]]]:
+    """The trees to draw, with their titles.
+
+    Arguments:
+        forest: ``T`` trees.
+        tree: an id, several ids, or None for all trees.
+        titles: ``T`` titles; if None, several trees are titled by their ids and one has no title.
+
+    Returns:
+        the selected trees without columns; ``(n,)`` the node of ``forest`` that each of their nodes
+        is; and a title or None per selected tree.
+
+    Raises:
+        TreeError: there are not ``T`` titles.
+        IndexError: there is no such tree.
+    """
+    if titles is not None and len(titles) != len(forest):
+        raise TreeError(f"expected {len(forest)} titles, one per tree, got {len(titles)}")
+    ids = np.arange(len(forest)) if tree is None else np.atleast_1d(np.asarray(tree, np.int64))
+    columns = {"node": np.arange(forest.num_nodes)}
+    selected = Forest(forest.parent, forest.pos, forest.offsets, columns).select(ids)
+    shown: list[Optional[str]]
+    if titles is None:
+        shown = [f"tree {i}" if len(ids) > 1 else None for i in ids.tolist()]
+    else:
+        shown = [printable(titles[i], MAX_TITLE) for i in ids.tolist()]
+    return selected, selected.columns["node"], shown
 
 
 def _from_batch(batch: TreeBatch) -> Forest:
     """The forest of a batch whose edges go from child to parent, or all from parent to child."""
     child, parent = batch.src.numpy(), batch.dst.numpy()
-    up, down = (np.bincount(ends, minlength=batch.num_nodes) for ends in (child, parent))
+    out_degree, in_degree = (np.bincount(v, minlength=batch.num_nodes) for v in (child, parent))
     # A chain is a tree in both directions: there the batch's own roots decide.
-    turned = up.max(initial=0) > 1 or (up[batch.roots.cpu()] > 0).any()
-    if turned and down.max(initial=0) <= 1:
+    top_down = out_degree.max(initial=0) > 1 or (out_degree[batch.roots.cpu()] > 0).any()
+    if top_down and in_degree.max(initial=0) <= 1:
         child, parent = parent, child
-    elif up.max(initial=0) > 1:
+    elif out_degree.max(initial=0) > 1:
         raise TreeError(
             "expected a tree to draw, in which a node has at most one parent, got a graph in "
-            f"which node {up.argmax()} has edges to {up.max()} nodes"
+            f"which node {out_degree.argmax()} has edges to {out_degree.max()} nodes"
         )
     offsets = np.concatenate([[0], np.cumsum(batch.sizes.numpy())])
     parents = np.full(batch.num_nodes, -1)
     parents[child] = parent - np.repeat(offsets[:-1], batch.sizes.numpy())[child]
     pos = np.zeros(batch.num_nodes, dtype=np.int64)
-    pos[child] = as_rows(batch.edata["pos"]) if "pos" in batch.edata else _ranks(parent)
-    columns = {name: as_rows(tensor) for name, tensor in batch.ndata.items()}
+    pos[child] = as_array(batch.edata["pos"]) if "pos" in batch.edata else _ranks(parent)
+    columns = {name: as_array(tensor) for name, tensor in batch.ndata.items()}
     return Forest.build(parents, pos=pos, offsets=offsets, columns=columns)
 
 
 def _ranks(parent: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of each edge, how many edges before it enter the same parent."""
+    """For each edge, how many edges before it enter the same parent."""
     order = np.argsort(parent, kind="stable")
     grouped = parent[order]
     ranks = np.empty(len(parent), dtype=np.int64)

@@ -1,8 +1,7 @@
-"""What stands on the nodes of a drawing: labels, targets, predictions, values."""
+"""What is written in a drawing of trees: labels, predictions, values, positions, titles."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional, Union
@@ -10,172 +9,194 @@ from typing import Any, Optional, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.draw.inputs import as_rows
+from dgltrees.draw.inputs import as_array
+from dgltrees.draw.layout import Layout
+from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 
-__all__ = ["Marks", "format_number", "make_marks", "visible"]
+__all__ = ["Labels", "decode_column", "tree_labels"]
 
-# Columns of ids that are names even where their vocabulary is not at hand, in the order shown.
-_NAMED = ("label", "op", "word", "value")
-_LONGEST = 40
+# Columns that make the label even where they have no vocabulary, in this order.
+_LABEL_COLUMNS = ("label", "op", "word", "value")
 
 
 @dataclass(frozen=True)
-class Marks:
-    """The marks of ``n`` nodes.
+class Labels:
+    """What is written on ``n`` nodes of ``T`` trees.
 
     Arguments:
-        labels: the parts of each node's label, which may be none.
-        details: target, prediction and value of each node in one line, empty only where there is
-            a label.
-        right: whether each node's prediction is its target; None where one is missing.
+        names: the parts of each node's label; none at a node without a label.
+        details: target, prediction and value of each node in one line; empty at a node that has
+            none of them, and then its label is not.
+        correct: whether each node's prediction equals its target; None where one is missing.
         values: ``(n,)`` float, NaN where a node has none; None if no node has.
+        positions: the child position to show on the edge above each node, or None.
+        titles: a line above each tree, or None.
     """
 
-    labels: list[tuple[str, ...]]
+    names: list[tuple[str, ...]]
     details: list[str]
-    right: list[Optional[bool]]
+    correct: list[Optional[bool]]
     values: Optional[NDArray[np.float64]]
+    positions: list[Optional[int]]
+    titles: list[Optional[str]]
 
 
-def make_marks(
+def tree_labels(
     forest: Forest,
-    rows: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    layout: Layout,
+    titles: list[Optional[str]],
     *,
     labels: Optional[Union[str, Sequence[str]]] = None,
     targets: Optional[Any] = None,
     predictions: Optional[Any] = None,
     values: Optional[Any] = None,
-) -> Marks:
-    """The marks of the nodes ``rows`` of ``forest``.
+    positions: str = "auto",
+) -> Labels:
+    """What is written on a selection of the trees of a forest.
 
-    The other arguments are those of :func:`dgltrees.draw.draw`, for all nodes of the forest.
+    Arguments:
+        forest: all trees; the keyword arguments, those of :func:`dgltrees.draw.draw`, are for
+            all of its nodes.
+        nodes: ``(n,)`` the nodes of ``forest`` to label.
+        layout: their trees.
+        titles: a line above each of these trees, or None.
     """
     if targets is None:
         targets = forest.columns.get("target")
-    wanted = _classes(forest, rows, "targets", targets)
-    found = _classes(forest, rows, "predictions", predictions)
-    right = [a == b if a and b else None for a, b in zip(found, wanted)]
-    verdicts = map(_verdict, found, wanted, right)
-    numbers = None if values is None else _per_node(forest, "values", values)[rows]
+    expected = _classes(forest, nodes, "targets", targets)
+    predicted = _classes(forest, nodes, "predictions", predictions)
+    correct = [p == e if p and e else None for p, e in zip(predicted, expected)]
+    verdicts = map(_verdict, predicted, expected, correct)
+    numbers = None if values is None else _per_node(forest, "values", values)[nodes]
     if numbers is not None and numbers.dtype.kind not in "biuf":
         raise TreeError(f"expected values that are numbers, got {numbers.dtype}")
-    written = [""] * len(rows) if numbers is None else [*map(format_number, numbers)]
-    details = [" · ".join(filter(None, both)) for both in zip(verdicts, written)]
-    names = _labels(forest, rows, labels)
-    return Marks(
+    formatted = [""] * len(nodes) if numbers is None else [*map(format_number, numbers)]
+    details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
+    names = _names(forest, nodes, labels)
+    return Labels(
         [name if name or detail else ("·",) for name, detail in zip(names, details)],
         details,
-        right,
+        correct,
         None if numbers is None else numbers.astype(np.float64),
+        _positions(layout, positions),
+        titles,
     )
 
 
-def visible(text: str, longest: int = _LONGEST) -> str:
-    """The text with control characters and what XML forbids as escapes; shortened if long.
+def decode_column(
+    forest: Forest, column: str, ids: NDArray[Any], number_prefix: str = ""
+) -> list[str]:
+    """Entries of a column as text.
 
-    A label can so neither break a line nor steer a terminal.
+    Arguments:
+        forest: its vocabulary ``column``, if there is one, names the ids.
+        column: a name.
+        ids: ``(k,)`` ids, numbers or texts; an id below 0, NaN and None become the empty text.
+        number_prefix: what ids without a vocabulary are written after.
+
+    Raises:
+        TreeError: an id is outside the vocabulary.
     """
-    if len(text) > longest:
-        text = text[: longest - 1] + "…"
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() or unicodedata.category(char) == "Zs" else repr(char)[1:-1]
-        for char in text
-    )
-
-
-def format_number(number: Any) -> str:
-    """An integer as it is, any other number with three digits."""
-    return str(number) if isinstance(number, (int, np.integer, np.bool_)) else f"{number:.3g}"
-
-
-def _verdict(found: str, wanted: str, right: Optional[bool]) -> str:
-    if right is None:
-        return f"→ {found}" if found else f"= {wanted}" if wanted else ""
-    return f"✓ {found}" if right else f"✗ {found} ({wanted})"
-
-
-def _labels(
-    forest: Forest, rows: NDArray[np.int64], labels: Optional[Union[str, Sequence[str]]]
-) -> list[tuple[str, ...]]:
-    """The parts of every label: from the columns that hold names, or as the caller wants."""
-    if labels is not None and not isinstance(labels, str):
-        return [(visible(str(label)),) for label in _per_node(forest, "labels", labels)[rows]]
-    if labels is None:
-        names = [name for name in _NAMED if name in forest.columns]
-        others = [name for name in forest.columns if name not in (*names, "target")]
-        names += [name for name in others if _holds_names(forest, name)]
-    elif labels in forest.columns:
-        names = [labels]
-    else:
-        raise TreeError(
-            f"expected labels to be the name of a column, one of {list(forest.columns)}, or one "
-            f"label a node, got {labels!r}"
-        )
-    if not names:
-        return [(str(row - forest.offsets[forest.tree_of_node[row]]),) for row in rows]
-    parts = zip(*(_texts(forest, rows, name) for name in names))
-    return [tuple(filter(None, texts)) for texts in parts]
-
-
-def _holds_names(forest: Forest, column: str) -> bool:
-    return column in forest.vocabs or forest.columns[column].dtype.kind in "UO"
-
-
-def _texts(forest: Forest, rows: NDArray[np.int64], name: str) -> list[str]:
-    """A column as text, empty at nodes that have none."""
-    column = forest.columns[name]
-    if column.ndim != 1:
-        raise TreeError(
-            f"expected labels to have one entry a node, got column {name!r} of shape {column.shape}"
-        )
-    return _decoded(forest, name, column[rows], "" if name == "value" else f"{name} ")
-
-
-def _decoded(forest: Forest, name: str, ids: NDArray[Any], before: str = "") -> list[str]:
-    """Ids as names, or without a vocabulary as numbers after ``before``; below 0 as nothing."""
     if ids.dtype.kind == "f":
         return ["" if np.isnan(number) else format_number(number) for number in ids]
     if ids.dtype.kind not in "biu":
-        return ["" if text is None else visible(str(text)) for text in ids.tolist()]
-    vocab = forest.vocabs.get(name)
+        return ["" if text is None else printable(str(text)) for text in ids.tolist()]
+    vocab = forest.vocabs.get(column)
     if vocab is None:
-        return [f"{before}{i}" if i >= 0 else "" for i in ids.tolist()]
+        return [f"{number_prefix}{i}" if i >= 0 else "" for i in ids.tolist()]
     if len(ids) and ids.max() >= len(vocab):
         raise TreeError(
-            f"expected ids of {name!r} below {len(vocab)}, the size of their vocabulary, "
+            f"expected ids of {column!r} below {len(vocab)}, the size of their vocabulary, "
             f"got {ids.max()}"
         )
     names = vocab.names
-    return [visible(names[i]) if i >= 0 else "" for i in ids.tolist()]
+    return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
 
 
-def _per_node(forest: Forest, what: str, given: Any) -> NDArray[Any]:
-    """``given`` with one entry a node, checked."""
-    array = as_rows(given)
+def _positions(layout: Layout, mode: str) -> list[Optional[int]]:
+    """The child position that each node shows: in mode ``"auto"`` where a sibling is missing."""
+    if mode not in ("all", "none", "auto"):
+        raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
+    positions: list[Optional[int]] = [None] * len(layout)
+    for node, children in enumerate(layout.children):
+        if mode == "all" or (mode == "auto" and layout.has_gaps(node)):
+            for child in children:
+                positions[child] = layout.pos[child]
+    return positions
+
+
+def _verdict(predicted: str, expected: str, correct: Optional[bool]) -> str:
+    if correct is None:
+        return f"→ {predicted}" if predicted else f"= {expected}" if expected else ""
+    return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
+
+
+def _names(
+    forest: Forest, nodes: NDArray[np.int64], labels: Optional[Union[str, Sequence[str]]]
+) -> list[tuple[str, ...]]:
+    """The parts of every label: the texts in ``labels``, or the entries of one or more columns."""
+    if labels is not None and not isinstance(labels, str):
+        return [(printable(str(label)),) for label in _per_node(forest, "labels", labels)[nodes]]
+    if labels is None:
+        columns = [name for name in _LABEL_COLUMNS if name in forest.columns]
+        others = [name for name in forest.columns if name not in (*columns, "target")]
+        columns += [name for name in others if _is_categorical(forest, name)]
+    elif labels in forest.columns:
+        columns = [labels]
+    else:
+        raise TreeError(
+            f"expected labels to be the name of a column, one of {list(forest.columns)}, or one "
+            f"label per node, got {labels!r}"
+        )
+    if not columns:
+        return [(str(node - forest.offsets[forest.tree_of_node[node]]),) for node in nodes]
+    parts = zip(*(_column_texts(forest, nodes, column) for column in columns))
+    return [tuple(filter(None, texts)) for texts in parts]
+
+
+def _is_categorical(forest: Forest, column: str) -> bool:
+    return column in forest.vocabs or forest.columns[column].dtype.kind in "UO"
+
+
+def _column_texts(forest: Forest, nodes: NDArray[np.int64], column: str) -> list[str]:
+    entries = forest.columns[column]
+    if entries.ndim != 1:
+        raise TreeError(
+            f"expected labels to have one entry per node, got column {column!r} of shape "
+            f"{entries.shape}"
+        )
+    return decode_column(forest, column, entries[nodes], "" if column == "value" else f"{column} ")
+
+
+def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
+    """The argument ``name`` as an array, checked to have one entry per node."""
+    array = as_array(values)
     if array.shape != (forest.num_nodes,):
         raise TreeError(
-            f"expected {what} to have one entry for each of the {forest.num_nodes} nodes, got "
+            f"expected {name} to have one entry for each of the {forest.num_nodes} nodes, got "
             f"shape {tuple(array.shape)}"
         )
     return array
 
 
-def _classes(forest: Forest, rows: NDArray[np.int64], what: str, given: Optional[Any]) -> list[str]:
-    """Classes, one a node or one a tree (then at its root), as text."""
-    if given is None:
-        return [""] * len(rows)
-    array = as_rows(given)
+def _classes(
+    forest: Forest, nodes: NDArray[np.int64], name: str, classes: Optional[Any]
+) -> list[str]:
+    """The argument ``name``, classes per node or per tree (then at its root), as text."""
+    if classes is None:
+        return [""] * len(nodes)
+    array = as_array(classes)
     if array.shape == (forest.num_nodes,):
-        return _decoded(forest, "target", array[rows])
+        return decode_column(forest, "target", array[nodes])
     if array.shape != (len(forest),):
         raise TreeError(
-            f"expected {what} to have one entry for each of the {forest.num_nodes} nodes or the "
+            f"expected {name} to have one entry for each of the {forest.num_nodes} nodes or the "
             f"{len(forest)} trees, got shape {tuple(array.shape)}; of class scores take the argmax"
         )
-    at_root = forest.parent[rows] < 0
-    names = iter(_decoded(forest, "target", array[forest.tree_of_node[rows[at_root]]]))
-    return [next(names) if root else "" for root in at_root]
+    is_root = forest.parent[nodes] < 0
+    roots = nodes[is_root]
+    texts = iter(decode_column(forest, "target", array[forest.tree_of_node[roots]]))
+    return [next(texts) if root else "" for root in is_root]

@@ -1,4 +1,4 @@
-"""The shape of the trees to draw: who hangs under whom, in which order."""
+"""The structure of the trees to draw: parents, ordered children, depths and a drawing order."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Skeleton"]
+__all__ = ["Layout"]
 
 
 @dataclass(frozen=True)
-class Skeleton:
-    """Trees as lists, for code that walks them node by node.
+class Layout:
+    """Trees as Python lists, for code that walks them node by node.
 
     Arguments:
-        parent: ``n`` parents as indices among all nodes, -1 at a root.
+        parent: ``n`` indices of parents among all nodes, -1 at a root.
         pos: ``n`` child positions.
         children: ``n`` lists, the children of each node in the order of their positions.
         preorder: ``n`` nodes, tree after tree, each before its children.
-        depth: ``n`` edges between each node and its root.
+        depth: ``n`` numbers of edges between each node and its root.
         roots: the root of each tree.
     """
 
@@ -32,42 +32,42 @@ class Skeleton:
     roots: list[int]
 
     @classmethod
-    def of(cls, parent: NDArray[np.integer[Any]], pos: NDArray[np.integer[Any]]) -> Skeleton:
-        """The skeleton of trees given by the parents and positions of their nodes, both ``(n,)``.
+    def of(cls, parent: NDArray[np.integer[Any]], pos: NDArray[np.integer[Any]]) -> Layout:
+        """The layout of trees from the parents and positions of their nodes, both ``(n,)``.
 
-        Linear in nodes and without recursion, whatever the depth.
+        Linear in the number of nodes and iterative, so trees may have any depth.
         """
         children: list[list[int]] = [[] for _ in range(len(parent))]
-        up = parent.tolist()
+        parents = parent.tolist()
         for node in np.lexsort((pos, parent)).tolist():
-            if up[node] >= 0:
-                children[up[node]].append(node)
+            if parents[node] >= 0:
+                children[parents[node]].append(node)
         roots = np.flatnonzero(parent < 0).tolist()
-        depth = [0] * len(up)
+        depth = [0] * len(parents)
         preorder: list[int] = []
-        waiting = roots[::-1]
-        while waiting:
-            node = waiting.pop()
+        stack = roots[::-1]
+        while stack:
+            node = stack.pop()
             preorder.append(node)
-            below = depth[node] + 1
             for child in reversed(children[node]):
-                depth[child] = below
-                waiting.append(child)
-        return cls(up, pos.tolist(), children, preorder, depth, roots)
+                depth[child] = depth[node] + 1
+                stack.append(child)
+        return cls(parents, pos.tolist(), children, preorder, depth, roots)
 
     def __len__(self) -> int:
+        """The number of nodes."""
         return len(self.parent)
 
-    def tree_of_node(self) -> list[int]:
-        """``n`` trees: which one each node is in."""
-        trees = [0] * len(self)
-        tree = -1
+    def trees(self) -> list[list[int]]:
+        """The nodes of each tree, in preorder."""
+        trees: list[list[int]] = []
         for node in self.preorder:
-            tree += self.parent[node] < 0
-            trees[node] = tree
+            if self.parent[node] < 0:
+                trees.append([])
+            trees[-1].append(node)
         return trees
 
     def has_gaps(self, node: int) -> bool:
-        """Whether the children of ``node`` are not at the positions 0, 1, 2 and so on."""
+        """Whether a child of ``node`` is missing before another: a position is skipped."""
         children = self.children[node]
         return bool(children) and self.pos[children[-1]] != len(children) - 1

@@ -1,4 +1,4 @@
-"""The steps of reading a sequence as lines of text.
+"""An operation sequence as lines of text, one step per line.
 
 ::
 
@@ -7,10 +7,10 @@
        2  1      RECUR      1     · │ ( 1
        3  )      MERGE      0     ( 1 )
 
-Behind the number of open sub-trees stands all that has been read: what the stack holds, the bottom
-first, then, behind the last bar, what has been read of the sub-tree being read. Long pieces
-show their ends alone, and of a high stack the upper ``HIGHEST`` entries, after how many there are
-below them; so a line is of bounded length.
+``open`` is the number of sub-trees that are split off and not yet merged. The last column has the
+tokens so far: the entries of the stack, the bottom first, and then the current sub-tree. An entry
+of more than ``_MAX_SEGMENT`` characters shows its first and last token, a stack of more than
+``MAX_ENTRIES`` the upper ones after the number of those below, so a line is of bounded length.
 """
 
 from __future__ import annotations
@@ -18,48 +18,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Optional
 
-from dgltrees.draw.operations_steps import ReadingStep
-from dgltrees.draw.trees_text import escaped
+from dgltrees.draw.operations_steps import OperationStep
 
-__all__ = ["HIGHEST", "reading_lines"]
+__all__ = ["MAX_ENTRIES", "operations_text"]
 
-HIGHEST = 12
-_LONGEST = 32  # characters of a piece
+MAX_ENTRIES = 12
+_MAX_SEGMENT = 32
 _HEADER = ("step", "token", "operation", "open")
 
 
-def reading_lines(
-    steps: Sequence[ReadingStep], title: Optional[str], ascii_only: bool = False
+def operations_text(
+    steps: Sequence[OperationStep], title: Optional[str], ascii_only: bool = False
 ) -> Iterator[str]:
     """The lines of a drawing, without line ends.
 
     Arguments:
         steps: what to draw.
         title: a line above them, or None.
-        ascii_only: whether to do without characters outside ASCII.
+        ascii_only: whether separators are in ASCII; tokens are as they are.
     """
     bar, dots = ("|", "...") if ascii_only else ("│", "⋯")
-    rows = [_HEADER, *(_row(number, step) for number, step in enumerate(steps, 1))]
-    stacks = [f"stack {bar} sub-tree", *(_pieces(step, bar, dots) for step in steps)]
+    rows = [_HEADER, *(_cells(number, step) for number, step in enumerate(steps, 1))]
+    stacks = [f"stack {bar} sub-tree", *(_stack(step, bar, dots) for step in steps)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     if title:
-        yield escaped(title) if ascii_only else title
-    for (number, *others), stack in zip(rows, stacks):
-        cells = [f"{text:<{width}}" for text, width in zip(others, widths[1:])]
-        line = "  ".join([f"{number:>{widths[0]}}", *cells, stack])
-        yield escaped(line) if ascii_only else line
+        yield title
+    for (number, *texts), stack in zip(rows, stacks):
+        cells = [f"{text:<{width}}" for text, width in zip(texts, widths[1:])]
+        yield "  ".join([f"{number:>{widths[0]}}", *cells, stack])
 
 
-def _row(number: int, step: ReadingStep) -> tuple[str, ...]:
-    return str(number), step.token, step.operation, str(len(step.parts) - 1)
+def _cells(number: int, step: OperationStep) -> tuple[str, ...]:
+    return str(number), step.token, step.operation, str(step.stack_size)
 
 
-def _pieces(step: ReadingStep, bar: str, dots: str) -> str:
-    hidden = len(step.parts) - 1 - HIGHEST
-    texts = [_piece([token for token in part if token]) for _, part in step.parts[max(0, hidden) :]]
+def _stack(step: OperationStep, bar: str, dots: str) -> str:
+    """The stack and the current sub-tree, with bars between them."""
+    hidden = max(0, step.stack_size - MAX_ENTRIES)
+    texts = [_segment([token for token in tokens if token]) for _, tokens in step.segments[hidden:]]
     return f" {bar} ".join([f"{dots}{hidden}"] * (hidden > 0) + texts)
 
 
-def _piece(tokens: Sequence[str]) -> str:
+def _segment(tokens: Sequence[str]) -> str:
     text = " ".join(tokens) or "·"
-    return text if len(text) <= _LONGEST or len(tokens) < 3 else f"{tokens[0]} … {tokens[-1]}"
+    return text if len(text) <= _MAX_SEGMENT or len(tokens) < 3 else f"{tokens[0]} … {tokens[-1]}"

@@ -1,58 +1,102 @@
-"""What every kind of drawing does alike."""
+"""The base class of all drawings."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Optional
 
 from dgltrees._files import PathLike, replacing
+from dgltrees.draw.strings import to_ascii
 from dgltrees.errors import TreeError
 
-__all__ = ["Picture", "check_size", "save_picture"]
+__all__ = ["Picture"]
 
 
-class Picture(Protocol):
-    """A drawing that is an SVG and lines of text."""
+class Picture(ABC):
+    """A drawing: Jupyter shows it as SVG, ``print`` as text, :meth:`save` writes either.
+
+    SVG and text are rendered when they are first asked for. A subclass defines ``_size``,
+    ``_description``, ``_svg`` and ``_lines``.
+
+    Attributes:
+        svg_limit: the largest ``_size`` that is rendered as SVG.
+    """
+
+    svg_limit: int
+    _unit: ClassVar[str] = "nodes"
 
     @property
+    @abstractmethod
+    def _size(self) -> int:
+        """How many ``_unit`` the SVG shows."""
+
+    @property
+    @abstractmethod
+    def _description(self) -> str:
+        """What the drawing shows, in a few words."""
+
+    @abstractmethod
+    def _svg(self) -> str:
+        """The SVG, whatever its size."""
+
+    @abstractmethod
+    def _lines(self, ascii_only: bool) -> Iterator[str]:
+        """The lines of text; with ``ascii_only`` their lines and boxes are drawn in ASCII."""
+
+    @cached_property
     def svg(self) -> str:
-        """One self-contained SVG element."""
+        """The drawing as one self-contained SVG element, legible on light and dark pages.
+
+        Raises:
+            TreeError: the drawing is larger than ``svg_limit``.
+        """
+        if self._size > self.svg_limit:
+            raise TreeError(
+                f"expected at most {self.svg_limit} {self._unit} to draw as SVG, got {self._size}; "
+                f"draw less, print it as text, or pass svg_limit={self._size}"
+            )
+        return self._svg()
+
+    @cached_property
+    def text(self) -> str:
+        """The drawing as text."""
+        return "\n".join(self.lines())
 
     def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
-        """The drawing as lines of text, without line ends."""
+        """The lines of :attr:`text`, without line ends; with ``ascii_only`` in ASCII characters."""
+        lines = self._lines(ascii_only)
+        return map(to_ascii, lines) if ascii_only else lines
 
     def save(self, path: PathLike, *, ascii_only: bool = False) -> None:
-        """Write either to a file."""
+        """Write SVG to a path that ends in ``.svg``, text to one that ends in ``.txt``.
 
+        The file is written whole or not at all.
 
-def check_size(nodes: int, limit: int) -> None:
-    """Refuse an SVG of more than ``limit`` nodes.
+        Raises:
+            TreeError: the path ends in something else, or the SVG is larger than ``svg_limit``.
+        """
+        suffix = Path(path).suffix
+        if suffix not in (".svg", ".txt"):
+            raise TreeError(f"expected a path that ends in .svg or .txt, got {str(path)!r}")
+        svg = self.svg if suffix == ".svg" else None
+        with replacing(path) as file:
+            if svg is not None:
+                file.write(svg)
+            else:
+                file.writelines(line + "\n" for line in self.lines(ascii_only=ascii_only))
 
-    Raises:
-        TreeError: there are more.
-    """
-    if nodes > limit:
-        raise TreeError(
-            f"expected at most {limit} nodes to draw as SVG, got {nodes}; draw fewer trees "
-            f"(tree=0), draw them as text, or allow more with svg_limit={nodes}"
+    def _repr_svg_(self) -> Optional[str]:
+        """What Jupyter shows: the SVG, or None beyond ``svg_limit``, which shows the repr."""
+        return self.svg if self._size <= self.svg_limit else None
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self._description}: print it for text, .svg for a picture of "
+            f"up to {self.svg_limit} {self._unit})"
         )
 
-
-def save_picture(picture: Picture, path: PathLike, *, ascii_only: bool = False) -> None:
-    """Write a picture to a path that ends in ``.svg``, text to one that ends in ``.txt``.
-
-    The file is written whole or not at all.
-
-    Raises:
-        TreeError: another ending, or an SVG of too many nodes.
-    """
-    ending = Path(path).suffix
-    if ending not in (".svg", ".txt"):
-        raise TreeError(f"expected a path that ends in .svg or .txt, got {str(path)!r}")
-    svg = picture.svg if ending == ".svg" else None
-    with replacing(path) as file:
-        if svg is not None:
-            file.write(svg)
-        else:
-            file.writelines(line + "\n" for line in picture.lines(ascii_only=ascii_only))
+    def __str__(self) -> str:
+        return self.text

@@ -1,78 +1,71 @@
-"""Trees as SVG: one self-contained picture, without style sheets, scripts or fonts of its own."""
+"""Trees as SVG: a box per node, a curve per edge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Optional
-from xml.sax.saxutils import escape, quoteattr
 
-from dgltrees.draw.canvas import (
-    BADGE,
-    DETAIL,
-    LINE,
-    PADDING,
-    TITLE,
-    Box,
-    Page,
-    badge_width,
-    lines_in,
+from dgltrees.draw.canvas import PADDING, Box, Canvas, badge_width, text_lines
+from dgltrees.draw.colors import CORRECT, GREY, INNER, LEAF, WRONG, ColorScale, Paint
+from dgltrees.draw.fonts import BADGE, LINE_HEIGHT
+from dgltrees.draw.labels import Labels
+from dgltrees.draw.layout import Layout
+from dgltrees.draw.svg import (
+    LEGEND_HEIGHT,
+    LEGEND_WIDTH,
+    box_element,
+    group,
+    legend,
+    svg_document,
+    text_element,
+    text_group,
+    title_element,
 )
-from dgltrees.draw.colors import GREY, INNER, LEAF, RIGHT, WRONG, Paint, Scale
-from dgltrees.draw.fonts import FONT, text_width
-from dgltrees.draw.labels import Marks, format_number
-from dgltrees.draw.layout import Skeleton
 
-__all__ = ["legend_bar", "svg_text", "words_at"]
+__all__ = ["trees_svg"]
 
-_LEGEND = 160.0, 10.0  # width and height of the bar
-_CORNER = 12.5
+_RADIUS = 12.5
 
 
-def svg_text(
-    skeleton: Skeleton,
-    marks: Marks,
-    numbered: Sequence[bool],
-    titles: Sequence[Optional[str]],
-    about: str,
-) -> str:
-    """The picture, with a group of class ``node`` a node and a path of class ``edge`` an edge.
+def trees_svg(layout: Layout, labels: Labels, description: str) -> str:
+    """The picture, with a group of class ``node`` per node and a path of class ``edge`` per edge.
 
     Arguments:
-        skeleton: the trees.
-        marks: what stands on their nodes.
-        numbered: whether each node shows its position.
-        titles: a line above each tree, or None.
-        about: what a screen reader says of the picture.
+        layout: the trees.
+        labels: what is written on them.
+        description: what a screen reader says of the picture.
     """
-    page = Page.of(skeleton, marks, numbered, titles)
-    scale = None if marks.values is None else Scale(marks.values)
-    legend = [] if scale is None else [*legend_bar(scale, page.height)]
-    width = max(page.width, _LEGEND[0] + 160 if legend else 0.0)
-    height = page.height + (34 if legend else 0)
-    edges = [v for v in skeleton.preorder if skeleton.parent[v] >= 0]
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(about)}>',
+    canvas = Canvas.of(layout, labels)
+    scale = None if labels.values is None else ColorScale(labels.values)
+    width = canvas.width if scale is None else max(canvas.width, LEGEND_WIDTH)
+    height = canvas.height if scale is None else canvas.height + LEGEND_HEIGHT
+    elements = [
         f'<g fill="none" stroke="{GREY}" stroke-width="1.4">',
-        *(_edge(page.boxes[skeleton.parent[v]], page.boxes[v]) for v in edges),
-        "</g>",
-        f'<g font-family="{FONT}" text-anchor="middle">',
         *(
-            line
-            for v in skeleton.preorder
-            for line in _node(page.boxes[v], marks, v, _paint(skeleton, marks, scale, v))
+            _edge(canvas.boxes[layout.parent[v]], canvas.boxes[v])
+            for v in layout.preorder
+            if layout.parent[v] >= 0
         ),
-        *(_badge(page.boxes[v], skeleton.pos[v]) for v in skeleton.preorder if numbered[v]),
-        *(
-            words_at(title, x, y, TITLE, GREY, ' text-anchor="start"')
-            for title, (x, y) in zip(titles, page.titles)
-            if title
-        ),
-        *legend,
         "</g>",
-        "</svg>",
+        *text_group(_node_and_text_elements(layout, labels, canvas, scale)),
     ]
-    return "\n".join(lines) + "\n"
+    return svg_document(elements, width, height, description)
+
+
+def _node_and_text_elements(
+    layout: Layout, labels: Labels, canvas: Canvas, scale: Optional[ColorScale]
+) -> Iterator[str]:
+    for v in layout.preorder:
+        yield from _node(canvas.boxes[v], labels, v, _paint(layout, labels, scale, v))
+    for v in layout.preorder:
+        position = labels.positions[v]
+        if position is not None:
+            yield _badge(canvas.boxes[v], position)
+    for title, (x, y) in zip(labels.titles, canvas.titles):
+        if title:
+            yield title_element(title, x, y)
+    if scale is not None:
+        yield from legend(scale, canvas.height)
 
 
 def _edge(parent: Box, child: Box) -> str:
@@ -85,32 +78,39 @@ def _edge(parent: Box, child: Box) -> str:
     )
 
 
-def _paint(skeleton: Skeleton, marks: Marks, scale: Optional[Scale], node: int) -> Paint:
-    """The colours of a node: by its value if there are values; the border tells right and wrong."""
-    if scale is not None and marks.values is not None:
-        paint = scale.paint(marks.values[node])
+def _paint(layout: Layout, labels: Labels, scale: Optional[ColorScale], node: int) -> Paint:
+    """The colours of a node: the fill shows its value, the border a correct or wrong prediction."""
+    if scale is not None and labels.values is not None:
+        paint = scale.paint(labels.values[node])
     else:
-        paint = INNER if skeleton.children[node] else LEAF
-    right = marks.right[node]
-    return paint if right is None else Paint(paint.fill, RIGHT if right else WRONG, paint.text)
-
-
-def _node(box: Box, marks: Marks, node: int, paint: Paint) -> Iterator[str]:
-    """A box with a node's label, a part a line, and its details."""
-    label, detail, right = marks.labels[node], marks.details[node], marks.right[node]
-    yield f'<g class="node"><title>{escape(" ".join(filter(None, (*label, detail))))}</title>'
-    radius, line = min(box.height / 2, _CORNER), 1.2 if right is None else 2
-    yield (
-        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
-        f'height="{box.height:.1f}" rx="{radius:.1f}" fill="{paint.fill}" '
-        f'stroke="{paint.border}" stroke-width="{line}"/>'
+        paint = INNER if layout.children[node] else LEAF
+    correct = labels.correct[node]
+    return (
+        paint if correct is None else Paint(paint.fill, CORRECT if correct else WRONG, paint.text)
     )
+
+
+def _node(box: Box, labels: Labels, node: int, paint: Paint) -> Iterator[str]:
+    """A box with a node's label, one part per line, and its details."""
+    name, detail = labels.names[node], labels.details[node]
+    elements = [
+        box_element(
+            box.x,
+            box.y,
+            box.width,
+            box.height,
+            min(box.height / 2, _RADIUS),
+            paint,
+            stroke_width=1.2 if labels.correct[node] is None else 2,
+        )
+    ]
     y = box.y + PADDING
-    for i, (text, size) in enumerate(lines_in(label, detail)):
-        bold = "" if i or not label else ' font-weight="600"'
-        yield words_at(text, box.middle, y + 0.75 * LINE[size], size, paint.text, bold)
-        y += LINE[size]
-    yield "</g>"
+    for i, (text, size) in enumerate(text_lines(name, detail)):
+        bold = "" if i or not name else ' font-weight="600"'
+        base_line = y + 0.75 * LINE_HEIGHT[size]
+        elements.append(text_element(text, box.middle, base_line, size, paint.text, more=bold))
+        y += LINE_HEIGHT[size]
+    return group("node", " ".join(filter(None, (*name, detail))), elements)
 
 
 def _badge(box: Box, position: int) -> str:
@@ -119,32 +119,6 @@ def _badge(box: Box, position: int) -> str:
     return (
         f'<g class="position"><rect x="{box.middle - width / 2:.1f}" y="{middle - 6.5:.1f}" '
         f'width="{width:.1f}" height="13" rx="6.5" fill="{GREY}"/>'
-        + words_at(str(position), box.middle, middle + 3.3, BADGE, "#ffffff")
+        + text_element(str(position), box.middle, middle + 3.3, BADGE, "#ffffff")
         + "</g>"
-    )
-
-
-def legend_bar(scale: Scale, top: float) -> Iterator[str]:
-    """A bar with the colours of the values between its two ends."""
-    width, height = _LEGEND
-    low, high = format_number(scale.low), format_number(scale.high)
-    left = round(16 + text_width(low, DETAIL))
-    yield '<g class="legend">'
-    yield words_at(low, 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
-    steps = 40
-    for i in range(steps):
-        yield (
-            f'<rect x="{left + width * i / steps:.1f}" y="{top + 6:.1f}" '
-            f'width="{width / steps:.1f}" height="{height:.1f}" shape-rendering="crispEdges" '
-            f'fill="{scale.color(i / (steps - 1))}"/>'
-        )
-    yield words_at(high, left + width + 8, top + 15, DETAIL, GREY, ' text-anchor="start"')
-    yield "</g>"
-
-
-def words_at(text: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
-    """A line of text, escaped; ``more`` are further attributes."""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{more}>'
-        f"{escape(text)}</text>"
     )

@@ -1,4 +1,4 @@
-"""Trees as lines of text, one a node.
+"""Trees as lines of text, one line per node.
 
 ::
 
@@ -9,68 +9,54 @@
     │  └─ 7
     └─ 2
 
-The indentation shows the depth down to ``DEEPEST`` levels. A node further down is indented no
-more and shows its depth as a number instead, ``⋯17 MIN``: its parent is the last node above it
-whose depth is one less. So a chain of n nodes takes n lines of bounded length.
+The indentation shows depths up to ``MAX_INDENT``. A deeper node is not indented further and shows
+its depth as a number instead, ``⋯17 MIN``: its parent is the last node above it whose depth is one
+less. So a chain of n nodes takes n lines of bounded length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Optional
+from collections.abc import Iterator
 
-from dgltrees.draw.labels import Marks
-from dgltrees.draw.layout import Skeleton
+from dgltrees.draw.labels import Labels
+from dgltrees.draw.layout import Layout
 
-__all__ = ["DEEPEST", "escaped", "text_lines"]
+__all__ = ["MAX_INDENT", "trees_text"]
 
-DEEPEST = 16
+MAX_INDENT = 16
 
 _GUIDES = {False: ("├", "└", "─", "│", "⋯"), True: ("|", "`", "-", "|", "...")}
-_ASCII = str.maketrans({"→": "->", "←": "<-", "✓": "ok", "✗": "wrong", "·": ".", "…": "..."})
 
 
-def text_lines(
-    skeleton: Skeleton,
-    marks: Marks,
-    numbered: Sequence[bool],
-    titles: Sequence[Optional[str]],
-    ascii_only: bool = False,
-) -> Iterator[str]:
+def trees_text(layout: Layout, labels: Labels, ascii_only: bool = False) -> Iterator[str]:
     """The lines of a drawing, without line ends.
 
     Arguments:
-        skeleton: the trees.
-        marks: what stands on their nodes.
-        numbered: whether each node shows its position.
-        titles: a line above each tree, or None.
-        ascii_only: whether to do without box-drawing and other characters outside ASCII.
+        layout: the trees.
+        labels: what is written on them.
+        ascii_only: whether guides are in ASCII; labels are as they are.
     """
     tee, corner, bar, pipe, dots = _GUIDES[ascii_only]
-    last = {children[-1] for children in skeleton.children if children}
-    indent = [""] * len(skeleton)  # of a node's children
+    last_children = {children[-1] for children in layout.children if children}
+    indent = [""] * len(layout)  # of a node's children
     tree = -1
-    for node in skeleton.preorder:
-        parent, depth = skeleton.parent[node], skeleton.depth[node]
-        position = f"{skeleton.pos[node]}{bar}" if numbered[node] else ""
+    for node in layout.preorder:
+        parent, depth = layout.parent[node], layout.depth[node]
+        position = "" if labels.positions[node] is None else f"{labels.positions[node]}{bar}"
         if parent < 0:
             tree += 1
             if tree:
                 yield ""
-            title = titles[tree]
+            title = labels.titles[tree]
             if title:
-                yield escaped(title) if ascii_only else title
+                yield title
             guide = ""
-        elif depth <= DEEPEST:
-            guide = f"{indent[parent]}{corner if node in last else tee}{bar}{position} "
-            indent[node] = indent[parent] + ("   " if node in last else f"{pipe}  ")
+        elif depth <= MAX_INDENT:
+            is_last = node in last_children
+            guide = f"{indent[parent]}{corner if is_last else tee}{bar}{position} "
+            indent[node] = indent[parent] + ("   " if is_last else f"{pipe}  ")
         else:
             indent[node] = indent[parent]
             guide = f"{indent[node]}{dots}{depth}{bar * bool(position)}{position} "
-        words = "  ".join(filter(None, (" ".join(marks.labels[node]), marks.details[node])))
-        yield guide + (escaped(words) if ascii_only else words)
-
-
-def escaped(text: str) -> str:
-    """The text in ASCII characters."""
-    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+        texts = (" ".join(labels.names[node]), labels.details[node])
+        yield guide + "  ".join(filter(None, texts))

@@ -1,48 +1,62 @@
-"""One reader a format: each reads a whole file, or streams it in chunks, into examples."""
+"""File formats: a module per format and a row per format in :data:`FORMATS`.
+
+``read_X`` reads a file of format X whole, ``stream_X`` in chunks; ``write_X`` writes one.
+"""
 
 from dgltrees.formats.boolsent import BOOLSENT_OPERATORS, read_boolsent, stream_boolsent
-from dgltrees.formats.conllu import CONLLU_COLUMNS, read_conllu, stream_conllu
+from dgltrees.formats.conllu import (
+    CONLLU_COLUMNS,
+    conllu_blocks,
+    read_conllu,
+    stream_conllu,
+    write_conllu,
+)
 from dgltrees.formats.dp import read_dp, stream_dp
 from dgltrees.formats.entailment import ENTAILMENT_LABELS, read_entailment, stream_entailment
 from dgltrees.formats.inex import read_inex, stream_inex
 from dgltrees.formats.kbest import KBest, read_kbest
-from dgltrees.formats.listops import LISTOPS_OPERATORS, read_listops, stream_listops
+from dgltrees.formats.lengths import WordRules
+from dgltrees.formats.listops import LISTOPS_OPERATORS, read_listops, stream_listops, write_listops
 from dgltrees.formats.logic import (
     LOGIC_OPERATORS,
     LOGIC_RELATIONS,
     LOGIC_TOKENS,
+    LOGIC_VARIABLES,
     read_logic,
     read_logic_sequences,
     stream_logic,
     stream_logic_sequences,
+    write_logic,
 )
 from dgltrees.formats.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.formats.mrg import read_mrg, stream_mrg
-from dgltrees.formats.pairs import WordRules
 from dgltrees.formats.questions import Question, read_answers, read_questions
-from dgltrees.formats.running_text import END, read_running_text
+from dgltrees.formats.running_text import END, read_running_text, stream_running_text
 from dgltrees.formats.sst import SST_LABELS, read_sst, stream_sst
+from dgltrees.formats.table import FORMATS, Format, guess_format
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
 from dgltrees.formats.wikiqa import WIKIQA_LABELS, read_wikiqa, stream_wikiqa
-from dgltrees.formats.write import write_listops, write_logic
-from dgltrees.formats.write_conllu import conllu_blocks, write_conllu
 
 __all__ = [
     "BOOLSENT_OPERATORS",
     "CONLLU_COLUMNS",
     "END",
     "ENTAILMENT_LABELS",
+    "FORMATS",
     "LISTOPS_OPERATORS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "LOGIC_TOKENS",
+    "LOGIC_VARIABLES",
     "MEE_ALPHABET",
     "SST_LABELS",
     "WIKIQA_LABELS",
+    "Format",
     "KBest",
     "Question",
     "WordRules",
     "conllu_blocks",
+    "guess_format",
     "read_answers",
     "read_boolsent",
     "read_conllu",
@@ -72,6 +86,7 @@ __all__ = [
     "stream_logic_sequences",
     "stream_mee",
     "stream_mrg",
+    "stream_running_text",
     "stream_sst",
     "stream_wikiqa",
     "tokenize",

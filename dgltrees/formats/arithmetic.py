@@ -1,4 +1,4 @@
-"""The arithmetic of math expression evaluation, on many expressions at once.
+"""The arithmetic of math expressions, vectorized over expressions.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.1.
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 SYMBOLS = "+-*%"
-"""The operators, in the order of their numbers; ``%`` is the remainder as Python has it."""
+"""The operators; ``%`` is the remainder as in Python."""
 
 MEE_ALPHABET = "0123456789" + SYMBOLS + "()"
 """The characters of an expression, in the order of their ids."""
@@ -33,23 +33,23 @@ MEE_ALPHABET = "0123456789" + SYMBOLS + "()"
 OPEN, CLOSE = MEE_ALPHABET.index("("), MEE_ALPHABET.index(")")
 
 SMALLEST_VALUE, LARGEST_VALUE = 10, 99
-"""What a whole expression may be worth: a number of two digits."""
+"""The range of the value of a whole expression: two digits."""
 
 MOST_OPERATORS = 18
-"""An expression of n operators on digits stays within 9^(n + 1), so within 64 bits."""
+"""The absolute value of n operators on digits is at most 9^(n + 1), which fits into 64 bits."""
 
 
 def combine(
     operator: NDArray[Any], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Apply an operator to each pair of operands.
+    """Apply operators to pairs of operands.
 
     Arguments:
-        operator: ``(n,)`` places in :data:`SYMBOLS`.
+        operator: ``(n,)`` rows of :data:`SYMBOLS`.
         left, right: ``(n,)`` the operands.
 
     Returns:
-        ``(n,)`` the values, and which of them there are: a remainder by zero is none.
+        ``(n,)`` the values, and ``(n,)`` whether each is defined; a remainder by zero is not.
     """
     defined = (operator != SYMBOLS.index("%")) | (right != 0)
     remainder = np.remainder(left, np.where(right == 0, 1, right))  # has the sign of the divisor
@@ -57,40 +57,40 @@ def combine(
 
 
 class Evaluation(NamedTuple):
-    """What :func:`evaluate` finds."""
+    """The values of ``L`` expressions of ``W`` characters, and where they break the rules."""
 
-    value: NDArray[np.int64]  # (L,) nonsense where one of the others holds
-    misplaced: NDArray[np.bool_]  # (L, W) an operator too many, or a bracket closed without one
-    undefined: NDArray[np.bool_]  # (L, W) the bracket of a remainder by zero closes
+    value: NDArray[np.int64]  # (L,) meaningless for expressions that break a rule
+    misplaced: NDArray[np.bool_]  # (L, W) a second operator, or the end of a bracket without one
+    undefined: NDArray[np.bool_]  # (L, W) the end of a bracket with a remainder by zero
 
 
 def evaluate(code: NDArray[np.int8], depth: NDArray[np.int8]) -> Evaluation:
-    """The values of expressions of which every operator stands in a bracket of its own.
+    """Evaluate expressions with exactly one operator per bracket.
 
-    One pass from left to right, with the left operand and the operator of each open bracket on a
-    stack.
+    One pass from left to right; a stack per expression holds the left operand and the operator of
+    each open bracket.
 
     Arguments:
-        code: ``(L, W)`` places in :data:`MEE_ALPHABET`, or larger numbers, which are passed over.
-            Operands and operators take turns, and all brackets close.
-        depth: ``(L, W)`` how many brackets are open behind each character.
+        code: ``(L, W)`` characters as rows of :data:`MEE_ALPHABET`; larger numbers are padding.
+            Operands and operators alternate, and all brackets close.
+        depth: ``(L, W)`` the number of open brackets behind each character.
     """
     size = len(code), int(depth.max(initial=0)) + 1
     left, operator = np.zeros(size, np.int64), np.full(size, -1)
-    operator[:, 0] = 0  # so that another one outside all brackets is too many
+    operator[:, 0] = 0  # so that any operator outside all brackets is a second one
     value = np.zeros(len(code), np.int64)
     misplaced, undefined = np.zeros(code.shape, bool), np.zeros(code.shape, bool)
-    for place, column in enumerate(code.T):
-        np.copyto(value, column, where=column < 10)
-        opens, closes = np.flatnonzero(column == OPEN), np.flatnonzero(column == CLOSE)
-        operator[opens, depth[opens, place]] = -1
-        rows = np.flatnonzero((column >= 10) & (column < OPEN))
-        level = depth[rows, place]
-        misplaced[rows, place] = operator[rows, level] >= 0
-        left[rows, level], operator[rows, level] = value[rows], column[rows] - 10
-        level = depth[closes, place] + 1
-        chosen = operator[closes, level]
-        misplaced[closes, place] = chosen < 0
-        value[closes], good = combine(np.maximum(chosen, 0), left[closes, level], value[closes])
-        undefined[closes, place] = ~good
+    for column, character in enumerate(code.T):
+        np.copyto(value, character, where=character < 10)
+        opens, closes = np.flatnonzero(character == OPEN), np.flatnonzero(character == CLOSE)
+        operator[opens, depth[opens, column]] = -1
+        rows = np.flatnonzero((character >= 10) & (character < OPEN))
+        level = depth[rows, column]
+        misplaced[rows, column] = operator[rows, level] >= 0
+        left[rows, level], operator[rows, level] = value[rows], character[rows] - 10
+        level = depth[closes, column] + 1
+        closed = operator[closes, level]
+        misplaced[closes, column] = closed < 0
+        value[closes], defined = combine(np.maximum(closed, 0), left[closes, level], value[closes])
+        undefined[closes, column] = ~defined
     return Evaluation(value, misplaced, undefined)

@@ -1,6 +1,7 @@
 """BoolSent: Boolean expressions with the value of every subexpression.
 
-The data set of the authors of the tensor Tree-LSTM (Castellana & Bacciu, 2020).
+The data set of Castellana & Bacciu, "Generalising Recursive Neural Models by Tensor Decomposition",
+IJCNN 2020.
 """
 
 from __future__ import annotations
@@ -36,23 +37,25 @@ def read_boolsent(path: PathLike, *, max_children: Optional[int] = None) -> Exam
 def stream_boolsent(
     path: PathLike, trees: int = 10_000, *, max_children: Optional[int] = None
 ) -> Iterator[Examples]:
-    """The expressions of a BoolSent file, at most ``trees`` at a time.
+    """The expressions of a BoolSent file, ``trees`` lines at a time.
 
     A line is one expression, ``(1_AND 1 (1_OR 0 1 ) )``: before each operator stands the value of
     its subexpression.
 
     Node columns: ``op``, the operator's row of :data:`BOOLSENT_OPERATORS` or -1 at a leaf;
     ``value``, the bit of a leaf or -1 at an operator; ``target``, the value of the subexpression,
-    a leaf's own bit. Example column: ``target``, that of the root.
+    which is the bit itself at a leaf. Example column: ``target``, the root's value.
 
     Arguments:
         path: the file.
-        trees: how many lines to read at a time.
-        max_children: the most arguments an operator may have; None for any number.
+        trees: lines per chunk; the last chunk may have fewer.
+        max_children: the most arguments that an operator may have; None for any number.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            unbalanced, an operator or bit unknown, an operator without arguments or with too many.
+            is unbalanced, an operator or bit is unknown, or an operator has no arguments or too
+            many.
+        ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees):
         yield _parse(scan(data, file=path, first_line=line), max_children)

@@ -8,23 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Optional, Union
 
-from conllu import Token, parse_token_and_metadata
+import numpy as np
+from conllu import Metadata, Token, TokenList, parse_token_and_metadata
 
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
 from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
+from dgltrees.trees.dependencies.projective import check_roots
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["CONLLU_COLUMNS", "conllu_sentences", "read_conllu", "stream_conllu"]
+__all__ = [
+    "CONLLU_COLUMNS",
+    "conllu_blocks",
+    "conllu_sentences",
+    "read_conllu",
+    "stream_conllu",
+    "write_conllu",
+]
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 _FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_PARSED = ("id", "xpos", "feats", "head", "deps", "misc")  # by the library, if one lets it
-_AS_IT_IS = {field: (lambda fields, i: fields[i]) for field in _PARSED}
-_NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")  # a multiword token, an empty node
+_PARSED_BY_DEFAULT = ("id", "xpos", "feats", "head", "deps", "misc")  # by the library conllu
+_UNPARSED = {field: (lambda fields, i: fields[i]) for field in _PARSED_BY_DEFAULT}
+_RANGE_OR_EMPTY_NODE = re.compile(r"[0-9]+[-.][0-9]+")  # ids such as 3-4 and 8.1
+_UNWRITABLE = re.compile(r"[\t\n\r]| {2}|^\s|\s$|^$")  # in a name that would break the columns
 
 
 def read_conllu(
@@ -36,19 +48,19 @@ def read_conllu(
     max_words: Optional[int] = None,
     single_root: bool = True,
 ) -> Examples:
-    """All sentences of one or many CoNLL-U files; see :func:`stream_conllu`.
+    """All sentences of one or several CoNLL-U files; see :func:`stream_conllu`.
 
     Arguments:
-        min_count: words that stand in these files less often become ``<unk>``, in a frozen
-            vocabulary; for files that are read with given words it is 1.
+        min_count: words that occur less often in these files become ``<unk>``, and the vocabulary
+            of words is frozen; 1, the default, keeps every word.
 
     Raises:
-        ConfigError: ``min_count`` with given words, or below 1.
+        ConfigError: ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
     """
     stream = stream_conllu(
         paths, vocabs=vocabs, lower=lower, max_words=max_words, single_root=single_root
     )
-    return read_sentences(stream, min_count, counted="word" in (vocabs or {}))
+    return read_sentences(stream, vocabs, min_count)
 
 
 def stream_conllu(
@@ -60,30 +72,31 @@ def stream_conllu(
     max_words: Optional[int] = None,
     single_root: bool = True,
 ) -> Iterator[Examples]:
-    """The sentences of one or many CoNLL-U files, at most ``trees`` at a time, as dependency trees.
+    """The sentences of one or several CoNLL-U files as dependency trees, ``trees`` at a time.
 
-    Node 0 of a tree is ROOT, node i its i-th word, and a node's parent is its head. Multiword
-    tokens (``3-4``) and empty nodes (``8.1``) are not in the tree. CoNLL-X files are read likewise:
-    their coarse and fine tags stand where ``upos`` and ``xpos`` do.
+    Node 0 of a tree is ROOT, node i is the i-th word, and a node's parent is its head. Multiword
+    tokens (``3-4``) and empty nodes (``8.1``) are not in the tree. In CoNLL-X files, ``upos`` and
+    ``xpos`` are the coarse and the fine tag.
 
-    Node columns: ``word``, that of ROOT is ``<root>``; ``upos``, ``xpos`` and ``deprel``, -1 at
+    Node columns: ``word``, which is ``<root>`` at ROOT; ``upos``, ``xpos`` and ``deprel``, -1 at
     ROOT and where the file has ``_``. There are no example columns.
 
     Arguments:
-        paths: a file, or files in the order to read them; each makes chunks of its own.
-        trees: how many sentences to read at a time.
-        vocabs: vocabularies to use, by column; a frozen one refuses unknown names, or gives them
-            the id of its unknown name. All chunks share them.
-        lower: whether to turn words to lower case.
-        max_words: leave out longer sentences; a warning says how many of each file.
-        single_root: whether a sentence with two words below ROOT is an error, as it is in Universal
-            Dependencies; CoNLL-X allows them.
+        paths: a file, or files in the order to read them; no chunk holds sentences of two files.
+        trees: sentences per chunk; the last chunk of a file may have fewer.
+        vocabs: vocabularies to use, by column; where a name is missing from a frozen one it is an
+            error, or becomes the vocabulary's unknown name. All chunks share them.
+        lower: turn words to lower case.
+        max_words: leave out longer sentences; a warning per file says how many.
+        single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
+            CoNLL-X allows it.
 
     Raises:
-        TreeError: with file and line: a file is empty or not UTF-8, a line has not ten columns, a
-            sentence has no words, ids are not 1, 2, 3 and so on, a head is no number or out of
-            range, there is a cycle, no root or two, a name unknown; or all sentences are too long.
-        ConfigError: no file, or a limit below 1.
+        TreeError: with file and line: a file is empty or not UTF-8, a line does not have ten
+            columns, a sentence has no words, ids are not 1, 2, 3 and so on, a head is not a number
+            or out of range, there is a cycle, no root or a second one, or a name is not in a frozen
+            vocabulary; or all sentences are too long.
+        ConfigError: there is no file, or a limit is below 1.
     """
     return stream_sentences(
         conllu_sentences,
@@ -98,19 +111,22 @@ def stream_conllu(
 
 
 def conllu_sentences(path: PathLike) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-U file one by one, with the columns of ``CONLLU_COLUMNS``.
+    """The sentences of a CoNLL-U file one by one, with the columns of :data:`CONLLU_COLUMNS`.
 
     Raises:
-        TreeError: as :func:`stream_conllu`, but for what takes a whole sentence to see.
+        TreeError: with file and line: as :func:`stream_conllu`; heads out of range, cycles and
+            roots are not checked.
     """
     for block in blocks(path):
         lines = [line for line, text in block if not text.startswith("#")]
         for line, text in block:
             if not text.startswith("#"):
                 _check_columns(text, path, line)
-        text = "\n".join(text for _, text in block)
-        parsed = parse_token_and_metadata(text, fields=_FIELDS, field_parsers=_AS_IT_IS)
-        rows = [row for row in zip(lines, parsed) if not _NO_WORD.fullmatch(row[1]["id"])]
+        whole = "\n".join(text for _, text in block)
+        parsed = parse_token_and_metadata(whole, fields=_FIELDS, field_parsers=_UNPARSED)
+        rows = [
+            row for row in zip(lines, parsed) if not _RANGE_OR_EMPTY_NODE.fullmatch(row[1]["id"])
+        ]
         _check_ids(rows, path, block[0][0])
         yield Sentence(
             words=[token["form"] for _, token in rows],
@@ -142,9 +158,9 @@ def _check_ids(rows: Sequence[tuple[int, Token]], path: PathLike, first: int) ->
 def _check_columns(text: str, path: PathLike, line: int) -> None:
     columns = text.split("\t")
     if len(columns) != len(_FIELDS):
-        note = "" if len(columns) > 1 else "; is this a CoNLL-U file?"
+        hint = "" if len(columns) > 1 else "; is this a CoNLL-U file?"
         raise TreeError(
-            f"expected ten columns with tabs between them, got {len(columns)}{note}",
+            f"expected ten columns with tabs between them, got {len(columns)}{hint}",
             file=path,
             line=line,
         )
@@ -155,3 +171,109 @@ def _check_columns(text: str, path: PathLike, line: int) -> None:
             file=path,
             line=line,
         )
+
+
+def write_conllu(
+    forest: Forest,
+    path: PathLike,
+    *,
+    comments: Optional[Sequence[Mapping[str, object]]] = None,
+) -> None:
+    """Write a dependency forest as a CoNLL-U file, which :func:`read_conllu` reads back.
+
+    Arguments:
+        forest, comments: see :func:`conllu_blocks`.
+        path: the file; it is replaced once all is written.
+
+    Raises:
+        TreeError: see :func:`conllu_blocks`.
+    """
+    with replacing(path) as file:
+        file.writelines(conllu_blocks(forest, comments=comments))
+
+
+def conllu_blocks(
+    forest: Forest, *, comments: Optional[Sequence[Mapping[str, object]]] = None
+) -> Iterator[str]:
+    """The CoNLL-U text of each tree of a dependency forest, with a blank line at its end.
+
+    Columns that the forest lacks, and columns other than ``word``, ``upos``, ``xpos`` and
+    ``deprel``, are written as ``_``.
+
+    Arguments:
+        forest: dependency trees whose node 0 is ROOT.
+        comments: a mapping per tree; its items are written above the tree, ``# key = value``.
+
+    Raises:
+        TreeError: node 0 of a tree is not its root, a tree has no words, a node has no word, a
+            name has a tab, line end, double or outer space, a comment has a line end, or the
+            number of comments is not that of trees.
+    """
+    _check_forest(forest)
+    _check_comments(forest, comments)
+    columns = [_names(forest, column) for column in CONLLU_COLUMNS]
+    parent = forest.parent.tolist()
+    for tree, comment in zip(range(len(forest)), comments or repeat({})):
+        first, stop = forest.offsets[tree : tree + 2].tolist()
+        tokens = [
+            _token(node - first, parent[node], *(names[node] for names in columns))
+            for node in range(first + 1, stop)
+        ]
+        metadata = Metadata({key: str(value) for key, value in comment.items()})
+        yield TokenList(tokens, metadata).serialize()
+
+
+def _token(number: int, head: int, word: str, upos: str, xpos: str, deprel: str) -> Token:
+    return Token(
+        id=number,
+        form=word,
+        lemma=None,
+        upos=upos,
+        xpos=xpos,
+        feats=None,
+        head=head,
+        deprel=deprel,
+        deps=None,
+        misc=None,
+    )
+
+
+def _names(forest: Forest, column: str) -> list[str]:
+    """The names of a column, ``_`` where a node has none."""
+    if column not in forest.columns:
+        return ["_"] * forest.num_nodes
+    if column not in forest.vocabs:
+        raise TreeError(f"expected a vocabulary {column!r}, got {list(forest.vocabs)}")
+    ids = forest.columns[column]
+    for name in forest.vocabs[column].decode(np.unique(ids[ids >= 0])):
+        if _UNWRITABLE.search(name):
+            raise TreeError(
+                f"expected names without tabs, line ends, double or outer spaces in column "
+                f"{column!r}, got {name!r}"
+            )
+    names = forest.vocabs[column].names
+    return [names[i] if i >= 0 else "_" for i in ids.tolist()]
+
+
+def _check_forest(forest: Forest) -> None:
+    check_roots(forest)
+    if "word" not in forest.columns:
+        raise TreeError(f"expected a column 'word', got the columns {list(forest.columns)}")
+    wordless = forest.sizes < 2
+    wordless[forest.tree_of_node[(forest.columns["word"] < 0) & (forest.parent >= 0)]] = True
+    if wordless.any():
+        raise TreeError(
+            "expected a word at each node, and one below ROOT, got none",
+            tree=int(np.argmax(wordless)),
+        )
+
+
+def _check_comments(forest: Forest, comments: Optional[Sequence[Mapping[str, object]]]) -> None:
+    if comments is None:
+        return
+    if len(comments) != len(forest):
+        raise TreeError(f"expected comments for each of {len(forest)} trees, got {len(comments)}")
+    for tree, comment in enumerate(comments):
+        for text in (f"{key} = {value}" for key, value in comment.items()):
+            if "\n" in text or "\r" in text:
+                raise TreeError(f"expected comments of one line, got {text!r}", tree=tree)

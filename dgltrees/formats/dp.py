@@ -1,4 +1,4 @@
-"""Dependencies in three columns, as the Natural Language Toolkit has them of the Penn Treebank."""
+"""Dependency trees in three columns: the Natural Language Toolkit's sample of the Penn Treebank."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def read_dp(
     max_words: Optional[int] = None,
     single_root: bool = True,
 ) -> Examples:
-    """All sentences of one or many ``.dp`` files; see :func:`stream_dp`.
+    """All sentences of one or several ``.dp`` files; see :func:`stream_dp`.
 
     Arguments:
-        min_count: as :func:`~dgltrees.formats.read_conllu` has it.
+        min_count: see :func:`~dgltrees.formats.read_conllu`.
     """
     stream = stream_dp(
         paths, vocabs=vocabs, lower=lower, max_words=max_words, single_root=single_root
     )
-    return read_sentences(stream, min_count, counted="word" in (vocabs or {}))
+    return read_sentences(stream, vocabs, min_count)
 
 
 def stream_dp(
@@ -43,13 +43,13 @@ def stream_dp(
     max_words: Optional[int] = None,
     single_root: bool = True,
 ) -> Iterator[Examples]:
-    """The sentences of one or many ``.dp`` files, at most ``trees`` at a time, as dependency trees.
+    """The sentences of one or several ``.dp`` files as dependency trees, ``trees`` at a time.
 
-    A line is ``word TAB tag TAB head``, heads counted from 1, 0 for the root; a blank line ends a
-    sentence.
+    A line is ``word TAB tag TAB head``; the head is the number of a word, from 1, or 0 for the
+    root. A blank line ends a sentence.
 
-    Node columns: ``word`` and ``xpos``, the tag. For the trees, the arguments and the errors see
-    :func:`~dgltrees.formats.stream_conllu`.
+    Node columns: ``word`` and ``xpos``, the tag. See :func:`~dgltrees.formats.stream_conllu` for
+    the trees, the arguments and the errors.
     """
     return stream_sentences(
         _dp_sentences,

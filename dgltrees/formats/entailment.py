@@ -1,4 +1,4 @@
-"""Pairs of a premise and a hypothesis, from any file of SNLI's or SICK's."""
+"""Pairs of a premise and a hypothesis: the files of SNLI and SICK."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.lines import gather, numbered_lines
-from dgltrees.formats.pairs import VERBATIM, Pair, WordRules, chunks, pair_examples
+from dgltrees.formats.lengths import VERBATIM, WordRules
+from dgltrees.formats.lines import chunks, empty_file, gather, numbered_lines
+from dgltrees.formats.pairs import Pair, pair_examples
 from dgltrees.formats.sick import sick_pairs
 from dgltrees.formats.snli import jsonl_pairs, line_pairs, tsv_pairs
 from dgltrees.trees.builders.vocabs import own_vocabs
@@ -41,61 +42,65 @@ def stream_entailment(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     rules: WordRules = VERBATIM,
 ) -> Iterator[Examples]:
-    """The pairs of a file, premise first, at most ``trees`` of them at a time.
+    """The pairs of a file, premise first, ``trees`` pairs at a time.
 
-    The form is known by the file: ``.jsonl`` is SNLI's; ``labels.NAME`` has the sentences beside it
-    in ``s1.NAME`` and ``s2.NAME``; fields named by a first line with ``gold_label`` are SNLI's
-    ``.txt``; all others are SICK's ``label TAB parse TAB parse``. Pairs with the label ``-``, on
-    which SNLI's annotators did not agree, are left out, and a warning counts them.
+    Four forms are told apart: ``.jsonl`` files are SNLI's; ``labels.NAME`` has its sentences in
+    ``s1.NAME`` and ``s2.NAME`` beside it; a file whose first line names a field ``gold_label`` is
+    SNLI's ``.txt``; every other file is SICK's ``label TAB parse TAB parse``. Pairs with the label
+    ``-``, on which SNLI's annotators did not agree, are left out; a warning counts them.
 
     Node column: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.chains`). Example
     column: ``target``, the row of :data:`ENTAILMENT_LABELS`. Examples have arity 2.
 
     Arguments:
         path: the file.
-        trees: how many pairs to read at a time.
-        vocabs: ``{"word": vocabulary}`` to use; a frozen one refuses unknown words, or gives them
-            the id of its unknown name. All chunks share one vocabulary.
-        rules: how words are spelled, and how many a sentence may have.
+        trees: pairs per chunk; the last chunk may have fewer.
+        vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
+            error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
+        rules: how words are changed and long sentences treated.
 
     Raises:
-        TreeError: with file and line: the file is not UTF-8 or of no such form, a line is cut off,
-            a sentence empty or too long, a label none of the three, a word unknown; or no pair has
-            a label.
-        ConfigError: ``trees`` is not positive.
+        TreeError: with file and line: the file is not UTF-8 or in none of the forms, a line is cut
+            off, a sentence is empty or too long, a label is none of the three, or a word is not in
+            a frozen vocabulary; or no pair has a label.
+        ConfigError: ``trees`` is below 1.
     """
     words = own_vocabs(vocabs, "word")["word"]
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)
-    for chunk in chunks(_labeled(_form(path)(path), path), trees):
-        yield pair_examples(chunk, words, classes, rules, path)
+    pairs = (pair.cut(rules, path) for pair in _labeled(_pairs(path), path))
+    for chunk in chunks(pairs, trees):
+        yield pair_examples(chunk, words, classes, path)
 
 
-def _form(path: PathLike) -> Callable[[PathLike], Iterator[Pair]]:
-    """What reads the file."""
+def _pairs(path: PathLike) -> Iterator[Pair]:
+    """The pairs of a file in any of the forms."""
     name = Path(path).name
     if name.endswith(".jsonl"):
-        return jsonl_pairs
+        return jsonl_pairs(path)
     if name.startswith("labels."):
-        return line_pairs
+        return line_pairs(path)
     _, first = next(numbered_lines(path), (0, ""))
-    return tsv_pairs if "gold_label" in first.split("\t") else sick_pairs
+    return tsv_pairs(path) if "gold_label" in first.split("\t") else sick_pairs(path)
 
 
 def _labeled(pairs: Iterator[Pair], path: PathLike) -> Iterator[Pair]:
-    """The pairs that have a label; at their end a warning says how many had none."""
-    seen = skipped = 0
+    """The pairs that have a label; behind the last one a warning counts the others."""
+    total = skipped = 0
     for pair in pairs:
-        seen += 1
+        total += 1
         if pair.target == _NO_LABEL:
             skipped += 1
         else:
             yield pair
-    if seen == skipped:
-        found = f"{seen} without one" if seen else "an empty file"
-        raise TreeError(f"expected at least one pair with a label, got {found}", file=path)
+    if not total:
+        raise empty_file(path, "pair with a label")
+    if skipped == total:
+        raise TreeError(
+            f"expected at least one pair with a label, got {total} without one", file=path
+        )
     if skipped:
         warnings.warn(
-            f"{os.fspath(path)}: left out {skipped} of {seen} pairs, which have no label "
+            f"{os.fspath(path)}: left out {skipped} of {total} pairs, which have no label "
             f"({_NO_LABEL!r})",
             stacklevel=2,
         )

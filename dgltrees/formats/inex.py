@@ -1,4 +1,4 @@
-"""INEX 2005: the structure of XML documents, each with its class.
+"""INEX 2005: the structure of XML documents, with a class per document.
 
 Denoyer & Gallinari, "Report on the XML Mining Track at INEX 2005 and INEX 2006", SIGIR Forum 2007.
 """
@@ -40,7 +40,7 @@ def stream_inex(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Iterator[Examples]:
-    """The trees of an INEX file, at most ``trees`` at a time.
+    """The trees of an INEX file, ``trees`` lines at a time.
 
     A line is ``class:label(child child ...)``; a child is ``label(child child ...)`` again, and
     ``label($)`` is a leaf.
@@ -49,19 +49,21 @@ def stream_inex(
 
     Arguments:
         path: the file.
-        trees: how many trees to read at a time.
-        vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or either; a frozen one
-            refuses unknown names, or gives them the id of its unknown name. All chunks share them.
-        max_children: the most children a node may have; None for any number.
+        trees: lines per chunk; the last chunk may have fewer.
+        vocabs: ``{"label": vocabulary, "target": vocabulary}`` to use, or one of the two; where a
+            name is missing from a frozen one it is an error, or becomes the vocabulary's unknown
+            name. All chunks share them.
+        max_children: the most children that a node may have; None for any number.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            unbalanced or not behind a label, a label without a bracket, a label or class unknown,
-            a node with too many children.
+            is unbalanced or not behind a label, a label has no bracket, a label or class is not in
+            a frozen vocabulary, or a node has too many children.
+        ConfigError: ``trees`` is below 1.
     """
-    known = own_vocabs(vocabs, "label", "target")
+    vocabs = own_vocabs(vocabs, "label", "target")
     for data, line in line_chunks(path, trees):
-        yield _parse(scan(data, blank=b":", file=path, first_line=line), known, max_children)
+        yield _parse(scan(data, blank=b":", file=path, first_line=line), vocabs, max_children)
 
 
 def _parse(
@@ -77,10 +79,10 @@ def _parse(
         is_end & ((items.parent < 0) | (count[items.parent] != 1)),
         lambda _: "expected $ alone in its bracket, got it elsewhere",
     )
-    follows = np.roll(is_node, 1) & (items.parent == np.roll(items.parent, 1))
-    in_form = items.is_open & follows  # a bracket right behind a label
+    behind_label = np.roll(is_node, 1) & (items.parent == np.roll(items.parent, 1))
+    opens_children = items.is_open & behind_label
     items.refuse(
-        (items.is_open & ~follows) | (is_node & ~np.append(in_form[1:], False)),
+        (items.is_open & ~behind_label) | (is_node & ~np.append(opens_children[1:], False)),
         lambda i: f"expected a bracket behind every label and nowhere else, got {items.text(i)}",
     )
     items.refuse(items.is_open & (count == 0), lambda _: "expected children or $, got none")

@@ -1,4 +1,4 @@
-"""Several analyses of each sentence, as a parser gives them to be reranked."""
+"""K-best lists: several analyses per sentence, as parsers write them for a reranker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_sentences
-from dgltrees.formats.sentences import Sentence, files_of, forest_of
+from dgltrees.formats.lines import files_of
+from dgltrees.formats.sentences import Sentence, forest_of
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -22,13 +23,13 @@ __all__ = ["KBest", "read_kbest"]
 
 @dataclass(frozen=True)
 class KBest:
-    """The analyses of ``G`` sentences, of each in the order of the file.
+    """The analyses of ``G`` sentences, in the order of the file.
 
     Arguments:
         forest: all ``T`` analyses as dependency trees.
-        offsets: ``(G + 1,)`` int64; group ``g`` owns the trees ``offsets[g]:offsets[g + 1]``.
+        offsets: ``(G + 1,)`` int64; sentence ``g`` has the trees ``offsets[g]:offsets[g + 1]``.
         score: ``(T,)`` float64, the parser's score of each analysis, NaN where the file has none.
-        ids: ``G`` names of sentences, None where the file has none.
+        ids: ``(G,)`` the sentences' ids, None where the file has none.
     """
 
     forest: Forest
@@ -48,25 +49,26 @@ def read_kbest(
     single_root: bool = True,
     scored: bool = False,
 ) -> KBest:
-    """The k-best lists of one or many CoNLL-U files.
+    """The k-best lists of one or several CoNLL-U files.
 
-    Each analysis is a CoNLL-U sentence. Those that follow each other with the same comment
-    ``# sent_id = ...`` make a group; without these, ``# analysis = 1`` begins one and
-    ``# analysis = 2`` and so on continue it. ``# score = -12.3`` is an analysis's score.
+    Each analysis is a CoNLL-U sentence. Successive analyses with the same comment
+    ``# sent_id = ...`` belong to one sentence; without this comment, ``# analysis = 1`` begins a
+    sentence and ``# analysis = 2`` and so on continue it. ``# score = -12.3`` is an analysis's
+    score.
 
     Arguments:
         paths, vocabs, lower, single_root: see :func:`~dgltrees.formats.stream_conllu`, also
             for the node columns.
-        scored: whether every analysis must have a score.
+        scored: whether an analysis without a score is an error.
 
     Raises:
-        TreeError: with file and line: an analysis has other words than the first of its group, an
-            analysis has neither comment, a group is continued after another, analyses are not
-            numbered 1, 2, 3, a score is no number, or missing where it must not; or what
+        TreeError: with file and line: an analysis has other words than the first one of its
+            sentence or has neither comment, the analyses of a sentence do not follow each other or
+            are not numbered 1, 2, 3, a score is not a number, or is missing; or what
             ``stream_conllu`` raises.
-        ConfigError: no file.
+        ConfigError: there is no file.
     """
-    known = own_vocabs(vocabs, *CONLLU_COLUMNS)
+    vocabs = own_vocabs(vocabs, *CONLLU_COLUMNS)
     forests: list[Forest] = []
     sizes: list[int] = []
     scores: list[float] = []
@@ -76,68 +78,71 @@ def read_kbest(
         for group in _groups(conllu_sentences(file), file):
             sizes.append(len(group))
             ids.append(group[0].comments.get("sent_id"))
-            scores += [_score(one, file, scored) for one in group]
+            scores += [_score(analysis, file, scored) for analysis in group]
             sentences += group
         forests.append(
-            forest_of(sentences, vocabs=known, lower=lower, single_root=single_root, file=file)
+            forest_of(sentences, vocabs=vocabs, lower=lower, single_root=single_root, file=file)
         )
     return KBest(Forest.concat(forests), np.cumsum([0, *sizes]), np.array(scores), ids)
 
 
-def _groups(sentences: Iterable[Sentence], file: PathLike) -> Iterator[list[Sentence]]:
+def _groups(analyses: Iterable[Sentence], file: PathLike) -> Iterator[list[Sentence]]:
+    """The analyses of each sentence."""
     group: list[Sentence] = []
-    seen: set[str] = set()
-    for one in sentences:
-        if group and _continues(one, group, file):
-            _check_words(one, group[0], file)
-            group.append(one)
+    ids: set[str] = set()
+    for analysis in analyses:
+        if group and _continues(analysis, group, file):
+            _check_words(analysis, group[0], file)
+            group.append(analysis)
             continue
-        name = one.comments.get("sent_id")
-        if name in seen:
+        sentence_id = analysis.comments.get("sent_id")
+        if sentence_id in ids:
             raise TreeError(
-                f"expected the analyses of a sentence one after the other, got {name!r} again",
+                f"expected the analyses of a sentence one after the other, got {sentence_id!r} "
+                "again",
                 file=file,
-                line=one.line,
+                line=analysis.line,
             )
-        if name is not None:
-            seen.add(name)
+        if sentence_id is not None:
+            ids.add(sentence_id)
         else:
-            _check_number(one, 1, file)
+            _check_number(analysis, 1, file)
         if group:
             yield group
-        group = [one]
+        group = [analysis]
     yield group
 
 
-def _continues(one: Sentence, group: Sequence[Sentence], file: PathLike) -> bool:
-    """Whether an analysis is one more of the group before it."""
-    name, before = (sentence.comments.get("sent_id") for sentence in (one, group[0]))
-    if name is not None or before is not None or one.comments.get("analysis") == "1":
-        return name is not None and name == before
-    _check_number(one, len(group) + 1, file)
+def _continues(analysis: Sentence, group: Sequence[Sentence], file: PathLike) -> bool:
+    """Whether an analysis is of the same sentence as the group before it."""
+    sentence_id, previous = (one.comments.get("sent_id") for one in (analysis, group[0]))
+    if sentence_id is not None or previous is not None or analysis.comments.get("analysis") == "1":
+        return sentence_id is not None and sentence_id == previous
+    _check_number(analysis, len(group) + 1, file)
     return True
 
 
-def _check_number(one: Sentence, wanted: int, file: PathLike) -> None:
-    number = one.comments.get("analysis")
-    if number != str(wanted):
+def _check_number(analysis: Sentence, expected: int, file: PathLike) -> None:
+    number = analysis.comments.get("analysis")
+    if number != str(expected):
         raise TreeError(
-            f"expected the comment '# sent_id = ...' or '# analysis = {wanted}', "
+            f"expected the comment '# sent_id = ...' or '# analysis = {expected}', "
             f"got {'neither' if number is None else f'# analysis = {number}'}",
             file=file,
-            line=one.line,
+            line=analysis.line,
         )
 
 
-def _check_words(one: Sentence, first: Sentence, file: PathLike) -> None:
-    if one.words == first.words:
+def _check_words(analysis: Sentence, first: Sentence, file: PathLike) -> None:
+    if analysis.words == first.words:
         return
-    pairs = zip(one.words, first.words)
-    at = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
-    if at is None:
-        got, line = f"{len(one.words)} for {len(first.words)} words", one.line
+    pairs = enumerate(zip(analysis.words, first.words))
+    place = next((i for i, (word, other) in pairs if word != other), None)
+    if place is None:
+        got, line = f"{len(analysis.words)} for {len(first.words)} words", analysis.line
     else:
-        got, line = f"{one.words[at]!r} for {first.words[at]!r}", one.lines[at]
+        got = f"{analysis.words[place]!r} for {first.words[place]!r}"
+        line = analysis.lines[place]
     raise TreeError(
         f"expected the words of the sentence's first analysis (line {first.line}), got {got}",
         file=file,
@@ -145,17 +150,18 @@ def _check_words(one: Sentence, first: Sentence, file: PathLike) -> None:
     )
 
 
-def _score(one: Sentence, file: PathLike, needed: bool) -> float:
-    text = one.comments.get("score")
-    if text is None and needed:
+def _score(analysis: Sentence, file: PathLike, required: bool) -> float:
+    """The score in an analysis's comment, NaN if there is none."""
+    text = analysis.comments.get("score")
+    if text is None and required:
         raise TreeError(
             "expected '# score = ...', the parser's score, above each analysis, got none",
             file=file,
-            line=one.line,
+            line=analysis.line,
         )
     try:
         return float("nan") if text is None else float(text)
     except ValueError:
         raise TreeError(
-            f"expected a number in '# score = ...', got {text!r}", file=file, line=one.line
+            f"expected a number in '# score = ...', got {text!r}", file=file, line=analysis.line
         ) from None

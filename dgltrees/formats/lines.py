@@ -1,47 +1,75 @@
-"""Files of one example a line, read in chunks."""
+"""Text files of examples: opened, split into chunks of lines, and written line by line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO, Callable
+from typing import BinaryIO, Callable, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
 
 __all__ = [
+    "check_chunk_size",
+    "check_nodes",
+    "choose",
+    "chunks",
+    "empty_file",
     "fields_of_lines",
+    "files_of",
     "gather",
     "line_chunks",
     "numbered_lines",
     "open_bytes",
     "tree_chunks",
+    "write_lines",
 ]
+
+T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"
 
 
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a text file behind its byte order mark, if it has one."""
+    """Open a text file as bytes, behind its byte order mark if it has one."""
     with open(path, "rb") as file:
         if file.read(len(_BOM)) != _BOM:
             file.seek(0)
         yield file
 
 
-def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, blank ones too, without line ends.
+def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
+    """One path or a sequence of paths as a list.
 
     Raises:
-        TreeError: at a line that is not UTF-8.
+        ConfigError: the sequence is empty.
+    """
+    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not files:
+        raise ConfigError("expected at least one file, got none")
+    return files
+
+
+def empty_file(path: PathLike, what: str = "tree") -> TreeError:
+    """The error of a file without a single example."""
+    return TreeError(f"expected at least one {what}, got an empty file", file=path)
+
+
+def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """Every line of a text file with its number, from 1, and without its line end.
+
+    Raises:
+        TreeError: with file and line: a line is not UTF-8.
     """
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
@@ -49,96 +77,154 @@ def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
             yield number, line.decode("utf-8").rstrip("\r\n")
 
 
-def _pieces(
+def check_chunk_size(trees: int) -> None:
+    """Check the number of trees per chunk of a stream.
+
+    Raises:
+        ConfigError: it is below 1.
+    """
+    if trees < 1:
+        raise ConfigError(f"expected chunks of at least one tree, got trees={trees}")
+
+
+def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    """Lists of ``size`` successive items; the last one may be shorter.
+
+    Raises:
+        ConfigError: ``size`` is below 1.
+    """
+    check_chunk_size(size)
+    return iter(lambda: list(islice(items, size)), [])
+
+
+def line_chunks(
+    path: PathLike, trees: int, *, skip: int = 0, blank: bool = False
+) -> Iterator[tuple[bytes, int]]:
+    """The text of ``trees`` successive lines at a time, and the number of the first of them.
+
+    Arguments:
+        path: the file.
+        trees: lines per chunk; the last chunk may have fewer.
+        skip: how many lines at the beginning of the file to leave out.
+        blank: whether to yield chunks that hold blank lines alone.
+
+    Raises:
+        TreeError: the file has no line to yield.
+        ConfigError: ``trees`` is below 1.
+    """
+    return _chunks_of_text(path, trees, skip, lambda file: list(islice(file, trees)), blank)
+
+
+def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
+    """As :func:`line_chunks`, for trees over several lines: a chunk ends where all brackets close.
+
+    Several trees on one line count as one.
+    """
+
+    def read_trees(file: BinaryIO) -> list[bytes]:
+        lines: list[bytes] = []
+        remaining, opened = trees, 0
+        for line in file:
+            lines.append(line)
+            opened += line.count(b"(") - line.count(b")")
+            if opened <= 0 and not line.isspace():
+                remaining -= 1
+                if remaining == 0 or opened < 0:
+                    break
+        return lines
+
+    return _chunks_of_text(path, trees, 0, read_trees)
+
+
+def _chunks_of_text(
     path: PathLike,
     trees: int,
     skip: int,
-    take: Callable[[BinaryIO], list[bytes]],
+    read_lines: Callable[[BinaryIO], list[bytes]],
     blank: bool = False,
 ) -> Iterator[tuple[bytes, int]]:
-    if trees < 1:
-        raise ConfigError(f"expected chunks of at least one tree, got trees={trees}")
+    check_chunk_size(trees)
     first, empty = 1 + skip, True
     with open_bytes(path) as file:
         for _ in islice(file, skip):
             pass
-        while lines := take(file):
+        while lines := read_lines(file):
             data = b"".join(lines)
             if blank or data.strip():
                 empty = False
                 yield data, first
             first += len(lines)
     if empty:
-        raise TreeError("expected at least one tree, got an empty file", file=path)
-
-
-def line_chunks(
-    path: PathLike, trees: int, *, skip: int = 0, blank: bool = False
-) -> Iterator[tuple[bytes, int]]:
-    """The text of at most ``trees`` lines at a time, and the number of the first of them.
-
-    Arguments:
-        path: the file.
-        trees: lines a chunk.
-        skip: how many lines at the beginning of the file to leave out.
-        blank: whether chunks of blank lines come too; else they are left out.
-
-    Raises:
-        TreeError: all lines are blank and left out, or there is none.
-        ConfigError: ``trees`` is not positive.
-    """
-    return _pieces(path, trees, skip, lambda file: list(islice(file, trees)), blank)
-
-
-def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
-    """As :func:`line_chunks` for trees over several lines: a chunk ends where brackets close.
-
-    Trees on one line count as one.
-    """
-
-    def take(file: BinaryIO) -> list[bytes]:
-        lines: list[bytes] = []
-        left, opened = trees, 0
-        for line in file:
-            lines.append(line)
-            opened += line.count(b"(") - line.count(b")")
-            if opened <= 0 and not line.isspace():
-                left -= 1
-                if left == 0 or opened < 0:
-                    break
-        return lines
-
-    return _pieces(path, trees, 0, take)
+        raise empty_file(path)
 
 
 def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.int64]:
-    """Which field of its line every item outside all brackets is, -1 for those inside; ``(M,)``.
+    """The number of each item's field in its line, from 0, or -1 inside a bracket; ``(M,)``.
+
+    Every item outside all brackets is a field of its own.
 
     Arguments:
-        brackets: the items.
-        fields: how many such items every line has that is not blank.
-        form: what a line looks like, for the error.
+        brackets: the ``M`` items of a text.
+        fields: how many fields each line has that is not blank.
+        form: what such a line looks like, for the error.
 
     Raises:
-        TreeError: a line has more or fewer.
+        TreeError: with file and line: a line has more or fewer fields.
     """
     outside = np.flatnonzero(brackets.depth == 0)
     line = np.searchsorted(brackets.ends, brackets.start[outside])
     count = np.bincount(line, minlength=len(brackets.ends))
     wrong = (count != fields) & (count != 0)
     if wrong.any():
-        at = int(np.argmax(wrong))
+        row = int(np.argmax(wrong))
         raise TreeError(
             f"expected a line of the form {form}, with {fields} "
-            f"part{'s' * (fields > 1)} outside all brackets, got {count[at]}; is it cut off?",
+            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; is it cut off?",
             file=brackets.file,
-            line=brackets.first_line + at,
+            line=brackets.first_line + row,
         )
     field = np.full(len(brackets.depth), -1)
     field[outside] = np.arange(len(outside)) % fields
     return field
 
 
-def gather(chunks: Iterable[Examples]) -> Examples:
-    """All examples of a stream at once."""
-    return Examples.concat(list(chunks))
+def gather(stream: Iterable[Examples]) -> Examples:
+    """All examples of a stream as one data set."""
+    return Examples.concat(list(stream))
+
+
+def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object_]:
+    """``texts[row]`` per row; sums of such arrays join the texts row by row."""
+    return np.array(texts, object)[rows.astype(np.int64)]
+
+
+def check_nodes(forest: Forest, wrong: NDArray[np.bool_], rule: str) -> None:
+    """Check that a format can express every node of a forest.
+
+    Arguments:
+        forest: ``N`` nodes.
+        wrong: ``(N,)`` which nodes it cannot express.
+        rule: what the format expects of a node, ``expected ...``.
+
+    Raises:
+        TreeError: with tree and node: the first such node.
+    """
+    if wrong.any():
+        node = int(np.argmax(wrong))
+        tree = int(forest.tree_of_node[node])
+        raise TreeError(f"{rule}, got another", tree=tree, node=node - int(forest.offsets[tree]))
+
+
+def write_lines(examples: Examples, path: PathLike, trees: Sequence[str]) -> None:
+    """Write a line per example: the name of its class, then its trees, with tabs between them.
+
+    Arguments:
+        examples: with the example column ``target``.
+        path: the file; it is replaced once all is written.
+        trees: each tree of ``examples.forest`` as text.
+    """
+    names = examples.targets.decode(examples.columns["target"])
+    sides = [trees[side :: examples.arity] for side in range(examples.arity)]
+    with replacing(path) as file:
+        for fields in zip(names, *sides):
+            file.write("\t".join(text.rstrip() for text in fields) + "\n")

@@ -1,4 +1,4 @@
-"""ListOps: nested lists of digits under MAX, MED, MIN and SM, each with its value.
+"""ListOps: the operators MAX, MED, MIN and SM (sum modulo 10) on nested lists of digits.
 
 Nangia & Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", NAACL SRW 2018.
 """
@@ -6,19 +6,29 @@ Nangia & Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", NAACL
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Optional
+from typing import Literal, Optional
 
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks, open_bytes
+from dgltrees.errors import ConfigError
+from dgltrees.formats.lines import (
+    check_nodes,
+    choose,
+    fields_of_lines,
+    gather,
+    line_chunks,
+    open_bytes,
+    write_lines,
+)
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.balance import check_line_pairs
+from dgltrees.trees.builders.render import render
 from dgltrees.trees.builders.scan import scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LISTOPS_OPERATORS", "read_listops", "stream_listops"]
+__all__ = ["LISTOPS_OPERATORS", "read_listops", "stream_listops", "write_listops"]
 
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
 _DIGITS = tuple("0123456789")
@@ -33,25 +43,26 @@ def read_listops(path: PathLike, *, max_children: Optional[int] = 5) -> Examples
 def stream_listops(
     path: PathLike, trees: int = 10_000, *, max_children: Optional[int] = 5
 ) -> Iterator[Examples]:
-    """The examples of a ListOps file, at most ``trees`` at a time.
+    """The examples of a ListOps file, ``trees`` lines at a time.
 
-    A line is ``value TAB expression``. The expression stands in the plain form ``[SM 6 5 ]`` or in
-    the binarised form of the official release, ``( ( ( [SM 6 ) 5 ) ] )``; dropping the round
-    brackets of the second gives the first. A first line ``Source TAB Target``, which one release
-    has, is a header and says that the value comes last.
+    A line is ``value TAB expression``. The expression has the n-ary form ``[SM 6 5 ]`` or the
+    binary form of the official release, ``( ( ( [SM 6 ) 5 ) ] )``; without its round brackets the
+    second is the first. In a file with the header ``Source TAB Target``, as in another release,
+    the value comes last.
 
     Node columns: ``op``, the operator's row of :data:`LISTOPS_OPERATORS` or -1 at a digit, and
     ``value``, the digit or -1 at an operator. Example column: ``target``, the value.
 
     Arguments:
         path: the file.
-        trees: how many lines to read at a time.
-        max_children: the most arguments an operator may have; None for any number.
+        trees: lines per chunk; the last chunk may have fewer.
+        max_children: the most arguments that an operator may have; None for any number.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            unbalanced, an operator or digit unknown, an operator without arguments or with too
+            is unbalanced, an operator or digit is unknown, or an operator has no arguments or too
             many.
+        ConfigError: ``trees`` is below 1.
     """
     with open_bytes(path) as file:
         header = file.readline(100).lower().split() == [b"source", b"target"]
@@ -60,11 +71,11 @@ def stream_listops(
 
 
 def _parse(
-    data: bytes, path: PathLike, line: int, label: int, max_children: Optional[int]
+    data: bytes, path: PathLike, line: int, value_field: int, max_children: Optional[int]
 ) -> Examples:
     check_line_pairs(data, "()", file=path, first_line=line)
     items = scan(data, pair=b"[]", blank=b"()", file=path, first_line=line)
-    is_label = fields_of_lines(items, 2, _FORM) == label
+    is_target = fields_of_lines(items, 2, _FORM) == value_field
     is_op = find_heads(items, "an operator")
     arguments = items_in(items) - items.is_open
     items.refuse(
@@ -75,8 +86,8 @@ def _parse(
     digits = {name: i for i, name in enumerate(_DIGITS)}
     op = np.full(len(is_op), -1, np.int32)
     op[items.parent[is_op]] = items.look_up(is_op, operators, "an operator")[is_op]
-    target = items.look_up(is_label, digits, "the value of an expression")[is_label]
-    node = ~is_label & ~is_op
+    target = items.look_up(is_target, digits, "the value of an expression")[is_target]
+    node = ~is_target & ~is_op
     value = items.look_up(node & ~items.is_open, digits, "a digit")
     forest = assemble(
         node,
@@ -88,3 +99,39 @@ def _parse(
     return Examples(
         forest, {"target": target.astype(np.int64)}, targets=Vocabulary(_DIGITS, frozen=True)
     )
+
+
+def write_listops(
+    examples: Examples, path: PathLike, *, form: Literal["binary", "nary"] = "binary"
+) -> None:
+    """Write ListOps examples as a file, which :func:`read_listops` reads back.
+
+    Arguments:
+        examples: with the columns that :func:`stream_listops` lists.
+        path: the file; it is replaced once all is written.
+        form: of the expressions; ``binary`` is the official ``( ( ( [SM 6 ) 5 ) ] )``, ``nary`` is
+            ``[SM 6 5 ]``.
+
+    Raises:
+        TreeError: with tree and node: a node with children has no operator, or a leaf no digit.
+        ConfigError: ``form`` is neither.
+    """
+    if form not in ("binary", "nary"):
+        raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")
+    forest, binary = examples.forest, form == "binary"
+    inner, is_root = forest.degree > 0, forest.parent < 0
+    op, value = forest.columns["op"], forest.columns["value"]
+    check_nodes(
+        forest,
+        np.where(inner, op < 0, (op >= 0) | (value < 0)),
+        "expected an operator at a node with children and a digit at a leaf",
+    )
+    opening = choose([f"[{name} " for name in forest.vocabs["op"].names], op)
+    if binary:  # a round bracket per argument, and one for the closing square bracket
+        rounds = ["( " * (n + 1) for n in range(forest.degree.max() + 1)]
+        opening = choose(rounds, forest.degree) + opening
+    digits = choose([f"{digit} " for digit in range(10)], value)
+    closing = choose(["", "] ) " if binary else "] "], inner)
+    end_of_argument = choose(["", ") "], binary & ~is_root)
+    trees = render(forest, np.where(inner, opening, digits), closing + end_of_argument)
+    write_lines(examples, path, trees)

@@ -11,9 +11,17 @@ from dataclasses import replace
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.formats.lines import (
+    check_nodes,
+    choose,
+    fields_of_lines,
+    gather,
+    line_chunks,
+    write_lines,
+)
 from dgltrees.trees.builders.assemble import assemble, items_in
 from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.render import render
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
@@ -24,16 +32,18 @@ __all__ = [
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "LOGIC_TOKENS",
+    "LOGIC_VARIABLES",
     "read_logic",
     "read_logic_sequences",
     "stream_logic",
     "stream_logic_sequences",
+    "write_logic",
 ]
 
 LOGIC_OPERATORS = ("and", "not", "or")
 LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
-_VARIABLES = tuple("abcdef")
-_WORDS = {word: i for i, word in enumerate(_VARIABLES + LOGIC_OPERATORS)}
+LOGIC_VARIABLES = tuple("abcdef")
+_WORDS = {word: i for i, word in enumerate(LOGIC_VARIABLES + LOGIC_OPERATORS)}
 _NOT = _WORDS["not"]
 
 LOGIC_TOKENS = (*_WORDS, "(", ")")
@@ -48,19 +58,24 @@ def read_logic(path: PathLike) -> Examples:
 
 
 def stream_logic(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
-    """The pairs of a file of logical relations, at most ``trees`` lines at a time.
+    """The pairs of a file of logical relations, ``trees`` lines at a time.
 
-    A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )`` or
-    ``( S ( or S ) )``. The last is one node, or, with two children; the inner bracket is none.
+    A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )``,
+    ``( S ( and S ) )`` or ``( S ( or S ) )``. Each of the last two is one node with two children.
 
-    Node columns: ``op``, the operator's row of :data:`LOGIC_OPERATORS` or -1 at a variable, and
-    ``value``, the variable, 0 to 5 for a to f, or -1 at an operator. Example columns: ``target``,
-    the relation's row of :data:`LOGIC_RELATIONS`, and ``operators``, how many operators the
-    sentence with more of them has. Examples have arity 2.
+    Node columns: ``op``, the operator's row of :data:`LOGIC_OPERATORS` or -1 at a variable;
+    ``value``, the variable's row of :data:`LOGIC_VARIABLES` or -1 at an operator. Example columns:
+    ``target``, the relation's row of :data:`LOGIC_RELATIONS`; ``operators``, the larger of the two
+    sentences' numbers of operators. Examples have arity 2.
+
+    Arguments:
+        path: the file.
+        trees: lines per chunk; the last chunk may have fewer.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            unbalanced or of another form, a relation, operator or variable unknown.
+            is unbalanced or of another form, or a relation, operator or variable is unknown.
+        ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees):
         yield _parse(scan(data, file=path, first_line=line))
@@ -72,11 +87,11 @@ def read_logic_sequences(path: PathLike) -> Examples:
 
 
 def stream_logic_sequences(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
-    """The pairs of :func:`stream_logic`, each sentence as the chain of its tokens, brackets too.
+    """The pairs of :func:`stream_logic`, each sentence as a chain of its tokens, brackets included.
 
-    Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the
-    :class:`~dgltrees.trees.operations.Operation` it stands for: SPLIT at an opening bracket, MERGE
-    at a closing one, RECUR elsewhere. The rest, errors too, is as there.
+    Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the token's
+    :class:`~dgltrees.trees.operations.Operation`: SPLIT for an opening bracket, MERGE for a closing
+    one, RECUR for all others. Example columns, arguments and errors: see :func:`stream_logic`.
     """
     for data, line in line_chunks(path, trees):
         items = scan(data, file=path, first_line=line)
@@ -84,19 +99,19 @@ def stream_logic_sequences(path: PathLike, trees: int = 10_000) -> Iterator[Exam
 
 
 def _sequences(data: bytes, items: Brackets) -> Forest:
-    """The tokens of all sentences of ``data``, whose ``items`` have been found to be in order."""
-    outside = np.flatnonzero(items.depth == 0)  # of each line the relation and two sentences
+    """The tokens of all sentences of ``data``; its ``items`` have passed the checks of `_parse`."""
+    outside = np.flatnonzero(items.depth == 0)  # per line: the relation and two sentences
     relation = np.zeros(len(items.depth), np.bool_)
     relation[outside[::3]] = True
-    row = [_WORDS.get(name, -1) for name in items.names]  # -1 at relations
-    word = np.array([*row, _OPEN])[items.name]  # the name of a bracket is -1
+    ids = [_WORDS.get(name, -1) for name in items.names]  # -1 for relations
+    word = np.array([*ids, _OPEN])[items.name]  # the name of a bracket is -1
     closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
-    at = np.concatenate([items.start[~relation], closing])
-    order = np.argsort(at, kind="stable")
+    start = np.concatenate([items.start[~relation], closing])
+    order = np.argsort(start, kind="stable")
     tokens = np.append(word[~relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
-    begins = np.searchsorted(at[order], items.start[outside].reshape(-1, 3)[:, 1:].ravel())
+    first = np.searchsorted(start[order], items.start[outside].reshape(-1, 3)[:, 1:].ravel())
     return chains(
-        np.diff(np.append(begins, len(tokens))),
+        np.diff(np.append(first, len(tokens))),
         {"word": tokens, "op": _OPERATION[tokens]},
         {"word": Vocabulary(LOGIC_TOKENS, frozen=True), "op": OPERATIONS},
     )
@@ -108,7 +123,7 @@ def _parse(items: Brackets) -> Examples:
     relations = {name: i for i, name in enumerate(LOGIC_RELATIONS)}
     target = items.look_up(is_relation, relations, "a relation")[is_relation]
     word = items.look_up(~is_open & ~is_relation, _WORDS, "a variable or an operator")
-    is_op = word >= len(_VARIABLES)
+    is_op = word >= len(LOGIC_VARIABLES)
     items.refuse(
         is_op & ((up < 0) | (place != 0)),
         lambda i: f"expected {items.text(i)} at the beginning of a bracket, got it elsewhere",
@@ -118,7 +133,7 @@ def _parse(items: Brackets) -> Examples:
         is_open & (count != 2),
         lambda i: f"expected '( not S )' or '( S ( or S ) )', got a bracket of {count[i]} parts",
     )
-    head = np.full(len(word), -1)  # the operator a bracket begins with
+    head = np.full(len(word), -1)  # the operator at the beginning of a bracket
     head[up[is_op]] = word[is_op]
     is_not = head == _NOT
     is_tail = (head >= 0) & ~is_not  # the inner bracket ( or S )
@@ -135,12 +150,15 @@ def _parse(items: Brackets) -> Examples:
     forest = assemble(
         node,
         parent,
-        parent != up,  # what stands in the inner bracket is the second child
+        parent != up,  # the sentence in the inner bracket is the second child
         {
-            "op": (np.where(op < 0, -1, op - len(_VARIABLES))).astype(np.int32),
+            "op": (np.where(op < 0, -1, op - len(LOGIC_VARIABLES))).astype(np.int32),
             "value": np.where(is_op, -1, word).astype(np.int32),
         },
-        {"op": Vocabulary(LOGIC_OPERATORS, frozen=True)},
+        {
+            "op": Vocabulary(LOGIC_OPERATORS, frozen=True),
+            "value": Vocabulary(LOGIC_VARIABLES, frozen=True),
+        },
     )
     operators = np.add.reduceat(forest.columns["op"] >= 0, forest.offsets[:-1], dtype=np.int64)
     return Examples(
@@ -149,3 +167,35 @@ def _parse(items: Brackets) -> Examples:
         arity=2,
         targets=Vocabulary(LOGIC_RELATIONS, frozen=True),
     )
+
+
+def write_logic(examples: Examples, path: PathLike) -> None:
+    """Write logic pairs as a file, which :func:`read_logic` reads back.
+
+    Arguments:
+        examples: pairs with the columns that :func:`stream_logic` lists.
+        path: the file; it is replaced once all is written.
+
+    Raises:
+        TreeError: with tree and node: the number of a node's children does not fit its operator, or
+            a leaf has no variable.
+    """
+    forest = examples.forest
+    op, value, names = forest.columns["op"], forest.columns["value"], forest.vocabs["op"].names
+    is_not = op == names.index("not")
+    arity = np.where(op < 0, 0, 2 - is_not)
+    up = forest.global_parent
+    is_second = forest.pos == 1
+    check_nodes(
+        forest,
+        (forest.degree != arity)
+        | ((up >= 0) & (forest.pos >= arity[up]))
+        | ((op < 0) & (value < 0)),
+        "expected two children below 'and' and 'or', one below 'not' and a variable at a leaf",
+    )
+    inner_bracket = choose([f"( {name} " for name in names], op[up])
+    lead = np.where(is_second, inner_bracket, "")  # a root is no second child
+    variables = choose([f"{name} " for name in LOGIC_VARIABLES], value)
+    opening = np.where(op < 0, variables, choose(["( ", "( not "], is_not))
+    closing = choose(["", ") "], op >= 0) + choose(["", ") "], is_second)
+    write_lines(examples, path, render(forest, lead + opening, closing))

@@ -1,4 +1,4 @@
-"""Math expressions as characters to read one by one, with their value.
+"""Math expression evaluation: expressions as chains of characters, with their values.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.1.
@@ -48,27 +48,27 @@ def read_mee(path: PathLike) -> Examples:
 
 
 def stream_mee(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
-    """The expressions of a file of math expressions, at most ``trees`` at a time.
+    """The expressions of a file of math expressions, ``trees`` lines at a time.
 
-    A line is ``value TAB expression``, the expression such as ``((9+(2+6))+(1*3))``: digits, the
-    operators ``+ - * %`` (the remainder as Python has it), and a bracket around every operator and
-    its two operands. Each expression is a chain with a node for every character.
+    A line is ``value TAB expression``, where the expression, such as ``((9+(2+6))+(1*3))``, has
+    digits, the operators ``+ - * %`` (the remainder as in Python), and a bracket around every
+    operator and its two operands. An expression is a chain with a node per character.
 
-    Node columns: ``word``, the character's place in :data:`MEE_ALPHABET`, and ``op``, the
-    :class:`~dgltrees.trees.operations.Operation` it stands for: SPLIT at an opening bracket, MERGE
-    at a closing one, RECUR elsewhere. Example columns: ``target``, the value, 10 to 99, and
-    ``operators``, how many of them the expression has.
+    Node columns: ``word``, the character's row of :data:`MEE_ALPHABET`, and ``op``, the character's
+    :class:`~dgltrees.trees.operations.Operation`: SPLIT for an opening bracket, MERGE for a closing
+    one, RECUR for all others. Example columns: ``target``, the value, 10 to 99, and ``operators``,
+    the number of operators.
 
     Arguments:
         path: the file.
-        trees: how many lines to read at a time.
+        trees: lines per chunk; the last chunk may have fewer.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is empty or has no
-            TAB, a value is no number from 10 to 99, or not what the expression is worth; an
-            expression has another character, is not made of brackets with one operator each, takes
-            a remainder by zero, or has more than 18 operators, with which its value may leave
-            64 bits.
+            TAB, a value is not a number from 10 to 99 or not the value of the expression, or an
+            expression has another character, a bracket without exactly one operator, a remainder by
+            zero, or more than 18 operators, whose value may not fit into 64 bits.
+        ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees, blank=True):
         yield _parse(data, path, line)
@@ -98,9 +98,10 @@ class _Lines:
     """``L`` lines of a file.
 
     Arguments:
-        text: the lines, each with its end.
-        starts, tabs, ends: ``(L,)`` where each begins, has its first TAB, and ends.
-        file, first_line: where the text stands, for the errors.
+        text: the lines, each with its line end.
+        starts, tabs, ends: ``(L,)`` the bytes of each line's beginning, first TAB and end.
+        file: the file that holds the text, for the errors.
+        first_line: the number of the text's first line in the file.
     """
 
     text: bytes
@@ -110,25 +111,25 @@ class _Lines:
     file: PathLike
     first_line: int
 
-    def refuse(self, broken: NDArray[np.bool_], rule: Callable[[int], str]) -> None:
-        """Raise ``rule(row)`` for the first of ``(L,)`` lines that is broken."""
-        if broken.any():
-            row = int(broken.argmax())
-            raise TreeError(rule(row), file=self.file, line=self.first_line + row)
+    def refuse(self, wrong: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+        """Raise ``message(row)`` with its line for the first of ``(L,)`` rows that is wrong."""
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise TreeError(message(row), file=self.file, line=self.first_line + row)
 
     def refuse_at(
-        self, broken: NDArray[np.bool_], rule: Callable[[tuple[int, int], str], str]
+        self, wrong: NDArray[np.bool_], message: Callable[[tuple[int, int], str], str]
     ) -> None:
-        """Raise ``rule(place, what stands there)`` for the first of ``(L, W)`` characters."""
+        """Raise ``message((row, column), character)`` for the first of ``(L, W)`` characters."""
 
-        def message(row: int) -> str:
-            column = int(broken[row].argmax())
+        def of_row(row: int) -> str:
+            column = int(wrong[row].argmax())
             text = self.text[self.tabs[row] + 1 : self.ends[row]].decode()
-            found = repr(text[column]) if column < len(text) else "the end of the line"
+            character = repr(text[column]) if column < len(text) else "the end of the line"
             before = int(self.tabs[row] - self.starts[row]) + 1
-            return rule((row, column), f"{found} in column {before + column + 1}")
+            return message((row, column), f"{character} in column {before + column + 1}")
 
-        self.refuse(np.asarray(broken.any(axis=1)), message)
+        self.refuse(np.asarray(wrong.any(axis=1)), of_row)
 
 
 def _split(data: bytes, path: PathLike, first_line: int) -> _Lines:
@@ -140,16 +141,15 @@ def _split(data: bytes, path: PathLike, first_line: int) -> _Lines:
     tabs = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\t"))
     tabs = np.append(tabs, len(text))[np.searchsorted(tabs, starts)]
     lines = _Lines(text, starts, tabs, ends, path, first_line)
-    form = "a line of the form value TAB expression"
-    lines.refuse(starts == ends, lambda _: f"expected {form}, got an empty line")
-    lines.refuse(tabs > ends, lambda _: f"expected {form}, got a line without a TAB")
+    lines.refuse(starts == ends, lambda _: f"expected {_FORM}, got an empty line")
+    lines.refuse(tabs > ends, lambda _: f"expected {_FORM}, got a line without a TAB")
     return lines
 
 
 def _targets(lines: _Lines) -> NDArray[np.int64]:
-    """``(L,)`` the values before the TABs."""
+    """``(L,)`` the value before each TAB."""
     letters = np.frombuffer(lines.text, np.uint8).astype(np.int64)
-    tens, ones = (letters[lines.starts + place] - ord("0") for place in (0, 1))
+    tens, ones = (letters[lines.starts + column] - ord("0") for column in (0, 1))
     is_number = (lines.tabs - lines.starts == 2) & (tens >= 0) & (tens < 10)
     is_number &= (ones >= 0) & (ones < 10)
     target = 10 * tens + ones
@@ -164,7 +164,7 @@ def _targets(lines: _Lines) -> NDArray[np.int64]:
 
 
 def _codes(lines: _Lines) -> NDArray[np.int8]:
-    """``(L, W)`` the characters behind the TABs as places in the alphabet, then ``_END``."""
+    """``(L, W)`` the characters behind each TAB as rows of the alphabet, padded with ``_END``."""
     sizes = lines.ends - lines.tabs - 1
     lines.refuse(
         sizes > _MOST_CHARACTERS,
@@ -173,35 +173,37 @@ def _codes(lines: _Lines) -> NDArray[np.int8]:
             f"{_MOST_CHARACTERS} characters, got {sizes[row]} characters"
         ),
     )
-    places = np.arange(sizes.max() + 1)
-    at = np.minimum(lines.tabs[:, None] + 1 + places, lines.ends[:, None])
-    code = _CODES[np.frombuffer(lines.text, np.uint8)[at]]
-    code[places >= sizes[:, None]] = _END
+    columns = np.arange(sizes.max() + 1)
+    index = np.minimum(lines.tabs[:, None] + 1 + columns, lines.ends[:, None])
+    code = _CODES[np.frombuffer(lines.text, np.uint8)[index]]
+    code[columns >= sizes[:, None]] = _END
     lines.refuse_at(
-        code == _UNKNOWN, lambda _, found: f"expected one of {MEE_ALPHABET}, got {found}"
+        code == _UNKNOWN, lambda _, character: f"expected one of {MEE_ALPHABET}, got {character}"
     )
     return code
 
 
 def _check_order(lines: _Lines, code: NDArray[np.int8]) -> None:
-    """Operands and operators take turns."""
-    begins = (code < 10) | (code == OPEN)  # an operand
-    wanted = np.ones(code.shape, bool)
-    wanted[:, 1:] = (code[:, :-1] >= 10) & (code[:, :-1] <= OPEN)  # after an operator or a bracket
+    """Check that operands and operators alternate."""
+    begins_operand = (code < 10) | (code == OPEN)
+    operand_expected = np.ones(code.shape, bool)
+    operand_expected[:, 1:] = (code[:, :-1] >= 10) & (code[:, :-1] <= OPEN)  # behind + - * % (
     lines.refuse_at(
-        begins != wanted,
-        lambda place, found: (
-            f"expected {'a digit or (' if wanted[place] else 'an operator or )'}, got {found}"
+        begins_operand != operand_expected,
+        lambda at, character: (
+            f"expected {'a digit or (' if operand_expected[at] else 'an operator or )'}, "
+            f"got {character}"
         ),
     )
 
 
 def _depths(lines: _Lines, code: NDArray[np.int8]) -> NDArray[np.int8]:
-    """``(L, W)`` how many brackets are open behind each character."""
+    """``(L, W)`` the number of open brackets behind each character."""
     step = (code == OPEN).astype(np.int8) - (code == CLOSE)
     depth = np.cumsum(step, axis=1, dtype=np.int8)
     lines.refuse_at(
-        depth < 0, lambda _, found: f"expected a ( for every ), got {found}, which closes nothing"
+        depth < 0,
+        lambda _, character: f"expected a ( for every ), got {character}, which closes nothing",
     )
     lines.refuse(
         depth[:, -1] > 0,
@@ -213,19 +215,22 @@ def _depths(lines: _Lines, code: NDArray[np.int8]) -> NDArray[np.int8]:
 def _check_values(
     lines: _Lines, code: NDArray[np.int8], depth: NDArray[np.int8], target: NDArray[np.int64]
 ) -> None:
-    """Every bracket has one operator, and every expression the value that its line says."""
-    found = evaluate(code, depth)
+    """Check that every bracket has one operator, and that every line has its expression's value."""
+    value, misplaced, undefined = evaluate(code, depth)
     lines.refuse_at(
-        found.misplaced,
-        lambda _, found: (
-            f"expected one operator in every bracket and none outside, as in (1+(2*3)), got {found}"
+        misplaced,
+        lambda _, character: (
+            "expected one operator in every bracket and none outside, as in (1+(2*3)), "
+            f"got {character}"
         ),
     )
     lines.refuse_at(
-        found.undefined,
-        lambda _, found: f"expected no remainder by zero, got one in the bracket closed by {found}",
+        undefined,
+        lambda _, character: (
+            f"expected no remainder by zero, got one in the bracket closed by {character}"
+        ),
     )
     lines.refuse(
-        found.value != target,
-        lambda row: f"expected the value of the expression, {found.value[row]}, got {target[row]}",
+        value != target,
+        lambda row: f"expected the value of the expression, {value[row]}, got {target[row]}",
     )

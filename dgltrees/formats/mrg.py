@@ -6,15 +6,13 @@ Treebank", Computational Linguistics 1993.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Optional, Union
 
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError
-from dgltrees.formats.lines import gather, tree_chunks
+from dgltrees.formats.lines import files_of, gather, tree_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import own_vocabs
@@ -30,7 +28,7 @@ def read_mrg(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Examples:
-    """All trees of one or many ``.mrg`` files; see :func:`stream_mrg`."""
+    """All trees of one or several ``.mrg`` files; see :func:`stream_mrg`."""
     return gather(stream_mrg(paths, vocabs=vocabs, max_children=max_children))
 
 
@@ -41,35 +39,34 @@ def stream_mrg(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Iterator[Examples]:
-    """The trees of one or many ``.mrg`` files, about ``trees`` at a time, each file for itself.
+    """The trees of one or several ``.mrg`` files, about ``trees`` at a time.
 
-    A tree is ``( (S (NP (NNP Vinken)) (VP ...)) )`` over any number of lines; the outer bracket
-    without a label is dropped and need not be there. ``(NNP Vinken)`` is one leaf. A word beside
-    others, as in ``(NP old (NN man))``, is a leaf without a label.
+    A tree is ``( (S (NP (NNP Vinken)) (VP ...)) )`` over any number of lines. The outer bracket
+    without a label is optional and not a node. ``(NNP Vinken)`` is one leaf. A word beside other
+    constituents, as in ``(NP old (NN man))``, is a leaf without a label.
 
-    Node columns: ``label``, the constituent or tag, or -1; ``word``, the word of a leaf or -1.
-    There are no example columns.
+    Node columns: ``label``, the constituent or tag, -1 for none; ``word``, the word of a leaf or
+    -1 at inner nodes. There are no example columns.
 
     Arguments:
-        paths: a file, or files in the order to read them.
-        trees: how many trees to read at a time.
-        vocabs: ``{"label": vocabulary, "word": vocabulary}`` to use, or either; a frozen one
-            refuses unknown names, or gives them the id of its unknown name. All chunks share them.
-        max_children: the most children a node may have; None for any number.
+        paths: a file, or files in the order to read them; no chunk holds trees of two files.
+        trees: trees per chunk; trees that share a line count as one.
+        vocabs: ``{"label": vocabulary, "word": vocabulary}`` to use, or one of the two; where a
+            name is missing from a frozen one it is an error, or becomes the vocabulary's unknown
+            name. All chunks share them.
+        max_children: the most children that a node may have; None for any number.
 
     Raises:
-        TreeError: with file and line: a file is empty or not UTF-8, a bracket unbalanced or
-            without a label, text outside all brackets, a label without anything below it, a name
-            unknown, a node with too many children.
+        TreeError: with file and line: a file is empty or not UTF-8, a bracket is unbalanced or has
+            no label, text stands outside all brackets, a label has nothing below it, a name is not
+            in a frozen vocabulary, or a node has too many children.
+        ConfigError: there is no file, or ``trees`` is below 1.
     """
-    known = own_vocabs(vocabs, "label", "word")
-    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not files:
-        raise ConfigError("expected at least one file, got none")
-    for file in files:
+    vocabs = own_vocabs(vocabs, "label", "word")
+    for file in files_of(paths):
         for data, line in tree_chunks(file, trees):
             items = scan(data, by_line=False, file=file, first_line=line)
-            yield _parse(items, known, max_children)
+            yield _parse(items, vocabs, max_children)
 
 
 def _parse(
@@ -94,13 +91,13 @@ def _parse(
     )
     check_children(items, count - labeled, max_children)
     is_word = ~is_open & ~is_head
-    is_own = is_word & (count[up] == 2)  # (label word): one node
+    is_leaf_word = is_word & (count[up] == 2)  # (label word) is one node
     label = np.full(len(up), -1, np.int32)
     label[up[is_head]] = items.encode(is_head, vocabs["label"])[is_head]
     word = items.encode(is_word, vocabs["word"])
-    word[up[is_own]] = word[is_own]
+    word[up[is_leaf_word]] = word[is_leaf_word]
     forest = assemble(
-        labeled | (is_word & ~is_own),
+        labeled | (is_word & ~is_leaf_word),
         np.where((up >= 0) & is_wrapper[up], -1, up),
         items.place - 1,
         {"label": label, "word": word},

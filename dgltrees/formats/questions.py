@@ -1,4 +1,4 @@
-"""Sentences with a blank, and what might fill it.
+"""Sentence completion: sentences with a blank, and five candidates to fill it.
 
 G. Zweig and C. J. C. Burges, "The Microsoft Research Sentence Completion Challenge", 2011.
 """
@@ -26,9 +26,9 @@ class Question:
     """A sentence with a blank.
 
     Arguments:
-        id: its name.
-        text: the sentence, ``_____`` once in it.
-        candidates: ``(5,)`` what might fill the blank.
+        id: the question's id in the file.
+        text: the sentence, which has the blank ``_____`` once.
+        candidates: ``(5,)`` words or phrases to fill the blank.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Question:
 
     @property
     def sentences(self) -> list[str]:
-        """The sentence with each of the candidates."""
+        """``(5,)`` the sentence with each candidate in place of the blank."""
         return [self.text.replace(BLANK, candidate) for candidate in self.candidates]
 
 
@@ -45,14 +45,15 @@ def read_questions(path: PathLike) -> list[Question]:
     """The questions of a CSV file with the columns ``id,question,a),b),c),d),e)``.
 
     Raises:
-        TreeError: with file and line: the columns are others, a row has more or fewer, an id stands
-            twice, a question has no blank or two, a candidate is empty; there is no question.
+        TreeError: with file and line: the header names other columns, a row has another number of
+            columns, an id occurs twice, a question has no blank or two, or a candidate is empty; or
+            the file has no question.
     """
-    found: dict[str, Question] = {}
-    for line, (name, text, *candidates) in _rows(path, _QUESTIONS):
-        if name in found:
+    questions: dict[str, Question] = {}
+    for line, (key, text, *candidates) in _rows(path, _QUESTIONS):
+        if key in questions:
             raise TreeError(
-                f"expected every question once, got {name!r} again", file=path, line=line
+                f"expected every question once, got {key!r} again", file=path, line=line
             )
         if text.count(BLANK) != 1 or "_" in text.replace(BLANK, ""):
             raise TreeError(
@@ -64,34 +65,37 @@ def read_questions(path: PathLike) -> list[Question]:
             raise TreeError(
                 f"expected five candidates, got {candidates}; one is missing", file=path, line=line
             )
-        found[name] = Question(name, text, [candidate.strip() for candidate in candidates])
-    if not found:
+        questions[key] = Question(key, text, [candidate.strip() for candidate in candidates])
+    if not questions:
         raise TreeError("expected a question below the names of the columns, got none", file=path)
-    return list(found.values())
+    return list(questions.values())
 
 
 def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
-    """Which candidate answers each question, from a CSV file with the columns ``id,answer``.
+    """The answers to questions from a CSV file with the columns ``id,answer``.
 
     Returns:
-        0 for a to 4 for e, in the order of ``questions``.
+        the number of the right candidate, 0 for a to 4 for e, per question.
 
     Raises:
-        TreeError: with file and line: the columns are others, an answer is no letter from a to e,
-            an id stands twice or is no question's, a question has no answer (the line is the last).
+        TreeError: with file and line: the header names other columns, a row has another number of
+            columns, an answer is not a letter from a to e, or an id occurs twice or is not the id
+            of a question; or a question has no answer (then the line is the last).
     """
-    known, found, line = {question.id for question in questions}, {}, 1
-    for line, (name, answer) in _rows(path, _ANSWERS):
+    ids = {question.id for question in questions}
+    answers: dict[str, int] = {}
+    line = 1
+    for line, (key, answer) in _rows(path, _ANSWERS):
         letter = answer.strip().lower().rstrip(")")
         if len(letter) != 1 or letter not in _LETTERS:
             raise TreeError(f"expected a letter from a to e, got {answer!r}", file=path, line=line)
-        if name not in known or name in found:
-            what = "a second one" if name in found else "one of another question"
+        if key not in ids or key in answers:
+            what = "a second one" if key in answers else "one of another question"
             raise TreeError(
-                f"expected one answer to each question, got {what}, {name!r}", file=path, line=line
+                f"expected one answer to each question, got {what}, {key!r}", file=path, line=line
             )
-        found[name] = _LETTERS.index(letter)
-    missing = [question.id for question in questions if question.id not in found]
+        answers[key] = _LETTERS.index(letter)
+    missing = [question.id for question in questions if question.id not in answers]
     if missing:
         raise TreeError(
             f"expected an answer to each of {len(questions)} questions, got none to {missing[0]!r}"
@@ -99,11 +103,11 @@ def read_answers(path: PathLike, questions: Sequence[Question]) -> list[int]:
             file=path,
             line=line,
         )
-    return [found[question.id] for question in questions]
+    return [answers[question.id] for question in questions]
 
 
 def _rows(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """The rows below the header, each with the number of its last line."""
+    """Each row below the header with the number of its last line."""
     header = False
     reader = csv.reader((f"{text}\n" for _, text in numbered_lines(path)), strict=True)
     try:

@@ -1,19 +1,24 @@
-"""Running text, a sentence a line, as language models read it: one word after the other."""
+"""Running text with a sentence per line, as language models read it: word after word.
+
+Mikolov, Karafiát, Burget, Černocký and Khudanpur, "Recurrent neural network based language model",
+INTERSPEECH 2010, have the Penn Treebank in this form.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Optional
 
 from dgltrees._files import PathLike
+from dgltrees.formats.lines import chunks, gather
 from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
-__all__ = ["END", "read_running_text"]
+__all__ = ["END", "read_running_text", "stream_running_text"]
 
 END = "<eos>"
 """The word at the end of each line."""
@@ -22,21 +27,36 @@ END = "<eos>"
 def read_running_text(
     path: PathLike, *, vocabs: Optional[Mapping[str, Vocabulary]] = None
 ) -> Examples:
-    """The lines of a text, words with spaces between them, each as a chain that ends with an END.
+    """All lines of a text; see :func:`stream_running_text`."""
+    return gather(stream_running_text(path, vocabs=vocabs))
 
-    Mikolov, Karafiát, Burget, Černocký and Khudanpur, "Recurrent neural network based language
-    model" (INTERSPEECH 2010), have the Penn Treebank in this form. Lines without a word are passed
-    over. Node column: ``word``. There are no example columns.
+
+def stream_running_text(
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+) -> Iterator[Examples]:
+    """The lines of a text as chains of words, ``trees`` lines at a time.
+
+    Words are separated by spaces; :data:`END` follows the last word of a line. Lines without words
+    are left out. Node column: ``word``. There are no example columns.
 
     Arguments:
         path: the file.
-        vocabs: ``{"word": vocabulary}`` to use; a frozen one turns unknown words to ``<unk>``.
+        trees: lines per chunk; the last chunk may have fewer.
+        vocabs: ``{"word": vocabulary}`` to use; a new one has the words ``<unk>`` and :data:`END`
+            first. Where a word is missing from a frozen one it becomes the vocabulary's unknown
+            name. All chunks share one vocabulary.
 
     Raises:
-        TreeError: with file and line: a line is not UTF-8; or there is no word.
+        TreeError: with file and line: a line is not UTF-8; or the file has no words.
+        ConfigError: ``trees`` is below 1.
     """
-    vocab = (vocabs or {}).get("word")
-    vocab = Vocabulary([UNKNOWN, END], unknown=UNKNOWN) if vocab is None else vocab
-    lines = [[*sentence.words, END] for sentence in sentences_of_lines(path)]
-    word = vocab.encode(list(chain.from_iterable(lines)))
-    return Examples(chains([len(line) for line in lines], {"word": word}, {"word": vocab}))
+    words = (vocabs or {}).get("word")
+    if words is None:
+        words = Vocabulary([UNKNOWN, END], unknown=UNKNOWN)
+    for chunk in chunks(sentences_of_lines(path), trees):
+        lines = [[*sentence.words, END] for sentence in chunk]
+        ids = words.encode(list(chain.from_iterable(lines)))
+        yield Examples(chains([len(line) for line in lines], {"word": ids}, {"word": words}))

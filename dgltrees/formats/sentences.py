@@ -1,20 +1,18 @@
-"""Sentences with heads, whatever file they stand in, as dependency forests."""
+"""Sentences with heads, from files of any format, as dependency forests."""
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Callable, Optional, Union
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lines import gather, open_bytes
-from dgltrees.trees.builders.balance import check_utf8
+from dgltrees.formats.lengths import leave_out_long, too_long
+from dgltrees.formats.lines import chunks, empty_file, files_of, gather, numbered_lines
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
@@ -26,7 +24,6 @@ __all__ = [
     "Parse",
     "Sentence",
     "blocks",
-    "files_of",
     "forest_of",
     "head_of",
     "read_sentences",
@@ -36,15 +33,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of ``W`` words as a file has it.
+    """A sentence of ``W`` words, as a file has it.
 
     Arguments:
         words: ``(W,)``.
-        heads: ``(W,)`` the head of each word, from 1, or 0 for ROOT; not checked.
-        columns: further names, such as ``deprel``, each ``(W,)``; None is none.
-        lines: ``(W,)`` where the words stand.
-        line: where the sentence begins.
-        comments: what the file says of the sentence.
+        heads: ``(W,)`` the number of each word's head, from 1, or 0 for ROOT; not checked. Empty
+            in formats without heads.
+        columns: further columns of names, such as ``deprel``, each ``(W,)``; None where a word has
+            no name.
+        lines: ``(W,)`` the number of each word's line.
+        line: the number of the sentence's first line.
+        comments: the comments above the sentence, ``# key = value``.
     """
 
     words: Sequence[str]
@@ -56,36 +55,34 @@ class Sentence:
 
 
 Parse = Callable[[PathLike], Iterator[Sentence]]
-"""Reads a file, a sentence at a time."""
+"""Reads a file sentence by sentence."""
 
 
 def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
-    """The lines of a file between blank lines, each with its number.
+    """The lines of a file between blank lines, each line with its number.
 
     Raises:
-        TreeError: a line is not UTF-8, or all are blank.
+        TreeError: with file and line: a line is not UTF-8; or all lines are blank.
     """
     block: list[tuple[int, str]] = []
     empty = True
-    with open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                check_utf8(line, path, number)
-                block.append((number, line.decode("utf-8").rstrip("\r\n")))
-            elif block:
-                yield block
-                block, empty = [], False
+    for number, line in numbered_lines(path):
+        if line.strip():
+            block.append((number, line))
+        elif block:
+            yield block
+            block, empty = [], False
     if block:
         yield block
     elif empty:
-        raise TreeError("expected at least one tree, got an empty file", file=path)
+        raise empty_file(path)
 
 
 def head_of(text: str, path: PathLike, line: int) -> int:
-    """The head that stands in a file.
+    """The number of a head from its text.
 
     Raises:
-        TreeError: it is no integer from 0.
+        TreeError: with file and line: the text is not a number, or the number is negative or huge.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise TreeError(
@@ -104,28 +101,28 @@ def forest_of(
     single_root: bool,
     file: PathLike,
 ) -> Forest:
-    """The dependency forest of some sentences of one file; see :func:`from_heads`."""
-    words = list(chain.from_iterable(one.words for one in sentences))
+    """The dependency forest of sentences from one file; see :func:`from_heads`."""
+    words = list(chain.from_iterable(sentence.words for sentence in sentences))
     columns = {
-        name: list(chain.from_iterable(one.columns[name] for one in sentences))
+        name: list(chain.from_iterable(sentence.columns[name] for sentence in sentences))
         for name in vocabs
         if name != "word"
     }
     return from_heads(
         [word.lower() for word in words] if lower else words,
-        list(chain.from_iterable(one.heads for one in sentences)),
-        offsets=np.cumsum([0, *(len(one.words) for one in sentences)]),
+        list(chain.from_iterable(sentence.heads for sentence in sentences)),
+        offsets=np.cumsum([0, *(len(sentence.words) for sentence in sentences)]),
         columns=columns,
         vocabs=vocabs,
         single_root=single_root,
         file=file,
-        lines=list(chain.from_iterable(one.lines for one in sentences)),
+        lines=list(chain.from_iterable(sentence.lines for sentence in sentences)),
     )
 
 
 def stream_sentences(
     parse: Parse,
-    names: Sequence[str],
+    columns: Sequence[str],
     paths: Union[PathLike, Sequence[PathLike]],
     trees: int,
     *,
@@ -134,45 +131,42 @@ def stream_sentences(
     max_words: Optional[int],
     single_root: bool,
 ) -> Iterator[Examples]:
-    """What ``parse`` reads of one or many files, at most ``trees`` at a time.
+    """The sentences of one or several files as dependency trees, at most ``trees`` at a time.
 
     Arguments:
-        names: the columns that ``parse`` gives, ``word`` among them.
-        the others: see :func:`~dgltrees.formats.stream_conllu`.
+        parse: reads one file.
+        columns: the columns of names that its sentences have, ``word`` among them.
+        paths, trees, vocabs, lower, max_words, single_root: see
+            :func:`~dgltrees.formats.stream_conllu`.
     """
-    if trees < 1:
-        raise ConfigError(f"expected chunks of at least one tree, got trees={trees}")
-    if max_words is not None and max_words < 1:
-        raise ConfigError(f"expected max_words to be at least 1, got {max_words}")
     files = files_of(paths)
-    known = own_vocabs(vocabs, *names)
+    vocabs = own_vocabs(vocabs, *columns)
     empty = True
     for file in files:
-        kept = _short(parse(file), max_words, file)
-        while chosen := list(islice(kept, trees)):
+        short = leave_out_long(parse(file), lambda one: len(one.words), max_words, file=file)
+        for chunk in chunks(short, trees):
             empty = False
             yield Examples(
-                forest_of(chosen, vocabs=known, lower=lower, single_root=single_root, file=file)
+                forest_of(chunk, vocabs=vocabs, lower=lower, single_root=single_root, file=file)
             )
     if empty:
-        raise TreeError(
-            f"expected a sentence of at most {max_words} words, got none; raise max_words",
-            file=files[0],
-        )
+        raise too_long(max_words, file=files[0])
 
 
-def read_sentences(stream: Iterable[Examples], min_count: int, *, counted: bool) -> Examples:
-    """All of a stream, with ``<unk>`` for the words that stand in it less than ``min_count`` times.
+def read_sentences(
+    stream: Iterable[Examples], vocabs: Optional[Mapping[str, Vocabulary]], min_count: int
+) -> Examples:
+    """All examples of a stream, with ``<unk>`` for rare words.
 
     Arguments:
-        stream: what :func:`stream_sentences` gives.
-        min_count: 1 keeps all words.
-        counted: whether the words have a vocabulary already.
+        stream: what :func:`stream_sentences` yields with the same ``vocabs``.
+        vocabs: the vocabularies that the user chose.
+        min_count: words that occur less often in the stream become ``<unk>``; 1 keeps every word.
 
     Raises:
-        ConfigError: they have, and ``min_count`` wants to make one.
+        ConfigError: ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
     """
-    if min_count < 1 or (min_count > 1 and counted):
+    if min_count < 1 or (min_count > 1 and "word" in (vocabs or {})):
         raise ConfigError(
             f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
             f"got {min_count}"
@@ -182,34 +176,3 @@ def read_sentences(stream: Iterable[Examples], min_count: int, *, counted: bool)
         return examples
     words = frequent_words([examples.forest], min_count)
     return Examples(recode(examples.forest, {"word": words}))
-
-
-def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
-    """A file or some files as a list.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not files:
-        raise ConfigError("expected at least one file, got none")
-    return files
-
-
-def _short(
-    sentences: Iterator[Sentence], max_words: Optional[int], file: PathLike
-) -> Iterator[Sentence]:
-    """The sentences of at most ``max_words`` words; a warning says how many were left out."""
-    seen = long = 0
-    for sentence in sentences:
-        seen += 1
-        if max_words is not None and len(sentence.words) > max_words:
-            long += 1
-        else:
-            yield sentence
-    if long:
-        warnings.warn(
-            f"{os.fspath(file)}: left out {long} of {seen} sentences, which have more than "
-            f"{max_words} words",
-            stacklevel=2,
-        )

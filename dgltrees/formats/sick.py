@@ -1,4 +1,4 @@
-"""SICK with parses: pairs of sentences that involve compositional knowledge.
+"""SICK with parses: Sentences Involving Compositional Knowledge, in pairs.
 
 M. Marelli and others, "A SICK cure for the evaluation of compositional distributional semantic
 models", LREC 2014.
@@ -18,12 +18,13 @@ __all__ = ["sick_pairs"]
 
 
 def sick_pairs(path: PathLike) -> Iterator[Pair]:
-    """The pairs of a file of lines ``label TAB parse TAB parse``, two more fields as it may be.
+    """The pairs of a file of lines ``label TAB parse TAB parse``, with two further fields or none.
 
-    A first line that begins with ``%`` names the fields. Labels become lower case, as SNLI's are.
+    A first line that begins with ``%`` names the fields. Labels become lower case, as in SNLI.
 
     Raises:
-        TreeError: with file and line: a line has another number of fields, or is cut off.
+        TreeError: with file and line: a line is not UTF-8, has another number of fields, or is cut
+            off.
     """
     for number, line in numbered_lines(path):
         if not line.strip() or (number == 1 and line.startswith("%")):

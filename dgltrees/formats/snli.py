@@ -1,4 +1,4 @@
-"""The Stanford Natural Language Inference corpus, in the three forms in which it goes round.
+"""The Stanford Natural Language Inference corpus, in three forms: JSON lines, TSV, plain lines.
 
 S. R. Bowman, G. Angeli, C. Potts and C. D. Manning, "A large annotated corpus for learning natural
 language inference", EMNLP 2015.
@@ -24,10 +24,11 @@ _FIELDS = ("gold_label", "sentence1_binary_parse", "sentence2_binary_parse")
 
 
 def jsonl_pairs(path: PathLike) -> Iterator[Pair]:
-    """The pairs of an official ``.jsonl`` file, whose words are the leaves of its parses.
+    """The pairs of an official ``.jsonl`` file; the words are the leaves of its parses.
 
     Raises:
-        TreeError: with file and line: a line is no JSON object, lacks a field, or is cut off.
+        TreeError: with file and line: a line is not UTF-8 or not a JSON object, lacks a field, or
+            is cut off.
     """
     for number, line in numbered_lines(path):
         if not line.strip():
@@ -44,11 +45,11 @@ def jsonl_pairs(path: PathLike) -> Iterator[Pair]:
 
 
 def tsv_pairs(path: PathLike) -> Iterator[Pair]:
-    """The pairs of an official ``.txt`` file: fields between tabs, named by the first line.
+    """The pairs of an official ``.txt`` file: fields separated by tabs, named by the first line.
 
     Raises:
-        TreeError: with file and line: the first line does not name the fields, a line has more or
-            fewer of them, or is cut off.
+        TreeError: with file and line: the first line does not name the fields, a line is not UTF-8,
+            has another number of fields, or is cut off.
     """
     names: list[str] = []
     for number, line in numbered_lines(path):
@@ -86,7 +87,7 @@ def leaves(parse: str, path: PathLike, line: int) -> list[str]:
     """The words of a bracketed sentence.
 
     Raises:
-        TreeError: a bracket is not closed.
+        TreeError: with file and line: the numbers of opening and closing brackets differ.
     """
     opened, closed = parse.count("("), parse.count(")")
     if opened != closed:
@@ -99,7 +100,7 @@ def leaves(parse: str, path: PathLike, line: int) -> list[str]:
 
 
 def companions(path: PathLike) -> list[Path]:
-    """The files of the sentences ``s1.NAME``, ``s2.NAME`` beside ``labels.NAME``; else none."""
+    """The files ``s1.NAME`` and ``s2.NAME`` beside ``labels.NAME``; none for any other name."""
     path = Path(path)
     if not path.name.startswith("labels."):
         return []
@@ -108,12 +109,13 @@ def companions(path: PathLike) -> list[Path]:
 
 
 def line_pairs(path: PathLike) -> Iterator[Pair]:
-    """The pairs of three files of a line each: ``labels.NAME``, and beside it ``s1`` and ``s2``.
+    """The pairs of three files with a line per pair: ``labels.NAME``, ``s1.NAME`` and ``s2.NAME``.
 
-    Words have spaces between them.
+    Words are separated by spaces.
 
     Raises:
-        TreeError: with file and line: one file ends before another; or one is missing.
+        TreeError: with file and line: one file ends before another, or a line is not UTF-8; or a
+            file is missing.
     """
     files = [Path(path), *companions(path)]
     for file in files:
@@ -121,12 +123,12 @@ def line_pairs(path: PathLike) -> Iterator[Pair]:
             raise TreeError(f"expected the file {file.name} beside it, got none", file=path)
     for rows in zip_longest(*map(numbered_lines, files)):
         if None in rows:
-            short, number = files[rows.index(None)], next(row[0] for row in rows if row)
+            shorter, number = files[rows.index(None)], next(row[0] for row in rows if row)
             others = " and ".join(os.fspath(f.name) for f, row in zip(files, rows) if row)
             raise TreeError(
                 f"expected as many lines as in {others}, got {number - 1}; the files do not "
                 "belong together",
-                file=short,
+                file=shorter,
                 line=number,
             )
         (number, label), (_, left), (_, right) = rows

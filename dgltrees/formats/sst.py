@@ -1,4 +1,4 @@
-"""The Stanford Sentiment Treebank: a sentiment on every constituent.
+"""The Stanford Sentiment Treebank: constituent trees with a sentiment per constituent.
 
 Socher et al., "Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank",
 EMNLP 2013.
@@ -41,24 +41,25 @@ def stream_sst(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Iterator[Examples]:
-    """The trees of a file of the treebank, at most ``trees`` at a time.
+    """The trees of a file of the treebank, ``trees`` lines at a time.
 
     A line is one tree, ``(3 (2 The) (4 (3 good) (2 one)))``; ``(2 The)`` is one leaf.
 
-    Node columns: ``word``, the word of a leaf or -1 above, and ``target``, the sentiment, 0 (very
-    negative) to 4 (very positive). Example column: ``target``, that of the root.
+    Node columns: ``word``, the word of a leaf or -1 at inner nodes, and ``target``, the sentiment
+    from 0 (very negative) to 4 (very positive). Example column: ``target``, the root's sentiment.
 
     Arguments:
         path: the file.
-        trees: how many trees to read at a time.
-        vocabs: ``{"word": vocabulary}`` to use; a frozen one refuses unknown words, or gives them
-            the id of its unknown name. All chunks share one vocabulary.
-        max_children: the most children a node may have; None for any number.
+        trees: lines per chunk; the last chunk may have fewer.
+        vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
+            error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
+        max_children: the most children that a node may have; None for any number.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
-            unbalanced, a label not 0 to 4, a leaf without a word or with two, a word unknown, a
-            node with too many children.
+            is unbalanced, a label is not 0 to 4, a leaf has no word or two, a word is not in a
+            frozen vocabulary, or a node has too many children.
+        ConfigError: ``trees`` is below 1.
     """
     words = own_vocabs(vocabs, "word")["word"]
     for data, line in line_chunks(path, trees):

@@ -1,4 +1,4 @@
-"""Plain English text as sentences of words, as far as rules of a line or two can tell."""
+"""Plain English text split into sentences and words by a few regular expressions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.lines import empty_file
 from dgltrees.formats.sentences import Sentence
 
 __all__ = ["sentences_of_lines", "sentences_of_text", "split_sentences", "tokenize"]
@@ -25,24 +26,24 @@ _TOKEN = re.compile(
     | [A-HJ-Z]\. (?= \s+ [A-Z])                     # an initial
     | [^\W\d_]+ (?: ['’-] [^\W_]+ )*                # words, with hyphens and apostrophes
     | \d+ (?: [.,:/-]? [^\W_]+ )*                   # 1,214  3.5  10:30  1890s
-    | \.{{2,}} | -{{2,}} | `` | ''                  # ... and -- are one
-    | [^\s_]                                        # any other mark alone
+    | \.{{2,}} | -{{2,}} | `` | ''                  # ... and -- are one word
+    | [^\s_]                                        # any other punctuation mark
     """,
     re.VERBOSE,
 )
 _CLITIC = re.compile(r"(.+?)(n['’]t|['’](?:s|m|d|ll|re|ve))", re.IGNORECASE)
-_END = re.compile(r"""([.!?]+)["'”’)\]]*\s+(?=["'“‘`(\[]*[A-Z])""")
-_NO_END = re.compile(
+_SENTENCE_END = re.compile(r"""([.!?]+)["'”’)\]]*\s+(?=["'“‘`(\[]*[A-Z])""")
+_ABBREVIATION_END = re.compile(
     rf"""(?:^|[\s"'“‘`(\[-])(?:{_ABBREVIATIONS}|[A-HJ-Z]|(?:[A-Za-z]\.)+[A-Za-z])$"""
 )
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a sentence, much as English treebanks have them.
+    """The words of a sentence, much as English treebanks split them.
 
-    Marks stand alone; hyphens and apostrophes within a word do not part it, but clitics do
-    (``do n't``, ``Ada 's``); abbreviations and initials keep their full stop; ``...`` and ``--``
-    are one word; underscores, which set words off in plain text, are dropped.
+    A punctuation mark is a word. Words with hyphens and apostrophes are not split, except for
+    clitics (``do n't``, ``Ada 's``). Abbreviations and initials keep their full stop; ``...`` and
+    ``--`` are one word each. Underscores, which mark emphasis in plain text, are dropped.
     """
     words: list[str] = []
     for token in _TOKEN.findall(text):
@@ -54,24 +55,25 @@ def tokenize(text: str) -> list[str]:
 def split_sentences(text: str) -> list[str]:
     """The sentences of a paragraph.
 
-    One ends at full stops, question and exclamation marks, with the quotes and brackets that they
-    close, before a capital; but not at the full stop of an abbreviation or an initial.
+    A sentence ends at full stops, question and exclamation marks, and the quotes and brackets that
+    close behind them, before a capital; but not at the full stop of an abbreviation or an initial.
     """
-    found, start = [], 0
-    for end in _END.finditer(text):
-        if end[1] == "." and _NO_END.search(text, start, end.start()):
+    sentences, start = [], 0
+    for end in _SENTENCE_END.finditer(text):
+        if end[1] == "." and _ABBREVIATION_END.search(text, start, end.start()):
             continue
-        found.append(text[start : end.end()].strip())
+        sentences.append(text[start : end.end()].strip())
         start = end.end()
-    return [*found, text[start:].strip()] if text[start:].strip() else found
+    remainder = text[start:].strip()
+    return [*sentences, remainder] if remainder else sentences
 
 
 def sentences_of_lines(path: PathLike, *, encoding: str = "utf-8") -> Iterator[Sentence]:
-    """The sentences of a file that has one a line, with spaces between the words.
+    """The sentences of a file with one sentence per line and spaces between the words.
 
     Raises:
-        TreeError: with file and line: a line is not in the encoding; or there is no word.
-        ConfigError: there is no such encoding.
+        TreeError: with file and line: a line is not in the encoding; or the file has no words.
+        ConfigError: the encoding does not exist.
     """
     empty = True
     for number, line in _lines(path, encoding):
@@ -79,35 +81,35 @@ def sentences_of_lines(path: PathLike, *, encoding: str = "utf-8") -> Iterator[S
             empty = False
             yield _sentence(words, number)
     if empty:
-        raise TreeError("expected at least one sentence, got an empty file", file=path)
+        raise empty_file(path, "sentence")
 
 
 def sentences_of_text(
     path: PathLike, *, encoding: str = "utf-8", after: Optional[str] = None
 ) -> Iterator[Sentence]:
-    """The sentences of running text, whose paragraphs have blank lines between them.
+    """The sentences of English text with blank lines between its paragraphs.
 
-    Memory holds a paragraph at a time.
+    Memory holds one paragraph at a time.
 
     Arguments:
         path: the file.
         encoding: of the file, ``latin-1`` for example.
-        after: the text begins behind the first line that holds these characters, such as ``*END*``
-            below the header of an old Gutenberg text; a file without them is read from its
-            beginning, and a warning says so.
+        after: skip the lines up to the first one that contains this string, such as ``*END*`` below
+            the header of an old Gutenberg text; where no line does, a warning says so and the whole
+            file is read.
 
     Raises:
         TreeError, ConfigError: see :func:`sentences_of_lines`.
     """
-    empty, header = True, 0 if after is None else _line_of(path, encoding, after)
-    lines = (pair for pair in _lines(path, encoding) if pair[0] > header)
+    empty, header = True, 0 if after is None else _line_with(after, path, encoding)
+    lines = ((number, line) for number, line in _lines(path, encoding) if number > header)
     for number, paragraph in _paragraphs(lines):
         for sentence in split_sentences(paragraph):
             if words := tokenize(sentence):
                 empty = False
                 yield _sentence(words, number)
     if empty:
-        raise TreeError("expected at least one sentence, got an empty file", file=path)
+        raise empty_file(path, "sentence")
 
 
 def _sentence(words: list[str], line: int) -> Sentence:
@@ -115,7 +117,7 @@ def _sentence(words: list[str], line: int) -> Sentence:
 
 
 def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Each with the number of its first line."""
+    """Each paragraph on one line, with the number of its first line."""
     paragraph: list[str] = []
     first = 0
     for number, line in lines:
@@ -129,14 +131,15 @@ def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield first, " ".join(paragraph)
 
 
-def _line_of(path: PathLike, encoding: str, mark: str) -> int:
-    """The number of the first line with the mark, 0 if there is none."""
-    found = next((number for number, line in _lines(path, encoding) if mark in line), 0)
-    if not found:
-        warnings.warn(
-            f"{os.fspath(path)}: no line has {mark!r}; read from the beginning", stacklevel=2
-        )
-    return found
+def _line_with(string: str, path: PathLike, encoding: str) -> int:
+    """The number of the first line that contains a string; 0, and a warning, if none does."""
+    for number, line in _lines(path, encoding):
+        if string in line:
+            return number
+    warnings.warn(
+        f"{os.fspath(path)}: no line has {string!r}; read from the beginning", stacklevel=2
+    )
+    return 0
 
 
 def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:

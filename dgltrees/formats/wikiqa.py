@@ -1,4 +1,4 @@
-"""WikiQA: which sentences of an article answer a question.
+"""WikiQA: questions, and sentences of which some answer them.
 
 Y. Yang, W. Yih and C. Meek, "WikiQA: A Challenge Dataset for Open-Domain Question Answering",
 EMNLP 2015.
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lines import gather, numbered_lines
-from dgltrees.formats.pairs import VERBATIM, Pair, WordRules, pair_examples
+from dgltrees.errors import TreeError
+from dgltrees.formats.lengths import VERBATIM, WordRules
+from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
+from dgltrees.formats.pairs import Pair, pair_examples
 from dgltrees.formats.text import tokenize
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
@@ -30,10 +31,10 @@ _FIELDS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label")
 
 
 class _Row(NamedTuple):
-    """A sentence, what tells its question from others, and its own name, if the file has one."""
+    """A line of a file: the ids of the question and of the sentence, and their words."""
 
-    question: str
-    sentence: Optional[str]
+    question: str  # the question itself in files without ids
+    sentence: Optional[str]  # None in files without ids
     pair: Pair
 
 
@@ -54,43 +55,42 @@ def stream_wikiqa(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     rules: WordRules = VERBATIM,
 ) -> Iterator[Examples]:
-    """The questions of a file, each with all its sentences, about ``trees`` pairs at a time.
+    """The pairs of a question and a sentence of a file, about ``trees`` pairs at a time.
 
-    A file whose first line names the fields ``QuestionID``, ``Question``, ``SentenceID``,
-    ``Sentence`` and ``Label`` is the official one; its text is parted into words by
-    :func:`~dgltrees.formats.tokenize`. All others have lines ``question TAB sentence TAB
-    0/1`` with spaces between words; there, equal questions that follow each other are one.
+    In the official file, whose first line names the fields ``QuestionID``, ``Question``,
+    ``SentenceID``, ``Sentence`` and ``Label``, :func:`~dgltrees.formats.tokenize` splits the text
+    into words. All other files have lines ``question TAB sentence TAB 0/1`` with spaces between
+    words, and successive equal questions are one.
 
-    Node columns: ``word``; and ``shared``, whether the word stands in the other sentence of the
-    pair too, cases aside. Example columns: ``target``, 1 for a sentence that answers; ``question``,
-    the number of the question in the file; ``sentence``, that of the sentence in its question; and
-    ``rank``, the place of the sentence's name among those of its question when sorted as strings
-    (in files without names it is its number), by which trec_eval orders equal scores. Examples
-    have arity 2, the question first.
+    Node columns: ``word``; ``shared``, whether the word occurs in the other sentence of the pair
+    too, regardless of case. Example columns: ``target``, 1 for a sentence that answers the
+    question; ``question``, the question's number in the file; ``sentence``, the sentence's number
+    in its question; ``rank``, the sentence's place among those of its question when their ids (in
+    files without ids, their numbers) are sorted as strings, by which trec_eval orders equal scores.
+    Examples have arity 2, the question first.
 
     Arguments:
         path: the file.
-        trees: how many pairs to read at a time, at least; a question is never parted.
+        trees: the least number of pairs per chunk; the pairs of a question are in one chunk.
         vocabs, rules: see :func:`~dgltrees.formats.stream_entailment`.
 
     Raises:
-        TreeError: with file and line: the file is empty, not UTF-8 or of no such form, a line has
-            another number of fields, a sentence is empty or too long, a label not 0 or 1, a word
-            unknown.
-        ConfigError: ``trees`` is not positive.
+        TreeError: with file and line: the file is not UTF-8, a line has another number of fields, a
+            sentence is empty or too long, a label is not 0 or 1, or a word is not in a frozen
+            vocabulary; or the file is empty.
+        ConfigError: ``trees`` is below 1.
     """
-    if trees < 1:
-        raise ConfigError(f"expected chunks of at least one tree, got trees={trees}")
+    check_chunk_size(trees)
     words = own_vocabs(vocabs, "word")["word"]
     first = 0
-    for questions in _together(_rows(path), trees):
-        yield _examples(questions, first, words, rules, path)
+    for questions in _whole_questions(_rows(path, rules), trees):
+        yield _examples(questions, first, words, path)
         first += len(questions)
     if not first:
-        raise TreeError("expected at least one question, got an empty file", file=path)
+        raise empty_file(path, "question")
 
 
-def _rows(path: PathLike) -> Iterator[_Row]:
+def _rows(path: PathLike, rules: WordRules) -> Iterator[_Row]:
     names: list[str] = []
     for number, line in numbered_lines(path):
         fields = line.split("\t")
@@ -103,7 +103,8 @@ def _rows(path: PathLike) -> Iterator[_Row]:
                     line=number,
                 )
         elif line.strip():
-            yield _row(fields, names, path, number)
+            row = _row(fields, names, path, number)
+            yield row._replace(pair=row.pair.cut(rules, path))
 
 
 def _row(fields: Sequence[str], names: Sequence[str], path: PathLike, line: int) -> _Row:
@@ -119,58 +120,58 @@ def _row(fields: Sequence[str], names: Sequence[str], path: PathLike, line: int)
         pair = Pair(line, label.strip(), question.split(), sentence.split())
         return _Row(question, None, pair)
     values = dict(zip(names, fields))
-    identity, question, name, sentence, label = (values[field] for field in _FIELDS)
-    return _Row(identity, name, Pair(line, label.strip(), tokenize(question), tokenize(sentence)))
+    question_id, question, sentence_id, sentence, label = (values[field] for field in _FIELDS)
+    pair = Pair(line, label.strip(), tokenize(question), tokenize(sentence))
+    return _Row(question_id, sentence_id, pair)
 
 
-def _together(rows: Iterator[_Row], least: int) -> Iterator[list[list[_Row]]]:
-    """Whole questions, so many that they have ``least`` sentences; the last may have fewer."""
-    held: list[list[_Row]] = []
+def _whole_questions(rows: Iterator[_Row], least: int) -> Iterator[list[list[_Row]]]:
+    """Lists of questions with at least ``least`` rows together; the last list may have fewer."""
+    questions: list[list[_Row]] = []
     size = 0
     for _, group in groupby(rows, key=lambda row: row.question):
-        held.append(list(group))
-        size += len(held[-1])
+        questions.append(list(group))
+        size += len(questions[-1])
         if size >= least:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+            yield questions
+            questions, size = [], 0
+    if questions:
+        yield questions
 
 
 def _examples(
     questions: Sequence[Sequence[_Row]],
     first: int,
     words: Vocabulary,
-    rules: WordRules,
     path: PathLike,
 ) -> Examples:
     pairs = [row.pair for question in questions for row in question]
     classes = Vocabulary(WIKIQA_LABELS, frozen=True)
-    found = pair_examples(pairs, words, classes, rules, path)
+    examples = pair_examples(pairs, words, classes, path)
     sizes = [len(question) for question in questions]
     columns = {
-        **found.columns,
+        **examples.columns,
         "question": np.repeat(np.arange(first, first + len(sizes)), sizes),
         "sentence": np.concatenate([np.arange(size) for size in sizes]),
         "rank": np.concatenate([_ranks(question) for question in questions]),
     }
-    shared = _shared(pairs, rules.max_words)
-    forest = replace(found.forest, columns={**found.forest.columns, "shared": shared})
-    return replace(found, forest=forest, columns=columns)
+    node_columns = {**examples.forest.columns, "shared": _shared(pairs)}
+    forest = replace(examples.forest, columns=node_columns)
+    return replace(examples, forest=forest, columns=columns)
 
 
 def _ranks(question: Sequence[_Row]) -> NDArray[np.int64]:
-    """Where each sentence's name stands among those of its question, by the bytes of UTF-8."""
-    names = [str(i) if row.sentence is None else row.sentence for i, row in enumerate(question)]
-    order = sorted(range(len(names)), key=lambda i: names[i].encode())
+    """The place of each sentence's id among those of its question, in the order of UTF-8 bytes."""
+    ids = [str(i) if row.sentence is None else row.sentence for i, row in enumerate(question)]
+    order = sorted(range(len(ids)), key=lambda i: ids[i].encode())
     return np.argsort(order)
 
 
-def _shared(pairs: Sequence[Pair], most: Optional[int]) -> NDArray[np.bool_]:
-    """Whether each word stands in the other sentence of its pair, in what is kept of both."""
-    marks: list[list[bool]] = []
+def _shared(pairs: Sequence[Pair]) -> NDArray[np.bool_]:
+    """Whether each word occurs in the other sentence of its pair, regardless of case."""
+    shared: list[bool] = []
     for pair in pairs:
-        left, right = ([w.lower() for w in side[:most]] for side in (pair.left, pair.right))
+        left, right = ([word.lower() for word in side] for side in (pair.left, pair.right))
         both = set(left) & set(right)
-        marks += [[w in both for w in side] for side in (left, right)]
-    return np.array(list(chain.from_iterable(marks)), bool)
+        shared += [word in both for word in chain(left, right)]
+    return np.array(shared, bool)

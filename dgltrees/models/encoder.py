@@ -12,7 +12,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Backend, Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.traversal import Shared, traverse
+from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BidirectionalEncoder", "TreeEncoder"]
@@ -61,14 +61,14 @@ class TreeEncoder(Encoder):
 
     def forward(self, batch: TreeBatch) -> Encoding:
         """The states of all nodes, in the order of the batch's nodes."""
-        x = self.input.indexed(batch) if self.cell.shares_inputs else self.input(batch)
-        ndata: dict[str, Union[Tensor, Shared]] = {"x": x}
+        x = self.input.indexed(batch) if accepts_indexed(self.cell) else self.input(batch)
+        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": x}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
         return Encoding(batch, self.traverse(self.cell, batch, ndata))
 
     def traverse(
-        self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, Shared]]
+        self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
     ) -> Tensor:
         """``(N, c)`` states ``h`` of a traversal with this encoder's options."""
         return traverse(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.order import at_node
-from dgltrees.traversal.views import Shared
+from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = [
@@ -45,7 +45,7 @@ class Input(nn.Module, ABC):
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(N, m)`` vectors of all nodes."""
 
-    def indexed(self, batch: TreeBatch) -> Union[Tensor, Shared]:
+    def indexed(self, batch: TreeBatch) -> Union[Tensor, IndexedRows]:
         """The same, with equal rows once, where that is known beforehand."""
         vectors: Tensor = self(batch)
         return vectors
@@ -85,7 +85,7 @@ class NodeInput(Input):
         """
         return self.look_up(self._ids(batch).long())
 
-    def indexed(self, batch: TreeBatch) -> Shared:
+    def indexed(self, batch: TreeBatch) -> IndexedRows:
         """The vectors of the ids in the batch, and the row of each node.
 
         Raises:
@@ -94,10 +94,10 @@ class NodeInput(Input):
         ids = self._ids(batch)
         if self.rows < len(ids):
             all_ids = torch.arange(-1, self.rows, device=ids.device)
-            return Shared(self.look_up(all_ids), ids.long() + 1)
+            return IndexedRows(self.look_up(all_ids), ids.long() + 1)
         unique, index = torch.unique(batch.on_host(ids).long(), return_inverse=True)
         moved = (t.to(ids.device, non_blocking=True) for t in (unique, index))
-        return Shared(self.look_up(next(moved)), next(moved))
+        return IndexedRows(self.look_up(next(moved)), next(moved))
 
     def _ids(self, batch: TreeBatch) -> Tensor:
         if self.column not in batch.ndata:

@@ -188,7 +188,7 @@ def _read(
     path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
-        vocabs = {name: Vocabulary([UNKNOWN], unknown=UNKNOWN) for name in PARSER_COLUMNS}
+        vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
     training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
     gold = read_conllu(path, max_words=settings.max_words if training else None).forest
     read = sentences(gold, vocabs, lower=settings.lower)

@@ -4,15 +4,19 @@ from dgltrees.traversal.levels import run
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.topo import Cell, prop_nodes_topo, schedule_of, traverse
-from dgltrees.traversal.views import Edges, Nodes, Shared
+from dgltrees.traversal.views import Edges, IndexedRows, Nodes
+from dgltrees.traversal.ways import accepts_indexed, compiled_states, compiled_way
 
 __all__ = [
     "Cell",
     "Edges",
+    "IndexedRows",
     "Level",
     "Nodes",
     "Schedule",
-    "Shared",
+    "accepts_indexed",
+    "compiled_states",
+    "compiled_way",
     "make_schedule",
     "prop_nodes_topo",
     "run",

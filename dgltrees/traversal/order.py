@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,7 +14,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
 
-__all__ = ["at_node", "levels_of"]
+__all__ = ["at_node", "levels_of", "tree_in_errors"]
 
 Ints = NDArray[np.int64]
 
@@ -47,6 +50,17 @@ def at_node(batch: TreeBatch, node: int, message: str) -> TreeError:
     ends = np.cumsum(batch.sizes.numpy())
     tree = int(np.searchsorted(ends, node, side="right"))
     return TreeError(message, tree=tree, node=node - int(ends[tree] - batch.sizes[tree]))
+
+
+@contextmanager
+def tree_in_errors(batch: TreeBatch) -> Iterator[None]:
+    """Errors that name a node of ``batch`` name the tree too, and the node within it."""
+    try:
+        yield
+    except TreeError as error:
+        if error.node is None or error.tree is not None:
+            raise
+        raise at_node(batch, error.node, error.message) from error
 
 
 def _from_the_deepest(depth: NDArray[np.int32]) -> Ints:

@@ -17,11 +17,13 @@ from dgltrees.traversal.builtin import (
     reduce_function,
 )
 from dgltrees.traversal.levels import Apply, run
+from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Prepare
-from dgltrees.traversal.views import Edges, Nodes, Shared
+from dgltrees.traversal.views import Edges, IndexedRows, Nodes
+from dgltrees.traversal.ways import compiled_states, dense
 from dgltrees.trees.batch import TreeBatch
 
 if TYPE_CHECKING:
@@ -44,9 +46,9 @@ class Cell(Protocol):
     - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order
       (with ``checkpoint`` of some nodes at a time, so each row it makes comes of that row alone);
       the fields it returns are laid over them.
-    - ``fused(batch, ndata)``: returns the states of all nodes at once, or None where it cannot. It
-      computes what the three functions compute, under backend ``levels`` only. With
-      ``shares_inputs = True`` it is handed shared fields as they are (:class:`Shared`).
+
+    The class of a cell can also have a compiled way (:func:`~dgltrees.traversal.compiled_way`),
+    which backend ``levels`` takes where it holds.
     """
 
     def message(self, edges: Edges) -> Mapping[str, Tensor]:
@@ -120,7 +122,7 @@ def prop_nodes_topo(
 def traverse(
     cell: Cell,
     batch: TreeBatch,
-    ndata: Mapping[str, Union[Tensor, Shared]],
+    ndata: Mapping[str, Union[Tensor, IndexedRows]],
     edata: Optional[Mapping[str, Tensor]] = None,
     *,
     backend: str = "levels",
@@ -134,16 +136,16 @@ def traverse(
         cell: see :class:`Cell`.
         batch: the graph.
         ndata: fields of the nodes, each ``(N, ...)``, or their distinct rows and which of them each
-            node has (:class:`Shared`).
+            node has (:class:`IndexedRows`).
         edata: fields of the edges, each ``(E, ...)``; those of the batch, if not given.
         backend: ``"levels"`` or ``"dgl"``.
         outputs: the fields to return; all that the cell makes, if not given.
-        fused: let the cell take a way of its own through all levels, if it has one for this batch.
-            Such a way has no second derivative, and refuses to be asked for one.
+        fused: take the compiled way of the cell's class, if it has one that holds here. Such a
+            way has no second derivative, and raises where one is asked for.
         checkpoint: keep less memory for the backward pass, which runs the three functions a second
             time, segment of levels by segment: for trees that would not fit otherwise. Values,
-            gradients and dropout are the same; the cell's own way is not taken. Of backend
-            ``levels`` alone.
+            gradients and dropout are the same; no compiled way is taken. Of backend ``levels``
+            alone.
 
     Returns:
         fields of all nodes, each ``(N, ...)``, in the order of the batch's nodes.
@@ -152,16 +154,13 @@ def traverse(
         TreeError: the graph has a cycle, or a child has no place in the cell.
         ConfigError: there is no such backend, or it has no checkpoints.
     """
-    own_way = getattr(cell, "fused", None) if fused and edata is None and not checkpoint else None
-    if own_way is not None and backend == "levels":
-        shares = getattr(cell, "shares_inputs", False)
-        made: Optional[dict[str, Tensor]]
-        made = own_way(batch, ndata if shares else _spelled_out(ndata))
-        if made is not None:
-            return made if outputs is None else {name: made[name] for name in outputs}
+    if fused and backend == "levels" and edata is None and not checkpoint:
+        states = compiled_states(cell, batch, ndata)
+        if states is not None:
+            return states if outputs is None else {name: states[name] for name in outputs}
     return _run(
         batch,
-        _spelled_out(ndata),
+        dense(ndata),
         batch.edata if edata is None else edata,
         (cell.message, cell.reduce, cell.apply),
         backend,
@@ -171,10 +170,6 @@ def traverse(
         outputs=outputs,
         checkpoint=checkpoint,
     )
-
-
-def _spelled_out(ndata: Mapping[str, Union[Tensor, Shared]]) -> dict[str, Tensor]:
-    return {k: v.spelled_out() if isinstance(v, Shared) else v for k, v in ndata.items()}
 
 
 def schedule_of(
@@ -243,13 +238,15 @@ def _run(
         raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
         ndata = ndata if prepare is None else {**ndata, **prepare(ndata)}
-        made = run_dgl(
-            batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
-        )
+        with tree_in_errors(batch):
+            made = run_dgl(
+                batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
+            )
         return made if outputs is None else {name: made[name] for name in outputs}
     known = ndata if prepare is None or group_by in {None, *ndata} else {**ndata, **prepare(ndata)}
     group = None if group_by is None else known[group_by]
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     three = message_function(message), reduce_function(reduce), apply
-    return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)
+    with tree_in_errors(batch):
+        return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)

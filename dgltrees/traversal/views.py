@@ -8,28 +8,28 @@ from typing import Optional
 
 from torch import Tensor
 
-__all__ = ["Edges", "Fields", "Groups", "Nodes", "Shared"]
+__all__ = ["Edges", "Fields", "Groups", "IndexedRows", "Nodes"]
 
 Groups = list[tuple[int, int]]
 """Runs of equal values that partition the rows of a batch of nodes: ``(value, count)``."""
 
 
 @dataclass(frozen=True)
-class Shared:
-    """A node field of which many nodes have the same row: words, digits, no word at all.
+class IndexedRows:
+    """A node field in which many nodes have the same row, such as the vectors of words.
 
-    A cell that says ``shares_inputs`` transforms each row once, however many nodes have it; to
-    other cells a traversal hands the field spelled out.
+    Some compiled ways transform each row once, however many nodes have it; to all other cells a
+    traversal hands the field :meth:`dense`.
 
     Attributes:
-        rows: ``(V, ...)`` the rows that there are.
-        index: ``(N,)`` int64, which of them each node has.
+        rows: ``(V, ...)`` the distinct rows.
+        index: ``(N,)`` int64, the row of each node.
     """
 
     rows: Tensor
     index: Tensor
 
-    def spelled_out(self) -> Tensor:
+    def dense(self) -> Tensor:
         """``(N, ...)`` the field of each node."""
         return self.rows.index_select(0, self.index)
 

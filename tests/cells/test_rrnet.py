@@ -15,6 +15,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeBatch, TreeError, prop_nodes_topo, traverse
 from dgltrees.cells import RRNetCell
+from dgltrees.traversal import compiled_states
 from dgltrees.trees.operations import Flow, operation_graph
 from tests.cells.rrnet_reference import F_4, merged, read, unit
 from tests.trees.operations.sequences import (
@@ -418,11 +419,11 @@ def test_fused_is_the_way_of_every_cell() -> None:
     batch, ndata = operation_graph(*flat(SAMPLE)), fields(flat(SAMPLE)[0], *GIVEN)
     for options in OPTIONS.values():
         cell = make(**options)
-        assert set(cell.fused(batch, ndata)) == set(cell.state_fields)
-    assert make().fused(batch, {**ndata, "h": ndata["h"].float()}) is None
+        assert set(compiled_states(cell, batch, ndata)) == set(cell.state_fields)
+    assert compiled_states(make(), batch, {**ndata, "h": ndata["h"].float()}) is None
     single = {name: f if name == "op" else f.float() for name, f in ndata.items()}
     with torch.autocast("cpu", torch.bfloat16):
-        assert make().float().fused(batch, single) is None
+        assert compiled_states(make().float(), batch, single) is None
 
 
 def test_nothing_is_read_back_from_the_device() -> None:
@@ -473,7 +474,7 @@ def test_prefixes_can_be_shared() -> None:
     pos = torch.tensor([0, 0, 0, 0, 1, 0])
     batch = TreeBatch(src, dst, torch.tensor([6]), edata={"pos": pos})
     shared = {"x": x[[0, 1, 2, 3, 4, 9]], "op": op}
-    assert cell.fused(batch, shared) is None
+    assert compiled_states(cell, batch, shared) is None
     for how in WAYS.values():
         assert_close(traverse(cell, batch, shared, **how)["h"], expected[[0, 1, 2, 3, 4, 9]])
 
@@ -487,22 +488,22 @@ BROKEN = {
     "a merge without RETURN": (
         "SM",
         edges((0, 1, 0), (1, 2, 0)),
-        r"into a MERGE one RETURN edge too, .* into node 2 of the batch, which is MERGE; make the",
+        r"into a MERGE one RETURN edge too, .* into this MERGE; make the",
     ),
     "a merge without NEXT": (
         "SM",
         edges((0, 1, 0), (1, 2, 1)),
-        "expected into every step one NEXT edge, .* into node 2 of the batch, which is MERGE",
+        "expected into every step one NEXT edge, .* into this MERGE",
     ),
     "a step without an edge": (
         "SRR",
         edges((0, 1, 0), (2, 3, 0)),
-        "expected into every step one NEXT edge, .* into node 2 of the batch, which is RECUR",
+        "expected into every step one NEXT edge, .* into this RECUR",
     ),
     "a RETURN into a recur": (
         "SR",
         edges((0, 1, 0), (1, 2, 0), (1, 2, 1)),
-        "expected into every step one NEXT edge, .* into node 2 of the batch, which is RECUR",
+        "expected into every step one NEXT edge, .* into this RECUR",
     ),
     "a RETURN from a recur": (
         "RM",
@@ -512,7 +513,7 @@ BROKEN = {
     "an edge into OPEN": (
         "OR",
         edges((0, 1, 0), (1, 2, 0)),
-        "no edge into START and OPEN, got others into node 1 of the batch, which is OPEN",
+        "no edge into START and OPEN, got others into this OPEN",
     ),
     "two steps before one": (
         "RRR",

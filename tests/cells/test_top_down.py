@@ -15,6 +15,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, traverse
 from dgltrees.cells import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.compiled.plans.sources import plan_sources
+from dgltrees.traversal import compiled_states
 from tests.worlds import acyclic_graphs, chain, forests, random_forest
 
 S, D = 3, 4
@@ -105,12 +106,12 @@ def test_parameters_begin_in_a_small_box() -> None:
 
 def test_fused_is_the_way_taken_unless_it_would_differ() -> None:
     cell, (batch, ndata) = top_down(), world(FOREST)
-    assert set(cell.fused(batch, ndata)) == {"h", "c"}
+    assert set(compiled_states(cell, batch, ndata)) == {"h", "c"}
     upwards = FOREST.batch()  # most nodes hear from several
-    assert cell.fused(upwards, ndata) is None
+    assert compiled_states(cell, upwards, ndata) is None
     single = TopDownLSTM(S, D)
     with torch.autocast("cpu", torch.bfloat16):
-        assert single.fused(batch, {**ndata, "x": ndata["x"].float()}) is None
+        assert compiled_states(single, batch, {**ndata, "x": ndata["x"].float()}) is None
 
 
 def test_a_second_derivative_is_refused() -> None:
@@ -142,7 +143,7 @@ def test_errors() -> None:
         traverse(cell, batch, {"x": ndata["x"], "left": left})
     with pytest.raises(TreeError, match=r"field 'left' of shape \(N, 2\), .* got \['etype', 'x'\]"):
         traverse(cell, batch, ndata)
-    with pytest.raises(TreeError, match=r"into node 2 .* 0 to 3 \(LEFT, .* NX-RIGHT\), got 7"):
+    with pytest.raises(TreeError, match=r"tree 0, node 2: .* 0 to 3 \(LEFT, .* NX-RIGHT\), got 7"):
         wrong = ndata["etype"].clone()
         wrong[2] = 7
         traverse(cell, batch, {**ndata, "left": left, "etype": wrong})

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dgltrees.draw import draw_file
-from dgltrees.draw.formats import guess_format
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import FORMATS, guess_format
+from tests.formats.table import SAMPLES
+from tests.trees.nested import write
 
 LINES = {
     "listops": ("5\t[SM 2 [MAX 3 1 ] ]", "tree 0\nSM  = 5\n├─ 2\n└─ MAX\n   ├─ 3\n   └─ 1"),
@@ -52,6 +55,14 @@ def test_formats_are_found_and_drawn(tmp_path: Path, name: str) -> None:
     path.write_text(f"\n{line}\n")
     assert guess_format(path) == name
     assert draw_file(path) == draw_file(path, format=name) == text
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_drawn(tmp_path: Path, name: str) -> None:
+    sample = SAMPLES[name]
+    drawing = draw_file(write(tmp_path, sample.text), format=name, trees=":")
+    titles = re.findall(r"(?m)^(?:tree|example) (\d+)", drawing)
+    assert {int(number) for number in titles} == set(range(sample.examples))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -126,7 +137,7 @@ def test_out_and_style(digits: Path, tmp_path: Path) -> None:
         ({"trees": "-1"}, "numbers and ranges"),
     ],
 )
-def test_errors_of_settings(digits: Path, arguments: dict[str, str], message: str) -> None:
+def test_errors_of_settings(digits: Path, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         draw_file(digits, **arguments)
 

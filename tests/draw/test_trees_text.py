@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dgltrees.draw import draw
-from dgltrees.draw.trees_text import DEEPEST
+from dgltrees.draw.trees_text import MAX_INDENT
 from dgltrees.trees.forest import Forest
-from tests.draw.forests import listops
+from tests.draw.examples import listops
 
 
 def test_two_trees() -> None:
@@ -46,23 +46,25 @@ def test_positions_are_shown_where_a_child_is_missing() -> None:
 
 
 def test_deeper_nodes_show_their_depth_instead_of_indentation() -> None:
-    chain = [*range(-1, DEEPEST + 2), DEEPEST]
+    chain = [*range(-1, MAX_INDENT + 2), MAX_INDENT]
     lines = draw(Forest.build(chain), positions="none").text.split("\n")
-    indent = "   " * (DEEPEST - 1)
-    assert lines[DEEPEST:] == [
-        f"{indent}└─ {DEEPEST}",
-        f"{indent}   ⋯{DEEPEST + 1} {DEEPEST + 1}",
-        f"{indent}   ⋯{DEEPEST + 2} {DEEPEST + 2}",
-        f"{indent}   ⋯{DEEPEST + 1} {DEEPEST + 3}",
+    indent = "   " * (MAX_INDENT - 1)
+    assert lines[MAX_INDENT:] == [
+        f"{indent}└─ {MAX_INDENT}",
+        f"{indent}   ⋯{MAX_INDENT + 1} {MAX_INDENT + 1}",
+        f"{indent}   ⋯{MAX_INDENT + 2} {MAX_INDENT + 2}",
+        f"{indent}   ⋯{MAX_INDENT + 1} {MAX_INDENT + 3}",
     ]
-    assert f"⋯{DEEPEST + 1}─0─ {DEEPEST + 1}" in draw(Forest.build(chain), positions="all").text
+    assert (
+        f"⋯{MAX_INDENT + 1}─0─ {MAX_INDENT + 1}" in draw(Forest.build(chain), positions="all").text
+    )
 
 
 def test_deep_nodes_keep_the_guides_of_their_ancestors() -> None:
-    chain = [*range(-1, DEEPEST + 1), 0]
+    chain = [*range(-1, MAX_INDENT + 1), 0]
     lines = draw(Forest.build(chain)).text.split("\n")
     assert lines[-2].startswith("│  ")
-    assert lines[-1] == f"└─ {DEEPEST + 2}"
+    assert lines[-1] == f"└─ {MAX_INDENT + 2}"
 
 
 @pytest.mark.parametrize("shape", ["chain", "star"])
@@ -71,5 +73,5 @@ def test_a_hundred_thousand_nodes(shape: str) -> None:
     parent = np.arange(-1, n - 1) if shape == "chain" else np.r_[-1, np.zeros(n - 1, dtype=int)]
     lines = draw(Forest.build(parent)).text.split("\n")
     assert len(lines) == n
-    assert max(map(len, lines)) < 3 * DEEPEST + 16
+    assert max(map(len, lines)) < 3 * MAX_INDENT + 16
     assert lines[-1].endswith(" 99999")

@@ -90,7 +90,7 @@ def test_names_that_training_does_not_have_are_unknown(tmp_path):
             both.append(data.forest.vocabs["word"].decode(ids[ids >= 0]))
         return both
 
-    rare = "<unknown>"
+    rare = "<unk>"
     assert words(1) == [["good", "film", "bad", "film"], ["good", rare]]
     assert words(2) == [[rare, "film", rare, "film"], [rare, rare]]
 
@@ -103,7 +103,7 @@ def test_names_of_the_part_kept_back_are_not_learned(tmp_path):
     assert len(vocabularies(splits.train)["word"]) == 18 + 1 + 1  # film, and the unknown word
     ids = splits.valid.forest.columns["word"]
     found = splits.valid.forest.vocabs["word"].decode(ids[ids >= 0])
-    assert found == ["<unknown>", "film"] * 2
+    assert found == ["<unk>", "film"] * 2
 
 
 def test_an_unknown_class_is_an_error(tmp_path):

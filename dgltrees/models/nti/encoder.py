@@ -27,7 +27,7 @@ from dgltrees.models.nti.leaves import (
 )
 from dgltrees.models.nti.sentences import Sentences
 from dgltrees.options import Count, Fraction
-from dgltrees.traversal import Shared, traverse
+from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import full_trees, left_branching_trees
 
@@ -183,7 +183,7 @@ class NTIEncoder(Encoder):
 
     def plant(
         self, sentences: Sentences, start: Optional[State] = None
-    ) -> tuple[TreeBatch, dict[str, Union[Tensor, Shared]], dict[str, Any]]:
+    ) -> tuple[TreeBatch, dict[str, Union[Tensor, IndexedRows]], dict[str, Any]]:
         """The trees over sentences before the traversal.
 
         Arguments:
@@ -203,16 +203,16 @@ class NTIEncoder(Encoder):
         row = torch.full((batch.num_nodes,), len(leaf))
         row[leaf] = torch.arange(len(leaf))
         row, batch = row.to(device), batch.to(device)
-        ndata: dict[str, Union[Tensor, Shared]] = {"x": _at_leaves(leaves.h, row)}
+        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": _at_leaves(leaves.h, row)}
         if leaves.c is not None:
             ndata["c0"] = _at_leaves(leaves.c, row)
         is_token = token < len(x)
         return batch, ndata, {"token_nodes": leaf[is_token], "final": leaves.last}
 
 
-def _at_leaves(leaves: Tensor, row: Tensor) -> Shared:
+def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
     """A node field: one of ``leaves`` at each leaf, zero above."""
-    return Shared(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
+    return IndexedRows(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
 
 
 def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:

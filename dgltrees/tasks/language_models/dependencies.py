@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from dgltrees.errors import TreeError
 from dgltrees.formats.conllu import read_conllu
 from dgltrees.formats.dp import read_dp
+from dgltrees.formats.lengths import leave_out_long, too_long
 from dgltrees.formats.mrg import read_mrg
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Forest, Vocabulary
@@ -52,7 +52,7 @@ def read_trees(
         TreeError: the file is not what its name says, or all its trees are too large.
     """
     if vocabs is None:
-        vocabs = {name: Vocabulary([UNKNOWN], unknown=UNKNOWN) for name in ("word", LABEL)}
+        vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in ("word", LABEL)}
     wanted = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
     names = ("lower", "max_words", "single_root")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
@@ -98,18 +98,16 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
     return _labeled(recode(forest, known, lower=lower), vocabs)
 
 
-def _short(forest: Forest, most: Optional[int], path: Path) -> Forest:
-    """The trees of at most so many nodes, ROOT aside; a warning says how many were left out."""
-    kept = np.flatnonzero(forest.sizes <= (np.inf if most is None else most + 1))
-    if len(kept) == len(forest):
-        return forest
-    if not len(kept):
-        raise TreeError(
-            f"expected a tree of at most {most} nodes, got none; raise max_words", file=path
-        )
-    warnings.warn(
-        f"{path}: left out {len(forest) - len(kept)} of {len(forest)} trees, which have more than "
-        f"{most} nodes",
-        stacklevel=2,
+def _short(forest: Forest, max_nodes: Optional[int], path: Path) -> Forest:
+    """The trees of at most ``max_nodes`` nodes without ROOT; a warning counts the others.
+
+    Raises:
+        TreeError: all trees have more.
+    """
+    sizes = (forest.sizes - 1).tolist()
+    short = list(
+        leave_out_long(range(len(forest)), sizes.__getitem__, max_nodes, file=path, unit="nodes")
     )
-    return forest.select(kept)
+    if not short:
+        raise too_long(max_nodes, file=path, unit="nodes")
+    return forest if len(short) == len(forest) else forest.select(short)

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.pairs import WordRules
+from dgltrees.formats import WordRules
 from dgltrees.models import Input, read_word_vectors
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.rrnet.base import ReadingTask, reading_name
@@ -22,7 +22,7 @@ from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import full_shape
-from dgltrees.trees.words import recode
+from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["SentenceTask", "sentence_reader", "with_ids"]
 
@@ -37,7 +37,7 @@ def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -
     def reader(
         path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
     ) -> Examples:
-        words = vocabs["word"] if vocabs else Vocabulary(["<unknown>"], unknown="<unknown>")
+        words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
         if words.frozen:
             settings = replace(settings, supervise="root")
         rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)

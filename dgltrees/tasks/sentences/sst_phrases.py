@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import TreeError
+from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.lines import numbered_lines
-from dgltrees.formats.pairs import WordRules
 from dgltrees.formats.sst import SST_LABELS, read_sst
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_sentence_classifier
@@ -40,29 +39,27 @@ def _read(path: Path, settings: DataSettings, rules: WordRules) -> Examples:
         wanted &= read.parent < 0
     forest = phrases(read, np.flatnonzero(wanted))
     return Examples(
-        _short(forest, read.tree_of_node[wanted], rules, path),
+        _cut(forest, read.tree_of_node[wanted], rules, path),
         {"target": target[wanted].astype(np.int64)},
         targets=Vocabulary(names, frozen=True),
     )
 
 
-def _short(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) -> Forest:
-    """The sentences, cut to ``max_words`` if that is wanted; else longer ones are refused."""
-    most = rules.max_words
-    if most is None or (forest.sizes <= most).all():
+def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) -> Forest:
+    """Sentences as long as the rules allow; ``tree`` is the number of each one's tree in the file.
+
+    Raises:
+        TreeError: with file and line: a sentence is too long and not to be cut.
+    """
+    if rules.max_words is None or (forest.sizes <= rules.max_words).all():
         return forest
-    if not rules.truncate:
-        at = int(np.argmax(forest.sizes > most))
-        filled = (number for number, line in numbered_lines(path) if line.strip())
-        raise TreeError(
-            f"expected a sentence of at most {most} words, got {forest.sizes[at]}; raise "
-            "max_words, or truncate",
-            file=path,
-            line=next(islice(filled, int(tree[at]), None)),
-        )
+    first = int(np.argmax(forest.sizes > rules.max_words))
+    numbers = (number for number, line in numbered_lines(path) if line.strip())
+    line = next(islice(numbers, int(tree[first]), None))
+    length = rules.length(int(forest.sizes[first]), path, line)
     place = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
-    columns = {"word": forest.columns["word"][place < most]}
-    return chains(np.minimum(forest.sizes, most), columns, forest.vocabs)
+    columns = {"word": forest.columns["word"][place < length]}
+    return chains(np.minimum(forest.sizes, length), columns, forest.vocabs)
 
 
 SST_PHRASES = SentenceTask(

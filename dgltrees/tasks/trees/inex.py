@@ -14,6 +14,7 @@ from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder, make_head, make_readout
 from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.words import UNKNOWN
 
 __all__ = ["INEX"]
 
@@ -22,7 +23,7 @@ def _read(
     path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
-        tags = Vocabulary(["<unknown>"], unknown="<unknown>")
+        tags = Vocabulary(unknown=UNKNOWN)
         vocabs = {"label": tags, "target": Vocabulary()}
     return read_inex(path, vocabs=vocabs)
 

@@ -21,6 +21,7 @@ from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder, make_head, make_readout
 from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.words import UNKNOWN
 
 __all__ = ["CLASSIFY", "LABEL"]
 
@@ -29,7 +30,7 @@ def _read(
     path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
-        names = Vocabulary(["<unknown>"], unknown="<unknown>")
+        names = Vocabulary(unknown=UNKNOWN)
         vocabs = {"label": names, "target": Vocabulary()}
     saved = Forest.load(path)
     columns: dict[str, NDArray[Any]] = {

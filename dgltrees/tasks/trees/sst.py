@@ -22,6 +22,7 @@ from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder, make_head
 from dgltrees.tasks.trees.supervision import supervised
 from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.words import UNKNOWN
 
 __all__ = ["SST"]
 
@@ -31,7 +32,7 @@ _NEUTRAL = 2
 def _read(
     path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
-    words = vocabs["word"] if vocabs else Vocabulary(["<unknown>"], unknown="<unknown>")
+    words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
     data = read_sst(path, vocabs={"word": words})
     return supervised(_binary(data) if settings.binary else data, settings.supervise)
 

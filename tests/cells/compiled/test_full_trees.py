@@ -13,7 +13,7 @@ from dgltrees import TreeBatch, TreeError
 from dgltrees.cells import SLSTM, AttentiveNode, ChainerSLSTM, NaryTreeLSTM
 from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.errors import ConfigError
-from dgltrees.traversal import Shared, traverse
+from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.builders import full_trees, left_branching_trees
 
 SIZE = 3
@@ -88,7 +88,8 @@ def test_shared_inputs_and_no_other() -> None:
     batch, cell = full_trees([3, 4]), made(SLSTM(SIZE, SIZE, 2))
     rows, index = torch.randn(5, SIZE).double(), torch.arange(batch.num_nodes) % 5
     assert_close(
-        traverse(cell, batch, {"x": Shared(rows, index)}), traverse(cell, batch, {"x": rows[index]})
+        traverse(cell, batch, {"x": IndexedRows(rows, index)}),
+        traverse(cell, batch, {"x": rows[index]}),
     )
     with pytest.raises(TreeError, match=r"node field 'c0' of shape \(N, 3\), got \(14, 2\)"):
         traverse(cell, batch, {"x": rows[index], "c0": torch.zeros(14, 2)})

@@ -18,7 +18,7 @@ from dgltrees import Forest, TreeBatch, TreeError, traverse
 from dgltrees.cells import BaseCell, ChildSumTreeLSTM, TreeLSTM
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.cells.compiled.plans.rows import plan_rows
-from dgltrees.traversal import Shared
+from dgltrees.traversal import IndexedRows, compiled_states
 from tests.worlds import chain, forests, random_forest, star
 
 M, C, L, K = 3, 4, 3, 2
@@ -88,46 +88,46 @@ def test_equals_the_three_functions(
 def test_it_is_the_way_taken(name: str) -> None:
     batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
     ndata = fields(batch)
-    taken = make(name).fused(batch, ndata)
-    assert set(taken) == {"h", "c"}
-
-    class Touchy(type(make(name))):
-        def reduce(self, nodes):
-            raise AssertionError("went level by level")
-
     cell = make(name)
-    cell.__class__ = Touchy
-    traverse(cell, batch, ndata)
+
+    def reduce(nodes):
+        raise AssertionError("went level by level")
+
+    cell.reduce = reduce
+    assert set(traverse(cell, batch, ndata)) == {"h", "c"}
     with pytest.raises(AssertionError, match="went level by level"):
         traverse(cell, batch, ndata, fused=False)
     with pytest.raises(AssertionError, match="went level by level"):
         traverse(cell, batch, ndata, backend="dgl")
+    cell.__class__ = type("Other", (type(cell),), {})  # which may have another equation
+    with pytest.raises(AssertionError, match="went level by level"):
+        traverse(cell, batch, ndata)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_not_taken_where_it_would_differ(name: str) -> None:
     batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
     ndata = fields(batch)
-    assert make(name, layer_norm=True).fused(batch, ndata) is None
+    assert compiled_states(make(name, layer_norm=True), batch, ndata) is None
     dropping = make(name, dropout=0.5)
-    assert dropping.fused(batch, ndata) is None
-    assert dropping.eval().fused(batch, ndata) is not None
+    assert compiled_states(dropping, batch, ndata) is None
+    assert compiled_states(dropping.eval(), batch, ndata) is not None
     src, dst, sizes = torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([3])
     two_parents = TreeBatch(src, dst, sizes, edata={"pos": torch.tensor([0, 0])})
-    assert make(name).fused(two_parents, fields(two_parents)) is None
+    assert compiled_states(make(name), two_parents, fields(two_parents)) is None
     with torch.autocast("cpu", torch.bfloat16):
         single = {"x": ndata["x"].float(), "op": ndata["op"]}
         cell = make(name).float()
-        assert cell.fused(batch, single) is None
+        assert compiled_states(cell, batch, single) is None
     if name != "child_sum":
-        assert make(name, update="sigmoid").fused(batch, ndata) is None
+        assert compiled_states(make(name, update="sigmoid"), batch, ndata) is None
 
 
 def test_other_aggregators_have_no_such_way() -> None:
     batch = chain(3).batch()
     for aggregator, rank in (("full", None), ("hosvd", 2)):
         cell = TreeLSTM(M, C, 2, aggregator, rank=rank).double()
-        assert cell.fused(batch, fields(batch)) is None
+        assert compiled_states(cell, batch, fields(batch)) is None
 
 
 def test_a_second_derivative_is_refused() -> None:
@@ -181,7 +181,7 @@ def test_the_input_of_inner_nodes_is_not_read(name: str) -> None:
     x[0] = torch.nan
     x.requires_grad_()
     ndata = {"x": x, "op": torch.tensor([0, -1, -1])}
-    assert cell.fused(batch, ndata) is not None
+    assert compiled_states(cell, batch, ndata) is not None
     traverse(cell, batch, ndata)["h"].sum().backward()
     for p in (x, *cell.parameters()):
         assert torch.isfinite(p.grad).all()
@@ -244,9 +244,9 @@ def test_shared_inputs(on: bool, forest: Forest) -> None:
     found, grads = [], []
     for shared in (True, False):
         rows = torch.linspace(-1, 1, 3 * M, dtype=torch.float64).view(3, M).requires_grad_()
-        x = Shared(rows, index)
+        x = IndexedRows(rows, index)
         with compiled(on):
-            made = traverse(cell, batch, {"x": x if shared else x.spelled_out()})
+            made = traverse(cell, batch, {"x": x if shared else x.dense()})
         found.append(made)
         total = made["h"].sin().sum() + made["c"].sum()
         grads.append(torch.autograd.grad(total, [rows, *cell.parameters()], allow_unused=True))
@@ -256,8 +256,8 @@ def test_shared_inputs(on: bool, forest: Forest) -> None:
 
 def test_shared_inputs_reach_every_backend() -> None:
     batch, cell = chain(3).batch(), make("sum")
-    x = Shared(torch.randn(2, M, dtype=torch.float64), torch.tensor([0, 1, 0]))
-    expected = traverse(cell, batch, {"x": x.spelled_out()})
+    x = IndexedRows(torch.randn(2, M, dtype=torch.float64), torch.tensor([0, 1, 0]))
+    expected = traverse(cell, batch, {"x": x.dense()})
     for backend, fused in (("levels", True), ("levels", False), ("dgl", False)):
         made = traverse(cell, batch, {"x": x}, backend=backend, fused=fused)
         torch.testing.assert_close(made, expected)
@@ -351,7 +351,7 @@ def test_inputs_that_do_not_fit_the_nodes_are_refused(on: bool) -> None:
         for wrong in (-1, len(rows)):
             index[1] = wrong
             with pytest.raises(TreeError, match="shared inputs to name rows from 0 to"):
-                traverse(cell, batch, {"x": Shared(rows, index)})
+                traverse(cell, batch, {"x": IndexedRows(rows, index)})
 
 
 @pytest.mark.parametrize("name", NAMES)

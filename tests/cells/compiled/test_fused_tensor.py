@@ -19,6 +19,7 @@ from dgltrees.cells.compiled.contraction import Contraction
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.cells.compiled.plans import blocks
 from dgltrees.cells.compiled.plans.blocks import plan_blocks
+from dgltrees.traversal import compiled_states
 from tests.worlds import chain, forests, random_forest, star
 
 M, C, L, K = 3, 4, 3, 3
@@ -54,7 +55,7 @@ def fields(batch: TreeBatch) -> dict[str, Tensor]:
 def equal_ways(cell: TreeLSTM, batch: TreeBatch, outputs: list[str], **other) -> None:
     """Compare values and gradients with those of another way, which ``other`` asks for."""
     ndata = fields(batch)
-    assert cell.fused(batch, ndata) is not None
+    assert compiled_states(cell, batch, ndata) is not None
     inputs = [ndata["x"], *cell.parameters()]
     found, grads = [], []
     for way in ({}, other):
@@ -115,23 +116,23 @@ def test_it_is_not_taken_where_it_would_differ(name: str) -> None:
     batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
     ndata = fields(batch)
     for options in ({"layer_norm": True}, {"update": "sigmoid"}, {"operators": 0}):
-        assert make(name, **options).fused(batch, ndata) is None
+        assert compiled_states(make(name, **options), batch, ndata) is None
     dropping = make(name, dropout=0.5)
-    assert dropping.fused(batch, ndata) is None
-    assert dropping.eval().fused(batch, ndata) is not None
+    assert compiled_states(dropping, batch, ndata) is None
+    assert compiled_states(dropping.eval(), batch, ndata) is not None
     src, dst, sizes = torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([3])
     two_parents = TreeBatch(src, dst, sizes, edata={"pos": torch.tensor([0, 0])})
-    assert make(name).fused(two_parents, fields(two_parents)) is None
+    assert compiled_states(make(name), two_parents, fields(two_parents)) is None
     with torch.autocast("cpu", torch.bfloat16):
         single = {"x": ndata["x"].float(), "op": ndata["op"]}
-        assert make(name).float().fused(batch, single) is None
+        assert compiled_states(make(name).float(), batch, single) is None
 
 
 def test_a_subclass_with_a_formula_of_its_own_goes_its_own_way() -> None:
     batch = chain(3).batch()
     cell = make("hosvd")
     cell.f.__class__ = type("Other", (type(cell.f),), {})
-    assert cell.fused(batch, fields(batch)) is None
+    assert compiled_states(cell, batch, fields(batch)) is None
 
 
 def test_a_second_derivative_is_refused() -> None:

@@ -63,7 +63,8 @@ def test_backends_agree(name: str) -> None:
 def test_a_batch_equals_its_sentences(name: str) -> None:
     encoder, some = nti(SIZE, **ENCODERS[name]), sentences(LENGTHS, SIZE)
     roots = [
-        encoder.encode(Sentences(x, torch.tensor([len(x)]))).roots for x in some.vectors.split(LENGTHS)
+        encoder.encode(Sentences(x, torch.tensor([len(x)]))).roots
+        for x in some.vectors.split(LENGTHS)
     ]
     assert_close(torch.cat(roots), encoder.encode(some).roots)
 

@@ -91,7 +91,9 @@ def test_node_by_node_by_hand(attention: str, leaves: str) -> None:
     assert_close(hypothesis.states, h)
     assert_close(hypothesis.memory, c)
     assert_close(weights.sum(1), (degree > 0).to(h.dtype))
-    assert_close(model(batch), model.head(torch.stack([premise.roots, hypothesis.roots], 1).flatten(0, 1)))
+    assert_close(
+        model(batch), model.head(torch.stack([premise.roots, hypothesis.roots], 1).flatten(0, 1))
+    )
 
 
 @attentions

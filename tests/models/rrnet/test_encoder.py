@@ -203,7 +203,11 @@ def test_settings_that_do_not_go_together(options, message):
     [
         ([2, 0, 2], {"policy": False}, "with the operation of every token, got none for token 1"),
         ([1, 3, 3], {"policy": False}, "node 3: expected a split for every merge"),
-        ([1, 1, 1], {"supervised_fraction": 1.0, "max_open": 2}, "expected at most 2 open sub-trees"),
+        (
+            [1, 1, 1],
+            {"supervised_fraction": 1.0, "max_open": 2},
+            "expected at most 2 open sub-trees",
+        ),
     ],
 )
 def test_operations_that_cannot_be(operations, options, message):
@@ -294,7 +298,9 @@ def test_given_operations_must_close_what_they_open():
 
 def test_operations_to_tell_must_be_there():
     encoder = network(supervised_fraction=0.5, objective=Reinforce())
-    with pytest.raises(TreeError, match="the operations that supervise the policy in training, got"):
+    with pytest.raises(
+        TreeError, match="the operations that supervise the policy in training, got"
+    ):
         encoder(sentences([3, 2]))
     encoder.eval()(sentences([3, 2]))
 

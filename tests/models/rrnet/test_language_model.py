@@ -228,7 +228,9 @@ def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_ot
     batch, targets = window(text(), 0, 6)
     decided = model.rollout(batch)
     losses = model(decided, targets)
-    encoding = model.encoder.with_bootstrap(model.encoder(decided.rollout), decided.rollout, targets[5::6])
+    encoding = model.encoder.with_bootstrap(
+        model.encoder(decided.rollout), decided.rollout, targets[5::6]
+    )
     nll = F.cross_entropy(encoding.tokens @ model.output.t(), targets, reduction="none")
     policy = model.encoder.objective.losses(encoding.decisions, less_others(-nll.detach()))
     assert_close(losses, nll + 0.3 * policy)
@@ -236,6 +238,11 @@ def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_ot
     likely = (nll.detach() < math.log(2)).double()
     policy = model.encoder.objective.losses(encoding.decisions, less_others(likely))
     assert_close(model(decided, targets), nll + 0.3 * policy)
+
+
+def bootstrapped(model, window, tokens):
+    encoding = model.encoder(window.rollout)
+    return model.encoder.with_bootstrap(encoding, window.rollout, tokens)
 
 
 def less_others(rewards):
@@ -259,7 +266,9 @@ def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with
     words = text()
     batch, targets = window(words, 0, 6)
     decided = model.rollout(batch)
-    encoding = model.encoder.with_bootstrap(model.encoder(decided.rollout), decided.rollout, targets[5::6])
+    encoding = model.encoder.with_bootstrap(
+        model.encoder(decided.rollout), decided.rollout, targets[5::6]
+    )
     model(decided, targets)
     later = model.encoder(model.rollout(window(words, 6, 12)[0]).rollout).decisions
     scores, values = encoding.decisions.bootstrap
@@ -279,7 +288,9 @@ def test_ppo_learns_several_times_from_a_window_and_goes_on():
         assert_close(before, words_of(model, first, targets) + model(second, targets))
         (before + model(second, targets)).sum().backward()
         again = model.encoder(second.rollout).decisions
-        expected = model.encoder.with_bootstrap(model.encoder(first.rollout), first.rollout, targets[7::8]).decisions
+        expected = model.encoder.with_bootstrap(
+            model.encoder(first.rollout), first.rollout, targets[7::8]
+        ).decisions
         assert_close(again.bootstrap, expected.bootstrap)
         assert_close(again.behavior, (expected.scores.detach(), expected.values.detach()))
         with torch.no_grad():  # another policy: what it thought of then, and beyond, stays

@@ -63,7 +63,9 @@ def test_advantages(gae_lambda):
 def test_sequences_that_go_on_end_with_a_value(gae_lambda):
     made, bootstrap = decisions(), doubles(0.3, -2.0, 1.1)
     values = made.values.detach()
-    got = advantages(REWARDS, values, SIZES, discount=0.9, gae_lambda=gae_lambda, bootstrap_value=bootstrap)
+    got = advantages(
+        REWARDS, values, SIZES, discount=0.9, gae_lambda=gae_lambda, bootstrap_value=bootstrap
+    )
     assert_close(got, by_hand(REWARDS, values, 0.9, gae_lambda, bootstrap))
     objective = ActorCritic(discount=0.9, gae_lambda=gae_lambda)
     made = made._replace(bootstrap=PolicyOutput(torch.zeros(3, 3), bootstrap))

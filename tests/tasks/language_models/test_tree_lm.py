@@ -209,7 +209,7 @@ def test_constituents_and_taxonomies_are_trees_too(tmp_path: Path) -> None:
     names = read.vocabs["word"].decode(read.columns["word"][: read.sizes[0]])
     assert names == ["<root>", "(S", "(NP", "(NN", "dogs", "(VP", "(VB", "bark"]
     assert set(read.pos[read.parent >= 0]) == {1, 3}
-    with pytest.warns(UserWarning, match="left out 1 of 2 trees"):
+    with pytest.warns(UserWarning, match="left out 1 of 2 sentences"):
         short = TREE_LM.read(tmp_path / "a.mrg", DataSettings(max_words=4), None)
     assert len(short) == 1
     with pytest.raises(TreeError, match="at most 3 nodes, got none"):

@@ -213,7 +213,7 @@ def test_phrases_are_learned_and_sentences_evaluated(sst):
     for vocabulary in vocabularies(data).values():
         vocabulary.freeze()
     later = read("sst-phrases", sst, vocabularies(data), lower=True)
-    assert sentences(later) == ["<unknown> good <unknown>", "bad day"]
+    assert sentences(later) == ["<unk> good <unk>", "bad day"]
     assert sentences(read("sst-phrases", sst, supervise="root")) == ["The good One", "bad day"]
 
 

@@ -1,0 +1,201 @@
+"""Which cells have a compiled way, and where it holds.
+
+A test holds every way to the three functions of its cell: values, gradients, errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional, Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.aggregators import SharedSum, Sum
+from dgltrees.cells.child_sum import ChildSumTreeLSTM
+from dgltrees.cells.compiled.compiled_hosvd import compiled_hosvd
+from dgltrees.cells.compiled.fused_lstm import autocasts, drops, fused_lstm
+from dgltrees.cells.compiled.fused_maps import FusedHOSVD, fused_map
+from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
+from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
+from dgltrees.cells.compiled.fused_scores import FusedScores
+from dgltrees.cells.compiled.fused_tensor import fused_tensor
+from dgltrees.cells.compiled.fused_top_down import Own, fused_top_down
+from dgltrees.cells.compiled.plans.full_levels import full_levels
+from dgltrees.cells.compiled.plans.operations import operations_of
+from dgltrees.cells.compiled.plans.sources import sources_of
+from dgltrees.cells.grouped import check_types, to_device
+from dgltrees.cells.rrnet import RRNetCell, operations_in
+from dgltrees.cells.s_lstm import SLSTM
+from dgltrees.cells.scores import Score
+from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
+from dgltrees.cells.tree_cell import TreeCell
+from dgltrees.cells.tree_lstm import TreeLSTM
+from dgltrees.errors import TreeError
+from dgltrees.traversal.plan import check_positions
+from dgltrees.traversal.views import IndexedRows
+from dgltrees.traversal.ways import compiled_way
+from dgltrees.trees.batch import TreeBatch
+
+__all__: list[str] = []
+
+Ints = NDArray[np.int64]
+Fields = Mapping[str, Tensor]
+States = Optional[dict[str, Tensor]]
+
+
+@compiled_way(ChildSumTreeLSTM, accepts_indexed=True)
+def child_sum(
+    cell: ChildSumTreeLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
+) -> States:
+    """Of trees, without dropout and layer normalisation."""
+    if not isinstance(cell.norm, nn.Identity) or drops(cell.dropout):
+        return None
+    x, index = ndata.get("x"), None
+    if isinstance(x, IndexedRows):
+        ndata, index = {"x": x.rows}, x.index.long()
+    label = cell.prepare(ndata)  # type: ignore[arg-type]
+    return fused_lstm(batch, label["wx"], label["wx_f"], cell.U[None], cell.U_f[None], index=index)
+
+
+@compiled_way(TreeLSTM)
+def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
+    """Of trees, without dropout and layer normalisation.
+
+    There is such a way for a sum, and with operators for the aggregators of
+    :func:`~dgltrees.cells.compiled.fused_maps.fused_map`.
+    """
+    if cell.update is not torch.tanh or cell.layer_norm or drops(cell.dropout):
+        return None
+    if isinstance(cell.f, (Sum, SharedSum)):
+        return _tree_lstm_sum(cell, cell.f, batch, ndata)
+    make, gate = fused_map(cell.f), cell.child_gate
+    if make is None or cell.leaf is None:
+        return None
+    x, types = cell.check(ndata), _edge_types(cell, batch, ndata)
+    parameters = cell.f.parameters_by_type()
+    if make is FusedHOSVD:
+        states = compiled_hosvd(batch, cell.leaf, x, types, parameters, gate.U, gate.b)
+        if states is not None:
+            return states
+    return fused_tensor(batch, cell.leaf, x, types, make, parameters, gate.U, gate.b)
+
+
+def _tree_lstm_sum(
+    cell: TreeLSTM, f: Union[Sum, SharedSum], batch: TreeBatch, ndata: Fields
+) -> States:
+    gate, size = cell.child_gate, cell.hidden_size
+    label, types, wx_f = cell.prepare(ndata), _edge_types(cell, batch, ndata), None
+    if cell.leaf is None:
+        wx, wx_f = label["label_0"] + f.b[0], label["label_child"]
+    else:
+        x, op = ndata["x"], ndata["op"].long().clamp(0, cell.operators - 1)
+        leaves = np.flatnonzero(np.bincount(batch.dst.numpy(), minlength=len(op)) == 0)
+        rows = to_device(leaves, x.device)
+        wx = f.b[:, 0].index_select(0, op)  # the op of a leaf does not matter
+        wx = wx.index_copy(0, rows, cell.leaf(x.index_select(0, rows)).to(wx.dtype))
+    U, U_f = f.U.view(-1, size, 3 * size), gate.U.view(-1, size, size)
+    return fused_lstm(batch, wx, wx_f, U, U_f, gate.b.view(-1, size), types)
+
+
+def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
+    """``(E,)`` which of the stacked matrices of operators and positions each edge selects.
+
+    Raises:
+        TreeError: a child has a position, or a node with children an operator, out of range.
+    """
+    pos = check_positions(batch, cell.max_children, batch.edata.get("pos"))
+    types = pos if cell.ordered else np.zeros_like(pos)
+    if not cell.operators:
+        return types
+    dst = batch.dst.numpy()
+    op = batch.on_host(ndata["op"]).numpy().astype(np.int64)[dst]
+    check_types(op, cell.operators, lambda edge: int(dst[edge]))
+    return np.asarray(op * (cell.max_children if cell.ordered else 1) + types)
+
+
+@compiled_way(SLSTM, accepts_indexed=True)
+def s_lstm(
+    cell: SLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
+) -> States:
+    """Of full trees of the cell's branching factor."""
+    x, c0 = ndata.get("x"), ndata.get("c0")
+    if not isinstance(x, IndexedRows):
+        x = cell.check(ndata)  # type: ignore[arg-type]
+    device = (x.rows if isinstance(x, IndexedRows) else x).device
+    plan = full_levels(batch, device=device)
+    if plan is None or plan.branching != cell.max_children or autocasts(device.type):
+        return None
+    leaves = plan.order[: plan.leaves]
+    h, c = cell.leaf(_rows(x, leaves)), None if c0 is None else _rows(c0, leaves)
+    mask = None
+    if drops(cell.dropout):
+        mask = cell.dropout(h.new_ones(len(plan.order), cell.hidden_size))
+    way: Any = FusedSLSTM.apply
+    h, c = way(h, c, mask, cell.U, cell.P, cell.V, cell.b, plan)
+    return {"h": h, "c": c}
+
+
+def _rows(field: Union[Tensor, IndexedRows], nodes: Tensor) -> Tensor:
+    """The rows of a node field at some nodes."""
+    if isinstance(field, IndexedRows):
+        return field.rows.index_select(0, field.index.index_select(0, nodes))
+    return field.index_select(0, nodes)
+
+
+@compiled_way(TopDownLSTM)
+@compiled_way(LeftDependentLSTM)
+def top_down(
+    cell: Union[TopDownLSTM, LeftDependentLSTM], batch: TreeBatch, ndata: Fields
+) -> States:
+    """Layer by layer, where every node has one source at most."""
+    if isinstance(cell, TopDownLSTM) and "etype" in ndata:
+        # The batch may know them without a device being asked.
+        ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
+    x = cell.check(ndata)
+    plan = sources_of(batch, cell.sets(ndata), device=x.device)
+    layers: list[tuple[Tensor, Tensor]] = []
+    for layer in range(cell.layers):
+        x = layers[-1][0] if layer else x
+        more = (None, None) if layer else cell.more(ndata)
+        own = Own(x, cell.W[layer], cell.bias(layer), *more)
+        states = fused_top_down(plan, own, cell.U[layer], INITIAL, starts=cell.starts)
+        if states is None:
+            return None
+        layers.append(states)
+    h, c = zip(*layers)
+    return {"h": torch.stack(h, 1), "c": torch.stack(c, 1)}
+
+
+@compiled_way(RRNetCell)
+def rrnet(cell: RRNetCell, batch: TreeBatch, ndata: Fields) -> States:
+    """Of sequences of operations, in which several steps may not follow one.
+
+    Raises:
+        TreeError: a field is missing or not what the cell takes.
+    """
+    x, operations = cell.check(ndata), operations_in(ndata, batch)
+    if not len(x) == len(operations) == batch.num_nodes:
+        raise TreeError(
+            f"expected the inputs and operations of {batch.num_nodes} nodes, got {len(x)} and "
+            f"{len(operations)}; give each node a row"
+        )
+    plan = operations_of(batch, operations, device=x.device)
+    start = tuple(ndata.get(name) for name in ("h", "c", "down", "down_c"))
+    mlp = (cell.V_1, cell.b_1, cell.V_2, cell.b_2) if cell.merge == "mlp" else (None,) * 4
+    norm = (cell.gain, cell.shift) if cell.layer_norm else (None, None)
+    parameters = cell.W, cell.U, cell.b, *mlp, *norm
+    mask = ndata.get("mask")
+    return fused_rrnet(plan, x, start, mask, parameters, stack_cell=cell.stack_cell)
+
+
+@compiled_way(Score)
+def scores(score: Score, keys: Tensor, queries: Tensor) -> Optional[Tensor]:
+    """Of all keys for all queries by an MLP: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
+    if autocasts(keys.device.type):
+        return None
+    way: Any = FusedScores.apply
+    every: Tensor = way(keys, queries, score.w)
+    return every

@@ -1,0 +1,43 @@
+"""Documents that are one tree each: JSON, XML and Python source."""
+
+from __future__ import annotations
+
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.trees.builders.json_documents import from_json
+from dgltrees.trees.builders.python_source import from_python
+from dgltrees.trees.builders.xml_documents import from_xml
+from dgltrees.trees.examples import Examples
+
+__all__ = ["stream_json", "stream_python", "stream_xml"]
+
+
+def stream_json(path: PathLike, trees: int = 1) -> Iterator[Examples]:
+    """The tree of a JSON document; see :func:`~dgltrees.trees.builders.from_json`."""
+    yield Examples(from_json(Path(path).read_bytes(), file=path))
+
+
+def stream_xml(path: PathLike, trees: int = 1) -> Iterator[Examples]:
+    """The tree of an XML document; see :func:`~dgltrees.trees.builders.from_xml`."""
+    yield Examples(from_xml(Path(path).read_bytes(), file=path))
+
+
+def stream_python(path: PathLike, trees: int = 1) -> Iterator[Examples]:
+    """The syntax tree of Python source; see :func:`~dgltrees.trees.builders.from_python`.
+
+    Raises:
+        TreeError: the file is not in the encoding that it declares, or else UTF-8; or what
+            ``from_python`` raises.
+    """
+    try:
+        with tokenize.open(path) as file:
+            source = file.read()
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise TreeError(
+            f"expected Python source in UTF-8 or the encoding it declares, got: {error}", file=path
+        ) from None
+    yield Examples(from_python(source, file=path))

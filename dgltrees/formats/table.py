@@ -1,0 +1,155 @@
+"""The table of file formats: what reads and writes each, and how to tell them apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Callable, Optional
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.boolsent import stream_boolsent
+from dgltrees.formats.conllu import stream_conllu, write_conllu
+from dgltrees.formats.documents import stream_json, stream_python, stream_xml
+from dgltrees.formats.dp import stream_dp
+from dgltrees.formats.entailment import stream_entailment
+from dgltrees.formats.inex import stream_inex
+from dgltrees.formats.lines import gather, open_bytes
+from dgltrees.formats.listops import stream_listops, write_listops
+from dgltrees.formats.logic import stream_logic, write_logic
+from dgltrees.formats.mee import stream_mee
+from dgltrees.formats.mrg import stream_mrg
+from dgltrees.formats.running_text import stream_running_text
+from dgltrees.formats.sst import stream_sst
+from dgltrees.formats.wikiqa import stream_wikiqa
+from dgltrees.trees.examples import Examples
+
+__all__ = ["FORMATS", "Format", "guess_format"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Arguments:
+        description: what a file of this format looks like, in one sentence.
+        stream: ``stream(path, trees)`` reads a file, about ``trees`` examples at a time.
+        write: ``write(examples, path)`` writes a file that ``stream`` reads back; None where the
+            package does not write the format.
+        suffixes: endings of the names of such files.
+        first_line: a regular expression that matches the first line of such files that is not
+            blank; None where a first line tells nothing.
+        dependencies: whether the trees are dependency trees, whose node 0 is ROOT.
+    """
+
+    description: str
+    stream: Callable[[PathLike, int], Iterator[Examples]]
+    write: Optional[Callable[[Examples, PathLike], None]] = None
+    suffixes: tuple[str, ...] = ()
+    first_line: Optional[str] = None
+    dependencies: bool = False
+
+    def read(self, path: PathLike, trees: int = 10_000) -> Examples:
+        """All examples of a file, read ``trees`` at a time.
+
+        Raises:
+            TreeError: with the file, and the line where there is one: the file is not of this
+                format.
+        """
+        return gather(self.stream(path, trees))
+
+
+def _write_conllu(examples: Examples, path: PathLike) -> None:
+    write_conllu(examples.forest, path)
+
+
+FORMATS = {
+    "json": Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",)),
+    "xml": Format("An XML document, which is one tree.", stream_xml, suffixes=(".xml",)),
+    "python": Format("Python source, whose syntax is one tree.", stream_python, suffixes=(".py",)),
+    "conllu": Format(
+        "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
+        partial(stream_conllu, single_root=False),
+        _write_conllu,
+        suffixes=(".conllu", ".conll"),
+        first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
+        dependencies=True,
+    ),
+    "dp": Format(
+        "Dependency trees, a word per line: word TAB tag TAB head.",
+        partial(stream_dp, single_root=False),
+        suffixes=(".dp",),
+        dependencies=True,
+    ),
+    "listops": Format(
+        "ListOps, a line per example: value TAB expression.",
+        partial(stream_listops, max_children=None),
+        write_listops,
+        first_line=r"\d\t[^\t]*$|Source\tTarget",
+    ),
+    "logic": Format(
+        "Logical relations, a line per pair: relation TAB sentence TAB sentence.",
+        stream_logic,
+        write_logic,
+        first_line=r"[#<>v|=^]\t.*\t",
+    ),
+    "inex": Format(
+        "Structures of XML documents, a line per tree: class:label(child child ...).",
+        stream_inex,
+        first_line=r"\d+:\d+\(",
+    ),
+    "boolsent": Format(
+        "Boolean expressions, one per line: (1_AND 1 (1_OR 0 1 ) ).",
+        stream_boolsent,
+        first_line=r"\([01]_[A-Z]|[01]\s*$",
+    ),
+    "sst": Format(
+        "The Stanford Sentiment Treebank, a tree per line: (3 (2 so) (4 good)).",
+        stream_sst,
+        first_line=r"\([0-4] ",
+    ),
+    "mrg": Format(
+        "Constituent trees in the brackets of the Penn Treebank: ( (S (VB Go) )).",
+        stream_mrg,
+        suffixes=(".mrg",),
+        first_line=r"\(",
+    ),
+    "mee": Format(
+        "Math expressions as chains of characters, a line each: value TAB expression.", stream_mee
+    ),
+    "entailment": Format(
+        "Pairs of sentences as chains of words: the files of SNLI and SICK.", stream_entailment
+    ),
+    "wikiqa": Format(
+        "Questions and sentences as chains of words: the files of WikiQA.", stream_wikiqa
+    ),
+    "text": Format(
+        "Sentences as chains of words, one per line, spaces between words.", stream_running_text
+    ),
+}
+"""The file formats by name; :func:`guess_format` takes the first one that matches."""
+
+
+def guess_format(path: PathLike) -> str:
+    """The name of a file's format, by the ending of its name or else its first line.
+
+    Raises:
+        TreeError: neither is that of a known format.
+    """
+    for name, form in FORMATS.items():
+        if str(path).endswith(form.suffixes):
+            return name
+    with open_bytes(path) as file:
+        line = next((line for line in islice(file, 100) if line.strip()), b"")
+    text = line.decode("utf-8", "replace").strip()
+    for name, form in FORMATS.items():
+        if form.first_line is not None and re.match(form.first_line, text):
+            return name
+    raise TreeError(
+        f"expected a file of one of the formats {', '.join(FORMATS)}, got one that begins with "
+        f"{text[:40]!r}; if it is of one of them, name the format",
+        file=path,
+    )

@@ -1,0 +1,75 @@
+"""The registry of compiled ways: faster functions that compute what a class computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
+
+from torch import Tensor
+
+from dgltrees.traversal.order import tree_in_errors
+from dgltrees.traversal.views import IndexedRows
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["accepts_indexed", "compiled_states", "compiled_way", "dense", "way_of"]
+
+Way = TypeVar("Way", bound=Callable[..., Any])
+
+
+class _Entry(NamedTuple):
+    way: Callable[..., Any]
+    accepts_indexed: bool
+
+
+_WAYS: dict[type, _Entry] = {}
+
+
+def compiled_way(kind: type, *, accepts_indexed: bool = False) -> Callable[[Way], Way]:
+    """Register a function as the compiled way of objects of one class.
+
+    The compiled way of a cell is ``way(cell, batch, ndata)``. It returns the states of all nodes,
+    as the cell's three functions do, or None where it does not hold: for this graph, these
+    tensors or these settings of the cell. Subclasses of ``kind``, which may change an equation,
+    have no compiled way unless they register one of their own.
+
+    Arguments:
+        kind: the class.
+        accepts_indexed: the way takes fields of ``ndata`` as
+            :class:`~dgltrees.traversal.views.IndexedRows`; other ways are given tensors.
+    """
+
+    def register(way: Way) -> Way:
+        _WAYS[kind] = _Entry(way, accepts_indexed)
+        return way
+
+    return register
+
+
+def way_of(thing: object) -> Optional[Callable[..., Any]]:
+    """The compiled way registered for the class of ``thing``, or None."""
+    entry = _WAYS.get(type(thing))
+    return None if entry is None else entry.way
+
+
+def compiled_states(
+    cell: object, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
+) -> Optional[dict[str, Tensor]]:
+    """The states of all nodes by a cell's compiled way; None where there is none that holds."""
+    way = way_of(cell)
+    if way is None:
+        return None
+    with tree_in_errors(batch):
+        states: Optional[dict[str, Tensor]]
+        states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
+    return states
+
+
+def dense(ndata: Mapping[str, Union[Tensor, IndexedRows]]) -> dict[str, Tensor]:
+    """Fields as tensors ``(N, ...)``."""
+    return {k: v.dense() if isinstance(v, IndexedRows) else v for k, v in ndata.items()}
+
+
+def accepts_indexed(cell: object) -> bool:
+    """Whether a cell's compiled way takes :class:`~dgltrees.traversal.views.IndexedRows`."""
+    entry = _WAYS.get(type(cell))
+    return entry is not None and entry.accepts_indexed
