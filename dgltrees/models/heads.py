@@ -21,6 +21,7 @@ __all__ = [
     "ComparisonHead",
     "Head",
     "PairHead",
+    "class_nll",
     "pair_features",
     "wide",
 ]
@@ -29,6 +30,11 @@ __all__ = [
 def wide(x: Tensor) -> Tensor:
     """``x`` in float32 at least: half floats are promoted, float64 stays."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def class_nll(logits: Tensor, targets: Tensor) -> Tensor:
+    """``(R,)`` negative log-likelihood of classes, from ``(R, C)`` logits; 0 at target -1."""
+    return F.cross_entropy(wide(logits), targets, ignore_index=-1, reduction="none")
 
 
 class Head(nn.Module, ABC):
@@ -66,11 +72,11 @@ class ClassHead(Head):
             z: what the head reads.
             targets: ``(E,)`` classes.
         """
-        logits = wide(self(z))
+        logits = self(z)
         if logits.shape[-1] == 1:
-            o = logits[:, 0]
+            o = wide(logits)[:, 0]
             return F.binary_cross_entropy_with_logits(o, targets.to(o), reduction="none")
-        return F.cross_entropy(logits, targets, ignore_index=-1, reduction="none")
+        return class_nll(logits, targets)
 
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
         """``(E,)`` the likeliest class and its probability; with one logit that of class 1."""

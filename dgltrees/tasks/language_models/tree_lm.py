@@ -15,7 +15,6 @@ from typing import Any, Optional, cast
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -30,7 +29,7 @@ from dgltrees.models import (
     read_word_vectors,
     softmax_nll,
 )
-from dgltrees.models.heads import wide
+from dgltrees.models.heads import class_nll
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.language_models.dependencies import LABEL, read_trees
 from dgltrees.tasks.settings import DataSettings, ModelSettings
@@ -119,7 +118,7 @@ class LanguageModelTask(Task):
         """
         loss, node, scores = model(batch)
         if scores is not None:
-            loss = loss + _label_nll(scores, batch.ndata[LABEL].index_select(0, node))
+            loss = loss + class_nll(scores, batch.ndata[LABEL].index_select(0, node))
         spread: Tensor = loss.new_zeros(len(targets)).index_add(0, node, loss)
         return spread
 
@@ -141,7 +140,7 @@ class LanguageModelTask(Task):
             words = torch.nonzero(targets.index_select(0, node) >= 0)[:, 0]
             node, scores = node[words], scores[words]
             label = batch.ndata[LABEL].index_select(0, node)
-            p = torch.exp(-_label_nll(scores, label)).double()
+            p = torch.exp(-class_nll(scores, label)).double()
             found[1, node] = scores.argmax(1).double()
             found[2, node] = p.masked_fill(label < 0, -1.0)
         return found
@@ -197,11 +196,6 @@ class LanguageModelTask(Task):
             if (labels >= 0).all():
                 found["labels"] = data.forest.vocabs[LABEL].decode(labels)
             yield found
-
-
-def _label_nll(scores: Tensor, labels: Tensor) -> Tensor:
-    """``(P,)`` the negative log-likelihood of labels; 0 where the label is -1."""
-    return F.cross_entropy(wide(scores), labels, ignore_index=-1, reduction="none")
 
 
 def _label_report(data: Examples, outputs: Outputs) -> dict[str, float]:
