@@ -29,7 +29,6 @@ from dgltrees.tasks.language_models.tree_lm import TREE_LM
 from dgltrees.tasks.ranges import COUNT, FRACTION, POSITIVE, SEED, check, one_of
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits
-from dgltrees.tasks.task import rows_of_trees
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import make_fabric
 from dgltrees.training.run import load_run
@@ -44,6 +43,7 @@ from dgltrees.training.settings import Settings
 from dgltrees.trees import BatchSampler, Forest, Vocabulary
 from dgltrees.trees.dependencies import generation_batch
 from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.segments import rows_of
 
 __all__ = [
     "DecisionSettings",
@@ -115,7 +115,7 @@ class _Cases:
         weight, source = model.output, forest.global_parent
         H = weight.new_zeros(forest.num_nodes, weight.shape[1])
         for ids in BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False):
-            rows = torch.from_numpy(rows_of_trees(forest.offsets, ids)).to(device)
+            rows = torch.from_numpy(rows_of(forest.offsets, ids)).to(device)
             H[rows] = model.states(generation_batch(forest, ids).to(device))
         self.h = H if state == "own" else H[torch.from_numpy(source).to(device)]
         self.words = torch.from_numpy(forest.columns["word"]).long().to(device)

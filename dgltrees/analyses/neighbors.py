@@ -17,6 +17,7 @@ from dgltrees.analyses.sentence_runs import SentenceRun
 from dgltrees.errors import ConfigError
 from dgltrees.models import Encoding
 from dgltrees.trees import Forest
+from dgltrees.trees.segments import inverse
 
 __all__ = ["nearest"]
 
@@ -86,7 +87,7 @@ def _words(run: SentenceRun, query: str) -> str:
 def _roots(run: SentenceRun, forest: Forest) -> Tensor:
     """``(T, c)`` the directions of the roots, in the order of the forest."""
     parts = [(ids, encoding.roots) for ids, encoding in run.encodings(forest)]
-    order = np.argsort(np.concatenate([ids for ids, _ in parts]))
+    order = inverse(np.concatenate([ids for ids, _ in parts]))
     return _unit(torch.cat([roots for _, roots in parts])[torch.from_numpy(order)])
 
 

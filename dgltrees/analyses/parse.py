@@ -25,6 +25,7 @@ from dgltrees.training.run import load_run
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.builders.heads import from_heads
+from dgltrees.trees.segments import offsets_of, owner, within
 
 __all__ = ["FORMATS", "TrainedParser", "chains", "parse_files", "read_sentences"]
 
@@ -67,9 +68,7 @@ def chains(batch: Sequence[Sentence]) -> Forest:
 
     Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
     """
-    sizes = np.array([len(one.words) for one in batch])
-    ends = np.cumsum(sizes)
-    heads = np.arange(sizes.sum()) - np.repeat(ends - sizes, sizes)
+    sizes = np.array([len(one.words) for one in batch], np.int64)
     tags = {
         name: list(
             chain.from_iterable(one.columns.get(name) or [None] * len(one.words) for one in batch)
@@ -77,7 +76,7 @@ def chains(batch: Sequence[Sentence]) -> Forest:
         for name in ("upos", "xpos")
     }
     words = list(chain.from_iterable(one.words for one in batch))
-    return from_heads(words, heads, offsets=np.insert(ends, 0, 0), columns=tags)
+    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
 class _Parse(NamedTuple):
@@ -134,10 +133,9 @@ class TrainedParser:
             for at, parse in zip(chosen, self._batch(read, chosen, k)):
                 found[at] = parse
         counts = np.array([len(parse.scores) for parse in found], dtype=np.int64)
-        trees = forest.select(np.repeat(np.arange(len(forest)), counts))
-        offsets = np.concatenate([[0], np.cumsum(counts)])
+        trees = forest.select(owner(counts))
         scores = np.concatenate([parse.scores for parse in found])
-        return KBest(self._forest(trees, found), offsets, scores, [None] * len(forest))
+        return KBest(self._forest(trees, found), offsets_of(counts), scores, [None] * len(forest))
 
     @torch.no_grad()
     def _batch(self, read: Forest, ids: NDArray[np.int64], k: int) -> Iterator[_Parse]:

@@ -18,6 +18,7 @@ from dgltrees.formats import KBest, read_conllu, write_conllu
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.metrics.attachment import attachment, punctuation
 from dgltrees.trees import Forest
+from dgltrees.trees.segments import owner, within
 
 __all__ = ["choose", "combined", "most", "read_gold", "scored", "table", "tune", "write_chosen"]
 
@@ -60,12 +61,12 @@ def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
         offsets: ``(G + 1,)`` list g is the trees ``offsets[g]:offsets[g + 1]``.
         k: at least 1.
     """
-    rank = np.arange(len(scores)) - np.repeat(offsets[:-1], np.diff(offsets))
-    within = np.where(rank < k, scores, -np.inf)
-    best = np.repeat(np.maximum.reduceat(within, offsets[:-1]), np.diff(offsets))
-    hit = np.flatnonzero((within == best) & (rank < k))
-    group = np.searchsorted(offsets, hit, side="right") - 1
-    return hit[np.unique(group, return_index=True)[1]]
+    sizes = np.diff(offsets)
+    is_first = within(sizes) < k
+    first_scores = np.where(is_first, scores, -np.inf)
+    best = np.repeat(np.maximum.reduceat(first_scores, offsets[:-1]), sizes)
+    hit = np.flatnonzero((first_scores == best) & is_first)
+    return hit[np.unique(owner(sizes)[hit], return_index=True)[1]]
 
 
 def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Forest:
@@ -148,7 +149,7 @@ def _hits(kbest: KBest, gold: Forest) -> Scores:
     punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
     punct *= (punct[gold.parent >= 0] >= 0).all()  # as attachment has it
     counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
-    repeated = counted.select(np.repeat(np.arange(len(gold)), np.diff(kbest.offsets)))
+    repeated = counted.select(owner(np.diff(kbest.offsets)))
     right = (repeated.parent == kbest.forest.parent) & (repeated.columns["punct"] != 1)
     return np.add.reduceat(right.astype(np.float64), kbest.forest.offsets[:-1])
 

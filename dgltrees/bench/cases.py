@@ -9,8 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.trees import Forest
+from dgltrees.trees.segments import offsets_of
 
-__all__ = ["CASES", "SENTENCES", "Case", "balanced", "caterpillars", "chain", "random_binary"]
+__all__ = [
+    "CASES",
+    "SENTENCES",
+    "Case",
+    "balanced",
+    "caterpillars",
+    "chain",
+    "operations",
+    "random_binary",
+]
 
 Parents = list[int]
 
@@ -35,7 +45,7 @@ class Case:
         parents = [self.make(rng) for _ in range(self.trees)]
         forest = Forest.build(
             np.concatenate([np.asarray(p) for p in parents]),
-            offsets=np.cumsum([0, *map(len, parents)]),
+            offsets=offsets_of([*map(len, parents)]),
         )
         words = rng.integers(1, vocabulary, forest.num_nodes)
         token: NDArray[np.int64] = np.where(forest.degree == 0, words, 0)
@@ -78,6 +88,21 @@ def sentence(rng: np.random.Generator) -> Parents:
     """
     words = int(np.clip(np.rint(rng.gamma(4.2, 4.6)), 2, 56))
     return _split(words, lambda n: 1 if rng.random() < 0.5 else int(rng.integers(1, n)))
+
+
+def operations(rng: np.random.Generator) -> Parents:
+    """A tree such as those of ListOps: 10 to 30 numbers, operators of 2 to 5 arguments."""
+    parents: Parents = []
+    todo = [(int(rng.integers(10, 31)), -1)]
+    while todo:
+        n, parent = todo.pop()
+        node = len(parents)
+        parents.append(parent)
+        if n > 1:
+            arguments = min(n, int(rng.integers(2, 6)))
+            cuts = np.sort(rng.choice(np.arange(1, n), arguments - 1, replace=False))
+            todo += [(part, node) for part in np.diff([0, *cuts, n]).tolist()]
+    return parents
 
 
 def caterpillars(levels: int, nodes: int) -> Case:

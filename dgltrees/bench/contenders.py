@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees._dgl import dgl
+from dgltrees._dgl import need_dgl
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, traverse
@@ -20,6 +21,7 @@ __all__ = [
     "CONTENDERS",
     "Contender",
     "Model",
+    "States",
     "checkpoint_way",
     "dgl_way",
     "fused_way",
@@ -140,7 +142,11 @@ def _tutorial(propagate: Callable[..., None]) -> States:
     return states
 
 
-dgl_way = _tutorial(dgl.prop_nodes_topo)
+def _by_dgl(*arguments: Any, **options: Any) -> None:
+    need_dgl("contender 'dgl'").prop_nodes_topo(*arguments, **options)
+
+
+dgl_way = _tutorial(_by_dgl)
 
 
 CONTENDERS = {

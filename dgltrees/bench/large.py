@@ -20,6 +20,7 @@ from dgltrees.bench.memory import high_water
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.models import TreeEncoder, WordEmbedding, encode_roots
 from dgltrees.trees import Forest
+from dgltrees.trees.segments import offsets_of
 
 __all__ = ["large_forest"]
 
@@ -34,7 +35,7 @@ def large_forest(nodes: int, seed: int = 0) -> Forest:
     rng = np.random.default_rng(seed)
     pool = [np.asarray(random_binary(rng)) for _ in range(1000)]
     pool += [_recursive(rng, size) for size in (1000, 10_000, 100_000)]
-    kinds = Forest.build(np.concatenate(pool), offsets=np.cumsum([0, *map(len, pool)]))
+    kinds = Forest.build(np.concatenate(pool), offsets=offsets_of([*map(len, pool)]))
     small = rng.integers(0, 1000, int(nodes / 2 / kinds.sizes[:1000].mean()))
     large = [
         np.full(max(1, nodes // 6 // s), 1000 + i) for i, s in enumerate((1000, 10_000, 100_000))

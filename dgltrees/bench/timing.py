@@ -69,7 +69,8 @@ def machine() -> str:
     """The machine and the versions, in a line."""
     return (
         f"{platform.machine()}, {torch.get_num_threads()} threads, Python "
-        f"{platform.python_version()}, torch {torch.__version__}, dgl {dgl.__version__}"
+        f"{platform.python_version()}, torch {torch.__version__}, "
+        + ("no dgl" if dgl is None else f"dgl {dgl.__version__}")
     )
 
 

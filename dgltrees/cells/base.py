@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Optional
+from typing import ClassVar, Optional
 
 import torch
 from torch import Tensor, nn
@@ -93,16 +93,8 @@ class BaseCell(nn.Module, ABC):
         """The pre-activations and what is kept of the children, of nodes that have some."""
 
     @abstractmethod
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state of nodes with and without children, fields of ``(n, c)``."""
-
-    def apply(self, nodes: Any) -> Any:
-        """The apply function of the traversal: the new :meth:`state`.
-
-        Modules of torch have a method of this name too, which calls a function on every module:
-        given a function, this one does the same.
-        """
-        return super().apply(nodes) if callable(nodes) else self.state(nodes)
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""

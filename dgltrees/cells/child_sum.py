@@ -84,7 +84,7 @@ class ChildSumTreeLSTM(BaseCell):
         a = torch.addmm(nodes.data["wx"], h.sum(1), self.U)  # (n, 3 c)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         a = nodes.data["a" if "a" in nodes.data else "wx"]
         a = self.norm(a.view(len(a), 3, self.hidden_size))

@@ -16,7 +16,7 @@ def lstm_state(
     kept: Optional[Tensor],
     dropout: nn.Module,
     norm: nn.Module,
-    update: Callable[[Tensor], Tensor] = torch.tanh,
+    activation: Callable[[Tensor], Tensor] = torch.tanh,
 ) -> dict[str, Tensor]:
     r"""The new state.
 
@@ -30,13 +30,13 @@ def lstm_state(
         kept: ``(n, c)`` the sum over the children, None at leaves.
         dropout: acts on the update.
         norm: acts on c on its way into h.
-        update: the activation of u.
+        activation: that of u.
 
     Returns:
         ``{"h": (n, c), "c": (n, c)}``.
     """
     i, o, u = a.unbind(1)
-    c = torch.sigmoid(i) * dropout(update(u))
+    c = torch.sigmoid(i) * dropout(activation(u))
     if kept is not None:
         c = c + kept
     return {"h": torch.sigmoid(o) * torch.tanh(norm(c)), "c": c}

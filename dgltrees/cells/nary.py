@@ -95,7 +95,7 @@ class NaryTreeLSTM(BaseCell):
         f = nodes.data["wx_f"].unsqueeze(1) + f.reshape(h.shape)  # (n, L, c)
         return {"a": nodes.data["wx"] + a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         a = nodes.data["a" if "a" in nodes.data else "wx"]
         a = self.norm(a.view(len(a), 3, self.hidden_size))

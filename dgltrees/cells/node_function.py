@@ -92,7 +92,7 @@ class NodeFunction(BaseCell):
         self.check(ndata)
         return {}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The leaf function at leaves, else the last equations of the node function."""
         if "a" in nodes.data:
             return self.composed(nodes)

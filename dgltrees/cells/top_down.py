@@ -15,6 +15,7 @@ from dgltrees.cells.grouped import grouped, to_device
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.segments import inverse
 
 __all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
 
@@ -79,7 +80,7 @@ class _SourceLSTM(BaseCell):
             return self._typed(wx, h, c, None)
         order = np.argsort(types, kind="stable")
         counts = np.bincount(types)
-        there, back = to_device(order, h.device), to_device(np.argsort(order), h.device)
+        there, back = to_device(order, h.device), to_device(inverse(order), h.device)
         groups = [(int(kind), int(counts[kind])) for kind in np.flatnonzero(counts)]
         wx, h, c = (row.index_select(0, there) for row in (wx, h, c))
         new_h, new_c = self._typed(wx, h, c, groups)
@@ -121,7 +122,7 @@ class _SourceLSTM(BaseCell):
             )
         return {"h_source": h[:, 0], "c_source": c[:, 0]}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         if "h_source" in nodes.data:
             return self.step(nodes, nodes.data["h_source"], nodes.data["c_source"])
@@ -299,11 +300,9 @@ def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]])
         return torch.addmm(b[0], x, W[0])
     order = np.argsort(types, kind="stable")
     counts = np.bincount(types, minlength=len(W))
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
     parts = x.index_select(0, to_device(order, x.device)).split_with_sizes(counts.tolist())
     made = [torch.addmm(*each) for each in zip(b.unbind(0), parts, W.unbind(0))]
-    return torch.cat(made).index_select(0, to_device(back, x.device))
+    return torch.cat(made).index_select(0, to_device(inverse(order), x.device))
 
 
 def uniform(module: nn.Module, bound: float = 0.1) -> None:

@@ -41,7 +41,7 @@ class TreeCell(BaseCell):
         rank: r, for aggregators that have one.
         label: ``"mode"`` or ``"add"``: how x enters an aggregation without operators; by default
             as the aggregator's paper has it.
-        update: ``"tanh"`` or ``"sigmoid"``, the activation of the update (the paper prints
+        activation: ``"tanh"`` or ``"sigmoid"``, the activation of the update (the paper prints
             σ, Tai et al. have tanh).
         dropout: probability of the recurrent dropout (see the cell).
         layer_norm: normalise the pre-activations of every gate by itself, and the memory cell where
@@ -62,7 +62,7 @@ class TreeCell(BaseCell):
         operators: int = 0,
         rank: Optional[int] = None,
         label: Optional[str] = None,
-        update: str = "tanh",
+        activation: str = "tanh",
         dropout: float = 0.0,
         layer_norm: bool = False,
         init: str = "kaiming",
@@ -77,14 +77,16 @@ class TreeCell(BaseCell):
                 f"got label={label!r} with {operators} operators, whose sets have no label; "
                 "leave it out"
             )
-        if update not in ACTIVATIONS:
-            raise ConfigError(f"expected update to be one of {[*ACTIVATIONS]}, got {update!r}")
+        if activation not in ACTIVATIONS:
+            raise ConfigError(
+                f"expected activation to be one of {[*ACTIVATIONS]}, got {activation!r}"
+            )
         self.max_children = self.slots = max_children
         self.operators, self.rank, self.init = operators, rank, init
         self.label, self.layer_norm = label, layer_norm
         self.group_by = "op" if operators else None
         self.aggregator, self.ordered = aggregator, aggregator_class(aggregator).ordered
-        self.update = ACTIVATIONS[update]
+        self.activation = ACTIVATIONS[activation]
         self.leaf: Optional[nn.Linear] = None
         self.child_gate: Optional[ChildGate] = None
         self._build()

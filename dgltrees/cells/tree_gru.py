@@ -64,10 +64,10 @@ class TreeGRU(TreeCell):
         mean = h.sum(1) / self.slots_filled(nodes).sum(1, keepdim=True)  # (n, c)
         return {"a": torch.cat([z, u], 1), "k": mean}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         inner = "a" in nodes.data
         a = self.norm(nodes.data["a"] if inner else self.leaf_activations(nodes))
         z = torch.sigmoid(a[:, 0])
-        h = z * self.dropout(self.update(a[:, 1]))
+        h = z * self.dropout(self.activation(a[:, 1]))
         return {"h": h + (1.0 - z) * nodes.data["k"] if inner else h}

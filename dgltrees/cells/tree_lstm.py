@@ -33,7 +33,8 @@ class TreeLSTM(TreeCell):
     - :math:`f^i, f^o, f^u` are the aggregator's maps, all three computed together;
     - the forget gate :math:`f_{vj}` sees its own child alone; where the aggregator does not tell
       positions apart, :math:`U^f` and :math:`b^f` are the same for all children;
-    - u has tanh, as in Tai et al. (2015); the paper prints :math:`\sigma`: ``update="sigmoid"``.
+    - u has tanh, as in Tai et al. (2015); the paper prints :math:`\sigma`, which is
+      ``activation="sigmoid"``.
 
     Recurrent dropout acts on u alone, which spares the memory (Semeniuta et al., 2016). With layer
     normalisation the pre-activations of i, o, u and f are normalised, and c on its way into h.
@@ -65,8 +66,8 @@ class TreeLSTM(TreeCell):
         a, f = self.aggregate_and_gate(self.f, self.child_gate, h, nodes)
         return {"a": a, "k": (torch.sigmoid(self.norm_f(f)) * c).sum(1)}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         a = nodes.data["a"] if "a" in nodes.data else self.leaf_activations(nodes)
         kept = nodes.data.get("k")
-        return lstm_state(self.norm(a), kept, self.dropout, self.norm_c, self.update)
+        return lstm_state(self.norm(a), kept, self.dropout, self.norm_c, self.activation)

@@ -39,7 +39,7 @@ class TreeRNN(TreeCell):
         h = self.dropout(nodes.mailbox["h"])  # (n, L, c)
         return {"a": self.aggregate(self.f, h, nodes, "label_0")}
 
-    def state(self, nodes: Nodes) -> dict[str, Tensor]:
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         a = nodes.data["a"] if "a" in nodes.data else self.leaf_activations(nodes)
-        return {"h": self.update(self.norm(a)[:, 0])}
+        return {"h": self.activation(self.norm(a)[:, 0])}

@@ -13,6 +13,7 @@ from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import cumcount, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -97,19 +98,10 @@ def _from_batch(batch: TreeBatch) -> Forest:
             "expected a tree to draw, in which a node has at most one parent, got a graph in "
             f"which node {out_degree.argmax()} has edges to {out_degree.max()} nodes"
         )
-    offsets = np.concatenate([[0], np.cumsum(batch.sizes.numpy())])
+    offsets = offsets_of(batch.sizes)
     parents = np.full(batch.num_nodes, -1)
     parents[child] = parent - np.repeat(offsets[:-1], batch.sizes.numpy())[child]
     pos = np.zeros(batch.num_nodes, dtype=np.int64)
-    pos[child] = as_array(batch.edata["pos"]) if "pos" in batch.edata else _ranks(parent)
+    pos[child] = as_array(batch.edata["pos"]) if "pos" in batch.edata else cumcount(parent)
     columns = {name: as_array(tensor) for name, tensor in batch.ndata.items()}
     return Forest.build(parents, pos=pos, offsets=offsets, columns=columns)
-
-
-def _ranks(parent: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each edge, how many edges before it enter the same parent."""
-    order = np.argsort(parent, kind="stable")
-    grouped = parent[order]
-    ranks = np.empty(len(parent), dtype=np.int64)
-    ranks[order] = np.arange(len(parent)) - np.searchsorted(grouped, grouped)
-    return ranks

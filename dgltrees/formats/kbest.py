@@ -16,6 +16,7 @@ from dgltrees.formats.lines import files_of
 from dgltrees.formats.sentences import Sentence, forest_of
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["KBest", "read_kbest"]
@@ -83,7 +84,7 @@ def read_kbest(
         forests.append(
             forest_of(sentences, vocabs=vocabs, lower=lower, single_root=single_root, file=file)
         )
-    return KBest(Forest.concat(forests), np.cumsum([0, *sizes]), np.array(scores), ids)
+    return KBest(Forest.concat(forests), offsets_of(sizes), np.array(scores), ids)
 
 
 def _groups(analyses: Iterable[Sentence], file: PathLike) -> Iterator[list[Sentence]]:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Callable, Optional, Union
 
-import numpy as np
-
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lengths import leave_out_long, too_long
@@ -17,6 +15,7 @@ from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
 
@@ -111,7 +110,7 @@ def forest_of(
     return from_heads(
         [word.lower() for word in words] if lower else words,
         list(chain.from_iterable(sentence.heads for sentence in sentences)),
-        offsets=np.cumsum([0, *(len(sentence.words) for sentence in sentences)]),
+        offsets=offsets_of([len(sentence.words) for sentence in sentences]),
         columns=columns,
         vocabs=vocabs,
         single_root=single_root,

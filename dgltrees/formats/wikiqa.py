@@ -22,6 +22,7 @@ from dgltrees.formats.pairs import Pair, pair_examples
 from dgltrees.formats.text import tokenize
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
@@ -148,11 +149,11 @@ def _examples(
     pairs = [row.pair for question in questions for row in question]
     classes = Vocabulary(WIKIQA_LABELS, frozen=True)
     examples = pair_examples(pairs, words, classes, path)
-    sizes = [len(question) for question in questions]
+    sizes = np.array([len(question) for question in questions], np.int64)
     columns = {
         **examples.columns,
-        "question": np.repeat(np.arange(first, first + len(sizes)), sizes),
-        "sentence": np.concatenate([np.arange(size) for size in sizes]),
+        "question": first + owner(sizes),
+        "sentence": within(sizes),
         "rank": np.concatenate([_ranks(question) for question in questions]),
     }
     node_columns = {**examples.forest.columns, "shared": _shared(pairs)}
@@ -164,7 +165,7 @@ def _ranks(question: Sequence[_Row]) -> NDArray[np.int64]:
     """The place of each sentence's id among those of its question, in the order of UTF-8 bytes."""
     ids = [str(i) if row.sentence is None else row.sentence for i, row in enumerate(question)]
     order = sorted(range(len(ids)), key=lambda i: ids[i].encode())
-    return np.argsort(order)
+    return inverse(np.array(order))
 
 
 def _shared(pairs: Sequence[Pair]) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import offsets_of, owner, starts, within
 
 __all__ = [
     "BracketScores",
@@ -70,8 +71,7 @@ def _numbered(spans: ArrayLike, lengths: Ints) -> Ints:
             f"to {last[at]} of sequence {tree[at]}"
         )
     counts = (first < last) & (last - first + 1 < size)
-    begins = np.cumsum(lengths**2) - lengths**2
-    return np.unique((begins[tree] + first * size + last)[counts])
+    return np.unique((starts(lengths**2)[tree] + first * size + last)[counts])
 
 
 def over_some(spans: ArrayLike, sizes: ArrayLike, kept: NDArray[np.bool_]) -> tuple[Ints, Ints]:
@@ -88,8 +88,8 @@ def over_some(spans: ArrayLike, sizes: ArrayLike, kept: NDArray[np.bool_]) -> tu
         spans of those sub-trees that have a token left, and ``(T,)`` how many tokens there are.
     """
     lengths = np.asarray(sizes, np.int64)
-    begins = np.cumsum(lengths) - lengths
-    before = np.append(0, np.cumsum(kept))  # how many are kept before each token
+    begins = starts(lengths)
+    before = offsets_of(kept)  # how many are kept before each token
     tree, first, last = np.asarray(spans, np.int64).reshape(-1, 3).T
     begin = begins[tree]
     bounds = before[begin + first] - before[begin], before[begin + last + 1] - before[begin] - 1
@@ -122,8 +122,7 @@ def right_branching(sizes: ArrayLike) -> Ints:
 def _tokens(sizes: ArrayLike) -> tuple[Ints, Ints, Ints]:
     """Of each token its sequence, its place there, and the size of the sequence; each ``(N,)``."""
     lengths = np.asarray(sizes, np.int64)
-    tree = np.repeat(np.arange(len(lengths)), lengths)
-    return tree, np.arange(len(tree)) - (np.cumsum(lengths) - lengths)[tree], lengths[tree]
+    return owner(lengths), within(lengths), np.repeat(lengths, lengths)
 
 
 def random_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> Ints:
@@ -138,7 +137,7 @@ def random_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> Ints:
         ``(N,)`` SPLIT, RECUR or MERGE, sequence after sequence; splits may be left open.
     """
     lengths = np.asarray(sizes, np.int64)
-    begins = np.cumsum(lengths) - lengths
+    begins = starts(lengths)
     rng = np.random.Generator(np.random.PCG64(seed))
     made = np.zeros(int(lengths.sum()), np.int64)
     depth = np.zeros(len(lengths), np.int64)

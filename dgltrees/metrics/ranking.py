@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.trees.segments import starts, within
+
 __all__ = ["rank_within", "ranking"]
 
 
@@ -47,7 +49,7 @@ def ranking(
     right = np.flatnonzero(relevant)
     right = right[np.lexsort((rank[right], group[right]))]  # by group, then by rank
     of, at = group[right], rank[right]
-    first = np.cumsum(hits) - hits  # of each group's right answers, where they begin
+    first = starts(hits)  # of each group's right answers, where they begin
     nth = np.arange(len(right)) - first[of] + 1
     kept = hits > 0
     precision = np.bincount(of, weights=nth / at, minlength=len(hits))[kept] / hits[kept]
@@ -64,8 +66,6 @@ def rank_within(
 ) -> NDArray[np.int64]:
     """``(E,)`` the rank of each entry in its group from 1; see :func:`ranking`."""
     order = np.lexsort((-tie, -scores.astype(np.float32), group))
-    sizes = np.bincount(group)
     rank = np.empty(len(group), np.int64)
-    starts = np.cumsum(sizes) - sizes
-    rank[order] = np.arange(len(group)) - np.repeat(starts, sizes) + 1
+    rank[order] = within(np.bincount(group)) + 1
     return rank

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from dgltrees.models.decisions import Decisions
 from dgltrees.models.inputs import Input
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts
 
 __all__ = ["Backend", "Encoder", "Encoding", "EncodingPair", "NodeTable"]
 
@@ -112,7 +113,7 @@ class Encoding:
             sizes = self.batch.sizes.numpy()
             column = np.arange(sizes.max(initial=0))
             mask = column < sizes[:, None]
-            index = np.where(mask, (np.cumsum(sizes) - sizes)[:, None] + column, sizes.sum())
+            index = np.where(mask, starts(sizes)[:, None] + column, sizes.sum())
             cache[device] = torch.from_numpy(index).to(device), torch.from_numpy(mask).to(device)
         return cache[device]
 

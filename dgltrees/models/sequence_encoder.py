@@ -11,6 +11,7 @@ from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts, within
 
 __all__ = ["SequenceEncoder"]
 
@@ -58,22 +59,16 @@ class SequenceEncoder(Encoder):
         """The states of all words and sentences."""
         x = self.dropout(self.input(batch))
         sentences = x.split_with_sizes(batch.sizes.tolist())
-        tree, step = batch.tree_of_node, positions(batch)
+        tree, step = batch.tree_of_node, within(batch.sizes).to(batch.device)
         if self.directions == 1:  # torch is faster on what is not packed
             h: Tensor = self.lstm(pad_sequence(list(sentences)))[0]  # (L, T, c)
             last = h[batch.sizes.to(x.device) - 1, torch.arange(len(sentences))]
             return Encoding(batch, h[step, tree], vectors=last)
         packed = pack_sequence(list(sentences), enforce_sorted=False)
         states, (h, _) = self.lstm(packed)  # h: (layers * directions, T, c)
-        first_row = torch.cumsum(packed.batch_sizes, 0) - packed.batch_sizes  # of each step
-        rank = torch.argsort(packed.sorted_indices)  # type: ignore[arg-type]
+        first_row = starts(packed.batch_sizes)  # of each step
+        rank = packed.unsorted_indices
+        assert rank is not None
         row = first_row.to(x.device)[step] + rank[tree]
         vectors = torch.cat(list(h[-self.directions :]), 1)
         return Encoding(batch, states.data.index_select(0, row), vectors=vectors)
-
-
-def positions(batch: TreeBatch) -> Tensor:
-    """``(N,)`` how many words stand before each in its sentence."""
-    starts = torch.cumsum(batch.sizes, 0) - batch.sizes
-    first = torch.repeat_interleave(starts, batch.sizes)
-    return (torch.arange(batch.num_nodes) - first).to(batch.device)

@@ -11,9 +11,9 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
-from dgltrees.models.sequence_encoder import positions
 from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import within
 
 __all__ = ["TransformerEncoder", "sinusoids"]
 
@@ -77,7 +77,7 @@ class TransformerEncoder(Encoder):
     def forward(self, batch: TreeBatch) -> Encoding:
         """The states of all words and sentences."""
         x = self.widen(self.input(batch))
-        tree, place = batch.tree_of_node, positions(batch)
+        tree, place = batch.tree_of_node, within(batch.sizes).to(batch.device)
         shape = batch.num_trees, int(batch.sizes.max())
         table = sinusoids(shape[1], self.size, x.dtype).to(x)
         words = self.dropout(x + table.index_select(0, place))

@@ -28,6 +28,7 @@ from dgltrees.tasks.spelling import with_spelling
 from dgltrees.tasks.task import Task
 from dgltrees.traversal.order import at_node
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees.segments import starts, within
 from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"]
@@ -43,7 +44,7 @@ class TagEmbedding(WordEmbedding):
     def _check(self, batch: TreeBatch, ids: Tensor) -> None:
         super()._check(batch, ids)
         lacking = batch.on_host(ids) < 0
-        lacking[batch.sizes.cumsum(0) - batch.sizes] = False  # ROOT has none
+        lacking[starts(batch.sizes)] = False  # ROOT has none
         if lacking.any():
             node = int(lacking.byte().argmax())
             raise at_node(
@@ -174,9 +175,8 @@ def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) 
     spelled = with_spelling(forest, vocabs)
     names = PARSER_COLUMNS[:-1]
     coded = recode(spelled, {name: vocabs[name] for name in ("word", "upos")}, lower=lower)
-    place = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
     return Forest(
-        (place - 1).astype(np.int32),
+        (within(forest.sizes) - 1).astype(np.int32),
         np.zeros(forest.num_nodes, np.int32),
         forest.offsets,
         {name: coded.columns[name] for name in names},

@@ -15,6 +15,7 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.segments import inverse, run_offsets
 
 __all__ = ["Splits", "load_examples", "load_splits", "most_children", "vocabularies"]
 
@@ -132,15 +133,13 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
 
 def _in_units(groups: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:
     """The examples, group by group in the order of ``units``."""
-    rank = np.empty_like(units)
-    rank[units] = np.arange(len(units))
-    return np.argsort(rank[groups], kind="stable")
+    return np.argsort(inverse(units)[groups], kind="stable")
 
 
 def _whole(groups: NDArray[np.int64], count: int) -> int:
     """``count``, or as many more as the last group has."""
-    ends = np.append(np.flatnonzero(np.diff(groups)) + 1, len(groups))
-    return int(ends[np.searchsorted(ends, min(count, len(groups)))]) if count else 0
+    offsets = run_offsets(groups)
+    return int(offsets[np.searchsorted(offsets, min(count, len(groups)))])
 
 
 def _simple(data: Examples, ids: NDArray[np.int64], most: Optional[int]) -> NDArray[np.bool_]:

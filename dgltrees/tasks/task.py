@@ -17,19 +17,12 @@ from dgltrees.metrics.accuracy import Outputs, accuracy
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.trees.build import encoder_parameters
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.segments import rows_of
 
-__all__ = ["Reader", "Task", "rows_of_trees"]
+__all__ = ["Reader", "Task"]
 
 # Reads one file; with vocabularies ("target" is that of the classes) it adds no names to them.
 Reader = Callable[[Path, DataSettings, Optional[Mapping[str, Vocabulary]]], Examples]
-
-
-def rows_of_trees(offsets: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows ``offsets[t]:offsets[t + 1]`` of all trees ``ids``, one tree after the other."""
-    sizes = offsets[ids + 1] - offsets[ids]  # (B,)
-    ends = np.cumsum(sizes)
-    shift = np.repeat(offsets[ids] - ends + sizes, sizes)
-    return np.asarray(np.arange(len(shift)) + shift)
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class Task:
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the examples ``ids``, in the order in which the model gives them."""
-        return rows_of_trees(data.forest.offsets, ids) if self.nodes else ids
+        return rows_of(data.forest.offsets, ids) if self.nodes else ids
 
     def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
         """The trees of the examples ``ids`` and the classes of their rows, int64."""

@@ -19,10 +19,11 @@ from dgltrees.traversal.builtin import BuiltinReduce, Message, Reduce
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Nodes
+from dgltrees.trees.segments import inverse
 
-__all__ = ["Apply", "run"]
+__all__ = ["Update", "run"]
 
-Apply = Callable[[Nodes], Mapping[str, Tensor]]
+Update = Callable[[Nodes], Mapping[str, Tensor]]
 
 
 def run(
@@ -31,7 +32,7 @@ def run(
     edata: Data,
     message: Message,
     reduce: Reduce,
-    apply: Optional[Apply] = None,
+    update: Optional[Update] = None,
     prepare: Optional[Prepare] = None,
     outputs: Optional[Sequence[str]] = None,
     checkpoint: bool = False,
@@ -41,7 +42,7 @@ def run(
     Arguments:
         schedule: the order, on the device of the tensors.
         ndata, edata: fields of nodes ``(N, ...)`` and edges ``(E, ...)``.
-        message, reduce, apply: as in :func:`dgltrees.prop_nodes_topo`.
+        message, reduce, update: as in :func:`dgltrees.prop_nodes_topo`.
         prepare: see :class:`dgltrees.traversal.topo.Cell`.
         outputs: the fields to return; all that the traversal made, if not given.
         checkpoint: keep no more for the backward pass than what segments of levels hand to one
@@ -55,7 +56,7 @@ def run(
     Raises:
         ValueError: a level made other fields than the level before, or a field changed its shape.
     """
-    work = _Work(schedule, ndata, edata, (message, reduce, apply), prepare)
+    work = _Work(schedule, ndata, edata, (message, reduce, update), prepare)
     states = (_run_segments if checkpoint and torch.is_grad_enabled() else _run_whole)(work)
     return {name: states.all(name) for name in (states.names if outputs is None else outputs)}
 
@@ -169,7 +170,7 @@ class _Work:
         schedule: Schedule,
         ndata: Data,
         edata: Data,
-        functions: tuple[Message, Reduce, Optional[Apply]],
+        functions: tuple[Message, Reduce, Optional[Update]],
         prepare: Optional[Prepare],
     ) -> None:
         self.schedule, self.ndata, self.functions = schedule, ndata, functions
@@ -193,13 +194,11 @@ class _Work:
 
     def places(self, nodes: Tensor) -> Tensor:
         """Where ``nodes`` stand in :attr:`ordered`."""
-        place = torch.empty_like(self.order)
-        place[self.order] = torch.arange(len(place), device=place.device)
-        return place.index_select(0, nodes)
+        return inverse(self.order).index_select(0, nodes)
 
     def leaves(self, columns: Columns, fields: Fields) -> dict[str, Tensor]:
-        """Apply all nodes without edges in at once: ``fields``, which are rows of ``columns``."""
-        (message, reduce, apply), schedule = self.functions, self.schedule
+        """Update all nodes without edges in at once: ``fields``, which are rows of ``columns``."""
+        (message, reduce, update), schedule = self.functions, self.schedule
         made: dict[str, Tensor] = {}
         if isinstance(reduce, BuiltinReduce):
             none = schedule.src[:0]
@@ -207,17 +206,17 @@ class _Work:
             data = Fields(self.edata.data.keys(), lambda name: self.edata.data[name][:0])
             messages = message(Edges(nodes, nodes, data, (none, none, none)))
             made = reduce.of_nothing(messages, len(schedule.leaves))
-        if apply is not None:
+        if update is not None:
             seen = Fields(fields.keys(), fields.__getitem__, made)
-            made = dict(apply(Nodes(schedule.leaves, seen, {}, schedule.leaf_groups)))
+            made = dict(update(Nodes(schedule.leaves, seen, {}, schedule.leaf_groups)))
         return columns.kept(made)
 
     def level(self, index: int, states: States, part: _Part) -> dict[str, Tensor]:
-        """Send the messages of a level, reduce each bucket, apply the whole.
+        """Send the messages of a level, reduce each bucket, update the whole.
 
         Where nodes are grouped, each bucket is applied by itself: its groups are adjacent.
         """
-        (message, reduce, apply), level = self.functions, self.schedule.levels[index]
+        (message, reduce, update), level = self.functions, self.schedule.levels[index]
         messages = dict(message(self._edges(index, states, part)))
         present = None if self.present is None else self.present[index]
         before = self.calls[part.start]
@@ -226,13 +225,13 @@ class _Work:
             call, groups = self.calls[index] + at, level.groups[at]
             ids, piece = self.call_ids[call], call - before + 1
             new = reduce(Nodes(ids, part.calls.fields(piece), mailbox, groups, present))
-            if apply is not None and groups is not None:
-                new = apply(Nodes(ids, part.calls.fields(piece, dict(new)), {}, groups))
+            if update is not None and groups is not None:
+                new = update(Nodes(ids, part.calls.fields(piece, dict(new)), {}, groups))
             made.append(new)
         whole, piece = _joined(made), index - part.start + 1
-        if apply is not None and level.groups[0] is None:
+        if update is not None and level.groups[0] is None:
             fields = part.levels.fields(piece, whole)
-            whole = dict(apply(Nodes(self.level_ids[index], fields, {})))
+            whole = dict(update(Nodes(self.level_ids[index], fields, {})))
         left = [name for name in states.leaves if name not in whole and name in part.levels.data]
         whole.update({name: part.levels.get(name, piece) for name in left})
         return part.columns.kept(whole)

@@ -14,8 +14,9 @@ from dgltrees.traversal.order import at_node, levels_of
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import inverse, run_offsets, within
 
-__all__ = ["changes", "check_positions", "make_schedule"]
+__all__ = ["check_positions", "make_schedule"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -74,8 +75,8 @@ def make_schedule(
     back, row = np.empty(count, np.int64), np.empty(count, np.int64)
     back[leaves] = np.arange(len(leaves))
     back[inner] = len(leaves) + np.arange(len(inner))
-    row[leaves] = _within(leaf_sizes)
-    row[inner] = leaf_sizes[level[inner]] + _within(inner_sizes)
+    row[leaves] = within(leaf_sizes)
+    row[inner] = leaf_sizes[level[inner]] + within(inner_sizes)
 
     # Edges stand as the nodes that they enter, and among themselves as they came.
     edges = np.argsort(back[dst], kind="stable")
@@ -107,7 +108,7 @@ def make_schedule(
         ],
         leaves=torch.from_numpy(leaves[by_group]),
         leaf_groups=None if value is None else _runs(value[leaves[by_group]]),
-        leaf_rows=None if _is_range(by_group) else torch.from_numpy(np.argsort(by_group)),
+        leaf_rows=None if _is_range(by_group) else torch.from_numpy(inverse(by_group)),
         leaf_sizes=leaf_sizes.tolist(),
         inner=torch.from_numpy(inner),
         edges=torch.from_numpy(edges),
@@ -143,7 +144,7 @@ def _hand_over(giver: Ints, taker: Ints, row: Ints, rows: Ints, edge_sizes: Ints
     """
     size = len(rows)
     if (giver + 1 == taker).all():
-        moved = np.bincount(taker, row != _within(edge_sizes), minlength=size) > 0
+        moved = np.bincount(taker, row != within(edge_sizes), minlength=size) > 0
         gives = np.append(edge_sizes[1:] > 0, False)
         return _Hand(
             row,
@@ -157,12 +158,12 @@ def _hand_over(giver: Ints, taker: Ints, row: Ints, rows: Ints, edge_sizes: Ints
     by_giver = np.lexsort((taker, giver))
     by_taker = np.lexsort((giver, taker))
     take = np.empty_like(row)
-    take[by_taker] = _within(edge_sizes)
+    take[by_taker] = within(edge_sizes)
     pairs, counts = np.unique(giver * size + taker, return_counts=True)
     plan = _Hand(
         take,
         row[by_giver],
-        np.bincount(taker, take != _within(edge_sizes), minlength=size) == 0,
+        np.bincount(taker, take != within(edge_sizes), minlength=size) == 0,
         [[] for _ in range(size)],
         [[] for _ in range(size)],
         [[] for _ in range(size)],
@@ -185,18 +186,18 @@ class _Calls(NamedTuple):
 def _calls(level: Ints, bucket: Ints, value: Optional[Ints], degree: Ints, size: int) -> _Calls:
     """Cut the receiving nodes, which stand by level, bucket and group, into calls."""
     calls = _Calls([[] for _ in range(size)], [[] for _ in range(size)])
-    starts = changes(level, bucket)
-    counts = np.diff(np.append(starts, len(level))).tolist()
-    edges = np.add.reduceat(degree, starts).tolist() if len(starts) else []
-    for at, nodes, entering in zip(level[starts].tolist(), counts, edges):
+    offsets = run_offsets(level, bucket)
+    begins = offsets[:-1]
+    edges = np.add.reduceat(degree, begins).tolist() if len(begins) else []
+    for at, nodes, entering in zip(level[begins].tolist(), np.diff(offsets).tolist(), edges):
         calls.buckets[at].append((nodes, entering))
         calls.groups[at].append(None if value is None else [])
     if value is not None:
-        runs = changes(level, bucket, value)
-        counts = np.diff(np.append(runs, len(level))).tolist()
-        which = (np.searchsorted(starts, runs, side="right") - 1).tolist()
+        runs = run_offsets(level, bucket, value)
+        which = (np.searchsorted(begins, runs[:-1], side="right") - 1).tolist()
         flat = [groups for of_level in calls.groups for groups in of_level]
-        for call, number, nodes in zip(which, value[runs].tolist(), counts):
+        numbers = value[runs[:-1]].tolist()
+        for call, number, nodes in zip(which, numbers, np.diff(runs).tolist()):
             flat[call].append((number, nodes))
     return calls
 
@@ -212,8 +213,8 @@ class _Slots(NamedTuple):
 def _fill(where: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -> _Slots:
     """Put every edge into the slot ``where`` of all slots of all receiving nodes."""
     index = np.repeat(edge_sizes, inner_sizes * slots)
-    index[where] = _within(edge_sizes)
-    ordered = index == _within(inner_sizes * slots)
+    index[where] = within(edge_sizes)
+    ordered = index == within(inner_sizes * slots)
     level_of_slot = np.repeat(np.arange(len(inner_sizes)), inner_sizes * slots)
     full = np.bincount(level_of_slot, ~ordered, minlength=len(inner_sizes)) == 0
     full &= edge_sizes == inner_sizes * slots
@@ -255,26 +256,9 @@ def check_positions(batch: TreeBatch, slots: int, pos: Optional[Tensor]) -> Ints
     return place
 
 
-def _within(sizes: Ints) -> Ints:
-    """0, 1, 2, ... anew for every size: [2, 3] gives [0, 1, 0, 1, 2]."""
-    starts = np.cumsum(sizes) - sizes
-    within: Ints = np.arange(int(sizes.sum())) - np.repeat(starts, sizes)
-    return within
-
-
-def changes(*keys: NDArray[np.generic]) -> Ints:
-    """Where a run begins in which no key changes."""
-    if len(keys[0]) == 0:
-        return np.zeros(0, np.int64)
-    changed = np.ones(len(keys[0]), np.bool_)
-    changed[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
-    return np.flatnonzero(changed)
-
-
 def _runs(value: Ints) -> Groups:
-    starts = changes(value)
-    counts = np.diff(np.append(starts, len(value)))
-    return list(zip(value[starts].tolist(), counts.tolist()))
+    offsets = run_offsets(value)
+    return list(zip(value[offsets[:-1]].tolist(), np.diff(offsets).tolist()))
 
 
 def _is_range(index: Ints) -> bool:

@@ -13,14 +13,15 @@ from typing import Any, Optional, Union
 import torch
 from torch import Tensor
 
-from dgltrees._dgl import dgl
+from dgltrees._dgl import need_dgl
 from dgltrees.errors import TreeError
 from dgltrees.traversal.builtin import Message, Reduce, is_builtin, message_function
-from dgltrees.traversal.levels import Apply
+from dgltrees.traversal.levels import Update
 from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.plan import check_positions
 from dgltrees.traversal.views import Fields, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import inverse
 
 __all__ = ["run_dgl"]
 
@@ -33,7 +34,7 @@ def run_dgl(
     edata: Mapping[str, Tensor],
     message: Union[Message, Any],
     reduce: Union[Reduce, Any],
-    apply: Optional[Apply],
+    update: Optional[Update],
     *,
     reverse: bool = False,
     group_by: Optional[str] = None,
@@ -44,7 +45,9 @@ def run_dgl(
     Raises:
         TreeError: there is a cycle, or a message that no slot can take, or the tensors are not on
             the CPU.
+        ConfigError: there is no DGL.
     """
+    dgl = need_dgl("backend 'dgl'")
     for name, tensor in ndata.items():
         if tensor.device.type != "cpu":
             raise TreeError(
@@ -69,9 +72,9 @@ def run_dgl(
             dgl.prop_nodes_topo(
                 graph,
                 message if is_builtin(reduce) else wrapped.message(message_function(message)),
-                wrapped.reduce(reduce, keeps=apply is None),
+                wrapped.reduce(reduce, keeps=update is None),
                 reverse,
-                None if apply is None else wrapped.apply(apply),
+                None if update is None else wrapped.update(update),
             )
         except dgl.DGLError as error:
             if "loop" not in str(error) and "cycle" not in str(error).lower():
@@ -79,7 +82,7 @@ def run_dgl(
             levels_of(batch)  # raises too, and says where
             raise
     out = getattr(reduce, "out_field", None)
-    names = [*made, out] if apply is None and out is not None else list(made)
+    names = [*made, out] if update is None and out is not None else list(made)
     return {name: graph.ndata[name] for name in names}
 
 
@@ -119,7 +122,7 @@ class _Wrapped:
 
         return reduce
 
-    def apply(self, function: Apply) -> Callable[[Any], dict[str, Tensor]]:
+    def update(self, function: Update) -> Callable[[Any], dict[str, Tensor]]:
         return lambda nodes: self._kept(self._in_groups(function, nodes, {}, None))
 
     def _in_groups(
@@ -139,7 +142,7 @@ class _Wrapped:
             groups,
             None if present is None else present[order],
         )
-        back = torch.argsort(order)
+        back = inverse(order)
         return {name: tensor[back] for name, tensor in function(sorted_nodes).items()}
 
     def _kept(self, made: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -16,7 +16,7 @@ from dgltrees.traversal.builtin import (
     message_function,
     reduce_function,
 )
-from dgltrees.traversal.levels import Apply, run
+from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.reference import run_dgl
@@ -40,7 +40,7 @@ class Cell(Protocol):
     A cell may declare more, and it means the same under both backends:
 
     - ``group_by = "op"``: a node field of integers. Nodes of equal value are adjacent in the
-      ``reduce`` and ``apply`` functions, and ``nodes.groups`` says how many there are of each.
+      ``reduce`` and ``update`` functions, and ``nodes.groups`` says how many there are of each.
     - ``slots = 5``: every mailbox is five wide. A message stands at its edge's ``pos``, a missing
       one is 0, and ``nodes.present`` tells which are there. Reduce is called once a level.
     - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order
@@ -59,7 +59,7 @@ class Cell(Protocol):
         """What a node makes of its messages, fields of ``(n, ...)``."""
         ...
 
-    def apply(self, nodes: Nodes) -> Mapping[str, Tensor]:
+    def update(self, nodes: Nodes) -> Mapping[str, Tensor]:
         """The new state of a node, with or without messages, fields of ``(n, ...)``."""
         ...
 
@@ -69,7 +69,7 @@ def prop_nodes_topo(
     message_func: Union[Message, Any],
     reduce_func: Union[Reduce, Any],
     reverse: bool = False,
-    apply_node_func: Optional[Apply] = None,
+    apply_node_func: Optional[Update] = None,
     *,
     backend: str = "levels",
     group_by: Optional[str] = None,
@@ -162,7 +162,7 @@ def traverse(
         batch,
         dense(ndata),
         batch.edata if edata is None else edata,
-        (cell.message, cell.reduce, cell.apply),
+        _functions(cell),
         backend,
         group_by=getattr(cell, "group_by", None),
         slots=getattr(cell, "slots", None),
@@ -170,6 +170,17 @@ def traverse(
         outputs=outputs,
         checkpoint=checkpoint,
     )
+
+
+def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
+    missing = [name for name in ("message", "reduce", "update") if not hasattr(cell, name)]
+    if missing:
+        raise ConfigError(
+            "expected a cell with the functions message, reduce and update, got "
+            f"{type(cell).__name__} without {' and '.join(missing)}; DGL's apply_node_func is "
+            "called update here, since torch modules have another apply"
+        )
+    return cell.message, cell.reduce, cell.update
 
 
 def schedule_of(
@@ -220,7 +231,7 @@ def _run(
     batch: TreeBatch,
     ndata: Mapping[str, Tensor],
     edata: Mapping[str, Tensor],
-    functions: tuple[Union[Message, Any], Union[Reduce, Any], Optional[Apply]],
+    functions: tuple[Union[Message, Any], Union[Reduce, Any], Optional[Update]],
     backend: str,
     *,
     group_by: Optional[str] = None,
@@ -230,7 +241,7 @@ def _run(
     outputs: Optional[Sequence[str]] = None,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
-    message, reduce, apply = functions
+    message, reduce, update = functions
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
     if backend not in BACKENDS:
         raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
@@ -247,6 +258,6 @@ def _run(
     group = None if group_by is None else known[group_by]
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
-    three = message_function(message), reduce_function(reduce), apply
+    three = message_function(message), reduce_function(reduce), update
     with tree_in_errors(batch):
         return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)

@@ -1,4 +1,4 @@
-"""What a message, reduce or apply function sees: DGL's contract on plain tensors."""
+"""What a message, reduce or update function sees: DGL's contract on plain tensors."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ class Nodes:
     """A batch of nodes, as ``dgl.udf.NodeBatch`` has it, and what a cell's declarations add.
 
     Attributes:
-        data: fields of the nodes, each ``(n, ...)``; in an apply function with what the reduce
+        data: fields of the nodes, each ``(n, ...)``; in an update function with what the reduce
             function returned laid over them.
         mailbox: messages, each ``(n, degree, ...)``, or ``(n, slots, ...)`` with zeros where a
-            child is missing; empty in an apply function.
+            child is missing; empty in an update function.
         groups: with ``group_by``, the runs of equal values, on the host; else None.
         present: with ``slots``, ``(n, slots)`` bool, where there is a child; else None.
     """

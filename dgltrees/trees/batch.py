@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.trees.segments import owner
+
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
@@ -100,21 +102,26 @@ class TreeBatch:
         depth: Optional[NDArray[Any]] = self.depth
         if depth is None:
             depth = np.bincount(self.src.numpy(), minlength=self.num_nodes)
-        return torch.from_numpy(np.equal(depth, 0).nonzero()[0]).to(self.device)
+        roots = torch.from_numpy(np.equal(depth, 0).nonzero()[0])
+        return roots.to(self.device, non_blocking=True)
 
     @cached_property
     def tree_of_node(self) -> Tensor:
         """``(N,)`` int64 on :attr:`device`: the tree each node belongs to."""
-        return torch.repeat_interleave(torch.arange(self.num_trees), self.sizes).to(self.device)
+        return owner(self.sizes).to(self.device, non_blocking=True)
 
     @cached_property
     def graph(self) -> DGLGraph:
-        """The batch as one DGL graph on the CPU, with the CPU's tensors as its data."""
-        from dgltrees._dgl import dgl
+        """The batch as one DGL graph on the CPU, with the CPU's tensors as its data.
 
-        graph = dgl.graph((self.src, self.dst), num_nodes=self.num_nodes)
+        Raises:
+            ConfigError: there is no DGL.
+        """
+        from dgltrees._dgl import need_dgl
+
+        graph = need_dgl("TreeBatch.graph").graph((self.src, self.dst), num_nodes=self.num_nodes)
         graph.set_batch_num_nodes(self.sizes)
-        tree_of_edge = torch.bucketize(self.dst, torch.cumsum(self.sizes, 0), right=True)
+        tree_of_edge = owner(self.sizes)[self.dst]
         graph.set_batch_num_edges(torch.bincount(tree_of_edge, minlength=self.num_trees))
         graph.ndata.update(self.ndata)
         graph.edata.update(self.edata)

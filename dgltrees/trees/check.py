@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.depth import depths
+from dgltrees.trees.segments import cumcount, owner
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
@@ -79,13 +80,8 @@ def check_columns(
 def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """Positions that follow the order of the nodes, ``(N,)``; roots have 0."""
     up = parent + np.repeat(offsets[:-1], np.diff(offsets))
-    order = np.argsort(np.where(parent < 0, -1, up), kind="stable")
-    order = order[np.count_nonzero(parent < 0) :]  # roots come first and keep 0
-    first = np.r_[True, up[order][1:] != up[order][:-1]][: len(order)]
-    index = np.arange(len(order))
-    start = np.maximum.accumulate(np.where(first, index, 0))
-    pos = np.zeros(len(parent), np.int64)
-    pos[order] = index - start
+    pos = cumcount(np.where(parent < 0, -1, up))
+    pos[parent < 0] = 0
     return pos
 
 
@@ -136,7 +132,7 @@ def check_trees(
         line = None if lines is None else int(lines[tree])
         return TreeError(message, file=file, line=line, tree=tree, node=local)
 
-    tree_of = np.repeat(np.arange(len(sizes)), sizes)
+    tree_of = owner(sizes)
 
     def first(broken: NDArray[np.bool_]) -> tuple[int, int]:
         node = int(np.argmax(broken))

@@ -24,6 +24,7 @@ from dgltrees.trees.check import (
     positions_by_order,
 )
 from dgltrees.trees.depth import depths
+from dgltrees.trees.segments import offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Forest"]
@@ -113,7 +114,7 @@ class Forest:
     @cached_property
     def tree_of_node(self) -> NDArray[np.int64]:
         """``(N,)`` the tree each node belongs to."""
-        return np.repeat(np.arange(len(self)), self.sizes)
+        return owner(self.sizes)
 
     @cached_property
     def global_parent(self) -> NDArray[np.int64]:
@@ -159,10 +160,8 @@ class Forest:
             raise IndexError(
                 f"expected tree ids between 0 and {len(self) - 1}, got {ids.min()} to {ids.max()}"
             )
-        sizes, offsets = self.sizes.take(ids), np.zeros(len(ids) + 1, np.int64)
-        sizes.cumsum(out=offsets[1:])
-        rows = np.arange(offsets[-1]) + (self.offsets.take(ids) - offsets[:-1]).repeat(sizes)
-        return rows, offsets
+        sizes = self.sizes.take(ids)
+        return ranges(self.offsets.take(ids), sizes), offsets_of(sizes)
 
     def select(self, ids: ArrayLike) -> Forest:
         """The trees ``ids``, in that order; an id may stand more than once.
@@ -204,7 +203,7 @@ class Forest:
         return Forest(
             np.concatenate([forest.parent for forest in forests]),
             np.concatenate([forest.pos for forest in forests]),
-            np.concatenate([[0], np.cumsum(sizes)]),
+            offsets_of(sizes),
             {c: np.concatenate([f.columns[c] for f in forests]) for c in first.columns},
             first.vocabs,
         )

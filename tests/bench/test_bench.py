@@ -6,6 +6,7 @@ import torch
 
 from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_steps
 from dgltrees.bench.cases import balanced, chain, random_binary
+from dgltrees.bench.device import DeviceRow, device_table
 from dgltrees.bench.memory import peak
 from dgltrees.cli import main
 
@@ -57,6 +58,23 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     printed = capsys.readouterr().out
     assert "hidden size 4" in printed
     assert "| small |" in printed
+
+
+def test_the_command_on_a_device(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dgltrees.bench.command.SIZES", (2,))
+    assert main(["bench", "--hidden", "4", "--rounds", "1", "--device", "cpu"]) == 0
+    *_, head, _, row = capsys.readouterr().out.splitlines()
+    assert head == "| device | trees | torch.nn.LSTM | child-sum | HOSVD, c = 20 | child-sum, dgl |"
+    assert row.startswith("| cpu | 2 | ")
+    assert main(["bench", "--device", "nowhere"]) == 2
+    assert "expected a device that torch can use here, got 'nowhere'" in capsys.readouterr().err
+
+
+def test_what_does_not_run_on_a_device_has_no_rate_there() -> None:
+    rows = [DeviceRow("cpu", 64, {"child-sum": 5e3, "child-sum, dgl": 1e3})]
+    assert device_table(rows).splitlines()[2] == "| cpu | 64 | - | 5 | - | 1 |"
 
 
 def test_memory_is_that_of_one_step_in_a_process_of_its_own() -> None:

@@ -176,13 +176,13 @@ class Recursion:
         cell = self.cell
         h = [cell.dropout(h_j) for h_j in self.slots(v, 0)]
         a = self.a(v, cell.f, h, slice(0, 1))
-        return (cell.update(normal(cell.norm, a)[0]),)
+        return (cell.activation(normal(cell.norm, a)[0]),)
 
     def TreeLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell = self.cell
         h, c = self.slots(v, 0), self.slots(v, 1)
         i, o, u = normal(cell.norm, self.a(v, cell.f, h, slice(0, 3)))
-        memory = torch.sigmoid(i) * cell.dropout(cell.update(u))
+        memory = torch.sigmoid(i) * cell.dropout(cell.activation(u))
         for j, _ in self.children[v]:
             memory = memory + self.gate(v, cell.norm_f, j, h[j]) * c[j]
         return torch.sigmoid(o) * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
@@ -198,7 +198,7 @@ class Recursion:
         u = self.a(v, cell.f_u, reset, slice(1, 2))
         z, u = normal(cell.norm, torch.cat([z, u]))
         z = torch.sigmoid(z)
-        new = z * cell.dropout(cell.update(u))
+        new = z * cell.dropout(cell.activation(u))
         if there:
             new = new + (1 - z) * sum(h[j] for j in there) / len(there)
         return (new,)

@@ -84,7 +84,7 @@ def _rows() -> list[Row]:
             rows.append(Row(cell, {"aggregator": aggregator}))
             rows.append(Row(cell, {"aggregator": aggregator, "operators": OPERATORS}))
     for cell in ("rnn", "lstm", "gru"):
-        rows.append(Row(cell, {"aggregator": "full", "update": "sigmoid", "layer_norm": True}))
+        rows.append(Row(cell, {"aggregator": "full", "activation": "sigmoid", "layer_norm": True}))
         options = {"aggregator": "hosvd", "operators": OPERATORS, "layer_norm": True}
         rows.append(Row(cell, options))
     for cell in ("child_sum", "nary"):

@@ -72,7 +72,7 @@ def test_a_field_that_leaves_do_not_make_is_what_was_prepared() -> None:
         def prepare(self, ndata):
             return {"w": 2 * ndata["x"], "c": 3 * ndata["x"]}
 
-        def apply(self, nodes):
+        def update(self, nodes):
             leaf = "h" not in nodes.data
             h = nodes.data["w"] if leaf else nodes.data["h"].tanh()
             return {"h": h} if leaf else {"h": h, "c": nodes.data["c"] + 1}

@@ -204,7 +204,7 @@ def test_gradcheck(row: Row) -> None:
 
             group_by, slots = cell.group_by, cell.slots
 
-        for method in ("message", "reduce", "apply", "prepare"):
+        for method in ("message", "reduce", "update", "prepare"):
             setattr(Bound, method, staticmethod(getattr(cell, method)))
         with torch.nn.utils.stateless._reparametrize_module(cell, dict(zip(names, values))):
             return traverse(Bound(), batch, ndata)["h"]

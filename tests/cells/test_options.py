@@ -56,7 +56,7 @@ def test_dropout_spares_the_memory() -> None:
         fields = cell.prepare({"x": x[:1]})  # one node whose child has the memory c, the state 0
         present = torch.tensor([[True, False, False]])
         kept = cell.reduce(Nodes(torch.tensor([0]), fields, mailbox, None, present))
-        made = cell.state(Nodes(torch.tensor([0]), {**fields, **kept}, {}))
+        made = cell.update(Nodes(torch.tensor([0]), {**fields, **kept}, {}))
         assert_close(made["c"], f * c[0])
 
 
@@ -92,13 +92,6 @@ def test_without_children_the_constants_are_left_at_first(name: str) -> None:
     assert (f(alone) - nothing).abs().max() > 0  # one child is enough to be seen
 
 
-def test_functions_of_modules_still_apply() -> None:
-    cell, seen = lstm(), []
-    torch.nn.Sequential(cell).apply(seen.append)
-    assert cell in seen
-    assert cell.f in seen
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -106,7 +99,10 @@ def test_functions_of_modules_still_apply() -> None:
         ({"max_children": 0}, "expected max_children to be at least 1, got 0"),
         ({"operators": -1}, "expected operators to be 0 or more, got -1"),
         ({"dropout": 1.0}, "expected dropout to be at least 0 and below 1, got 1.0"),
-        ({"update": "relu"}, "expected update to be one of ['tanh', 'sigmoid'], got 'relu'"),
+        (
+            {"activation": "relu"},
+            "activation to be one of ['tanh', 'sigmoid'], got 'relu'",
+        ),
         ({"init": "normal"}, "expected init to be one of kaiming, xavier, uniform, got"),
         ({"aggregator": "mean"}, "expected aggregator to be one of sum, full, hosvd, "),
         ({"aggregator": "hosvd"}, "HOSVD needs a rank of at least 1, got None"),
@@ -242,7 +238,7 @@ def test_a_traversal_without_slots_is_refused(row: Row, backend: str) -> None:
 
     def run(**some: object) -> None:
         functions = (cell.message, cell.reduce)
-        prop_nodes_topo(batch, *functions, apply_node_func=cell.apply, backend=backend, **some)
+        prop_nodes_topo(batch, *functions, apply_node_func=cell.update, backend=backend, **some)
 
     want = "slots=3 and group_by='op'" if row.operators else "slots=3"
     for left_out in [name for name, value in declared.items() if value]:

@@ -600,7 +600,7 @@ def test_prop_nodes_topo(backend: str) -> None:
                 graph,
                 cell.message,
                 cell.reduce,
-                apply_node_func=cell.apply,
+                apply_node_func=cell.update,
                 backend=backend,
                 **declared,
             )
@@ -608,7 +608,7 @@ def test_prop_nodes_topo(backend: str) -> None:
         graph,
         cell.message,
         cell.reduce,
-        apply_node_func=cell.apply,
+        apply_node_func=cell.update,
         backend=backend,
         slots=cell.slots,
         group_by=cell.group_by,

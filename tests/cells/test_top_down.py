@@ -156,7 +156,7 @@ def test_errors() -> None:
     fields = {**ndata, **top_down().prepare(ndata)}
     functions = (top_down().message, top_down().reduce)
     with pytest.raises(ConfigError, match="expected the groups of rows, got none for 4 types"):
-        prop_nodes_topo(batch.with_data(fields), *functions, apply_node_func=top_down().state)
+        prop_nodes_topo(batch.with_data(fields), *functions, apply_node_func=top_down().update)
 
 
 @given(forests(max_children=4), st.integers(0, 99))

@@ -10,7 +10,6 @@ from dgltrees.models.heads import class_nll
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.splits import load_examples, vocabularies
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import rows_of_trees
 from dgltrees.tasks.trees.supervision import supervised
 from tests.training.samples import SAMPLES
 
@@ -30,12 +29,6 @@ def _data(name, **settings):
 def _outputs(prediction):
     prediction = np.asarray(prediction)
     return Outputs(np.ones(len(prediction)), prediction, np.ones(len(prediction)))
-
-
-def test_rows_of_trees():
-    offsets = np.array([0, 3, 4, 9])
-    assert rows_of_trees(offsets, np.array([2, 0])).tolist() == [4, 5, 6, 7, 8, 0, 1, 2]
-    assert rows_of_trees(offsets, np.array([], dtype=np.int64)).tolist() == []
 
 
 def test_nll_leaves_out_rows_without_a_class():

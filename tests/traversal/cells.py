@@ -53,7 +53,7 @@ class Mixing(nn.Module):
             a = a * nodes.present.sum(1, keepdim=True)
         return {"a": a + nodes.data["x"]}
 
-    def apply(self, nodes) -> dict[str, Tensor]:
+    def update(self, nodes) -> dict[str, Tensor]:
         a = nodes.data["a"] if "a" in nodes.data else nodes.data["x"]
         if nodes.groups is not None:
             a = torch.cat(

@@ -61,8 +61,8 @@ def test_work_is_linear_where_only_leaves_make_a_field() -> None:
         def message(self, edges):
             return {**super().message(edges), "mark": edges.src["mark"]}
 
-        def apply(self, nodes):
-            made = super().apply(nodes)
+        def update(self, nodes):
+            made = super().update(nodes)
             if "a" not in nodes.data:
                 made["mark"] = torch.ones(nodes.batch_size(), 1)
             return made
@@ -111,7 +111,7 @@ def test_a_chain_of_100_000_levels() -> None:
         def reduce(self, nodes):
             return {"y": nodes.mailbox["m"].sum(1)}
 
-        def apply(self, nodes):
+        def update(self, nodes):
             return {"y": nodes.data["y"] if "y" in nodes.data else nodes.data["x"]}
 
     y = traverse(Pass(), batch, {"x": x})["y"]
@@ -159,7 +159,7 @@ def test_results_keep_the_dtype_of_their_column_under_autocast(
         def reduce(self, nodes):
             return {"h": self.u(nodes.mailbox["m"]).sum(1), "new": self.u(nodes.data["x"])}
 
-        def apply(self, nodes):
+        def update(self, nodes):
             return {"h": self.u(nodes.data["h"]), "new": self.u(nodes.data["h"])}
 
     with torch.autocast("cpu", torch.bfloat16):

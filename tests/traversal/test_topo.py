@@ -70,7 +70,7 @@ def compare_backends(graph: dgl.DGLGraph, seed: int) -> None:
             graph.ndata.update(ndata)
             graph.edata.update(edata)
             result = prop_nodes_topo(
-                graph, cell.message, cell.reduce, False, cell.apply, backend=backend
+                graph, cell.message, cell.reduce, False, cell.update, backend=backend
             )
             assert result is None
             outs.append(graph.ndata["h"])
@@ -216,13 +216,13 @@ def test_groups_partition_the_nodes_and_are_adjacent() -> None:
     seen = []
 
     class Watching(Mixing):
-        def apply(self, nodes):
+        def update(self, nodes):
             assert len({value for value, _ in nodes.groups}) == len(nodes.groups)
             values = nodes.data["op"].tolist()
             expanded = [value for value, count in nodes.groups for _ in range(count)]
             assert values == expanded
             seen.extend(nodes.nodes().tolist())
-            return super().apply(nodes)
+            return super().update(nodes)
 
     batch = Forest.concat([star(7), chain(4), star(3)]).batch()
     ndata, edata = mixing_data(batch.graph, 0)
@@ -240,7 +240,7 @@ def test_a_state_need_not_be_there_before(backend: str) -> None:
         def reduce(self, nodes):
             return {"below": nodes.mailbox["m"].sum(1)}
 
-        def apply(self, nodes):
+        def update(self, nodes):
             one = torch.ones(nodes.batch_size())
             return {"n": one + nodes.data["below"] if "below" in nodes.data else one}
 
@@ -265,7 +265,7 @@ def test_slots_leave_zeros_where_a_child_is_missing() -> None:
                 boxes[node] = (box[:, 0].tolist(), present.tolist())
             return {"y": nodes.mailbox["m"].sum(1)}
 
-        def apply(self, nodes):
+        def update(self, nodes):
             return {"y": nodes.data.get("y", nodes.data["x"])}
 
     x = torch.tensor([[10.0], [11.0], [12.0], [13.0]])
@@ -440,7 +440,7 @@ def test_positions_given_to_traverse_are_used() -> None:
             seen.append(nodes.mailbox["m"].tolist())
             return {"y": nodes.mailbox["m"].sum(1)}
 
-        def apply(self, nodes):
+        def update(self, nodes):
             return {"y": nodes.data.get("y", nodes.data["x"])}
 
     x = torch.tensor([5.0, 6.0, 7.0])
@@ -482,3 +482,18 @@ def test_functions_may_write_to_what_they_see(backend: str) -> None:
     prop_nodes_topo(batch, message, reduce, backend=backend)
     assert batch.ndata["x"].tolist() == [21.0, 11.0, 1.0]
     assert set(batch.ndata) == {"x"}
+
+
+def test_a_cell_without_update_is_refused() -> None:
+    class Old:
+        def message(self, edges):
+            return {}
+
+        def reduce(self, nodes):
+            return {}
+
+        def apply(self, nodes):
+            return {}
+
+    with pytest.raises(ConfigError, match="got Old without update; DGL's apply_node_func is"):
+        traverse(Old(), Forest.build([-1, 0]).batch(), {})

@@ -17,6 +17,7 @@ from dgltrees.cells.compiled.plans.rows import shards_of
 from dgltrees.cells.compiled.workspace import Workspace
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import offsets_of, starts
 
 __all__ = ["compiled_hosvd"]
 
@@ -74,11 +75,9 @@ def _plan(batch: TreeBatch, types: Ints, L: int) -> Optional[tuple[Ints, ...]]:
     shards = max(1, min(torch.get_num_threads(), count // SMALLEST_SHARD))
     level, shard = levels_of(batch), shards_of(batch, shards)
     order = np.argsort(shard * (int(level.max(initial=0)) + 1) + level, kind="stable")
-    bounds = np.append(0, np.cumsum(np.bincount(shard, minlength=shards)))
-    number, leaf = np.empty(count, np.int64), op < 0
-    for some in (leaf, ~leaf):
-        number[some] = np.arange(int(some.sum()))
-    return bounds, order, children, op, number
+    bounds = offsets_of(np.bincount(shard, minlength=shards))
+    leaf = op < 0
+    return bounds, order, children, op, np.where(leaf, starts(leaf), starts(~leaf))
 
 
 class _CompiledHOSVD(torch.autograd.Function):

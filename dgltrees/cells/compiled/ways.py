@@ -67,7 +67,7 @@ def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
     There is such a way for a sum, and with operators for the aggregators of
     :func:`~dgltrees.cells.compiled.fused_maps.fused_map`.
     """
-    if cell.update is not torch.tanh or cell.layer_norm or drops(cell.dropout):
+    if cell.activation is not torch.tanh or cell.layer_norm or drops(cell.dropout):
         return None
     if isinstance(cell.f, (Sum, SharedSum)):
         return _tree_lstm_sum(cell, cell.f, batch, ndata)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import ConfigError
 from dgltrees.trees.dependencies.projective import check_roots
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of
 
 __all__ = ["Compression", "compress"]
 
@@ -115,7 +116,7 @@ def _parts(forest: Forest, parts: NDArray[np.bool_]) -> Forest:
     up = forest.parent[node]
     return Forest.build(
         np.where(up < 0, -1, number[part, up]),
-        offsets=np.concatenate([[0], np.cumsum(parts.sum(1))]),
+        offsets=offsets_of(parts.sum(1)),
         columns={name: column[node] for name, column in forest.columns.items()},
         vocabs=forest.vocabs,
     )

@@ -20,6 +20,7 @@ from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Grown", "grow_trees"]
@@ -265,12 +266,11 @@ class _Growth:
             columns["deprel"] = self.label
         arrays = {name: table[real].cpu().numpy() for name, table in columns.items()}
         sizes = self.size.cpu().numpy()
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        arrays["t"] = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+        arrays["t"] = within(sizes)
         forest = Forest.build(
             self.source[real].cpu().numpy(),
             pos=arrays["etype"],
-            offsets=offsets,
+            offsets=offsets_of(sizes),
             columns={name: array.astype(np.int32) for name, array in arrays.items()},
             vocabs={
                 **{name: vocabs[name] for name in arrays if name in vocabs},

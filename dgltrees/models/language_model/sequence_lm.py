@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from dgltrees.cells.top_down import uniform
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import lasts, starts, within
 
 __all__ = ["BidirectionalLM", "SequenceLM"]
 
@@ -72,9 +73,8 @@ class SequenceLM(_SequenceModel):
     def forward(self, batch: TreeBatch) -> Predictions:
         """All words but ROOT in the order of the nodes; and, in ROOT's place, the end."""
         h = self.run(0, self.embed(batch), batch)
-        stops = batch.sizes.cumsum(0)
         rows = before = torch.arange(batch.num_nodes)
-        before = (before - 1).index_copy(0, stops - batch.sizes, stops - 1)
+        before = (before - 1).index_copy(0, starts(batch.sizes), lasts(batch.sizes))
         if not self.end:
             rows = rows[before < rows]
         before, rows = before[rows].to(h.device), rows.to(h.device)
@@ -97,8 +97,8 @@ class BidirectionalLM(_SequenceModel):
     def forward(self, batch: TreeBatch) -> Predictions:
         """All words but ROOT, in the order of the nodes."""
         x = self.embed(batch)
-        first = torch.repeat_interleave(batch.sizes.cumsum(0) - batch.sizes, batch.sizes)
-        place = torch.arange(batch.num_nodes) - first
+        first = torch.repeat_interleave(starts(batch.sizes), batch.sizes)
+        place = within(batch.sizes)
         words_of = torch.repeat_interleave(batch.sizes, batch.sizes) - 1
         # Backwards: ROOT, then the last word down to the first.
         backwards = first + torch.where(place > 0, words_of + 1 - place, 0)

@@ -9,6 +9,7 @@ from dgltrees.models.language_model.possible_edges import deciding, outgoing
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.dependencies.batch import nearest_left
 from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.segments import inverse, owner
 
 __all__ = ["with_stops"]
 
@@ -41,10 +42,10 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
     is_left = np.isin(kind, (EdgeType.LEFT, EdgeType.NX_LEFT))
 
     sizes = batch.sizes.numpy()
-    tree = np.repeat(np.arange(len(sizes)), sizes)
+    tree = owner(sizes)
     tree = np.concatenate([tree, tree[at]])
     order = np.argsort(tree, kind="stable")
-    place = np.argsort(order)  # where each node stands now
+    place = inverse(order)  # where each node stands now
     source = np.concatenate([source, at])[order]
     child = np.flatnonzero(source >= 0)
     root = np.flatnonzero(is_root)[tree[len(word) :]]

@@ -73,6 +73,6 @@ class _Attend:
             m = m.masked_fill(nodes.mailbox["pad"] > 0, -torch.inf)
         return {"z": (torch.softmax(m, 1).unsqueeze(2) * S).sum(1)}
 
-    def apply(self, nodes: Any) -> dict[str, Tensor]:
+    def update(self, nodes: Any) -> dict[str, Tensor]:
         q = nodes.data["q"]
         return {"out": self.attention.blend(nodes.data["z"], q) if "z" in nodes.data else q}

@@ -30,6 +30,7 @@ from dgltrees.options import Count, Fraction
 from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import full_trees, left_branching_trees
+from dgltrees.trees.segments import starts
 
 __all__ = ["LEAF_FUNCTIONS", "Leaf", "NTIEncoder", "PadVector", "make_leaves", "make_nti_encoder"]
 
@@ -220,7 +221,7 @@ def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
     degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     leaf = torch.from_numpy(np.flatnonzero(degree == 0))
     token, tree = batch.ndata["token"].index_select(0, leaf), _trees(batch, leaf)
-    first = (lengths.cumsum(0) - lengths).index_select(0, tree)
+    first = starts(lengths).index_select(0, tree)
     return leaf, torch.where(token < 0, lengths.sum(), first + token)
 
 

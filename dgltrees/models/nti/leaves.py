@@ -12,6 +12,7 @@ from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
+from dgltrees.trees.segments import lasts, starts
 
 __all__ = [
     "BidirectionalLSTMLeaves",
@@ -114,7 +115,7 @@ class LSTMLeaves(LeafFunction):
         wx = torch.addmm(self.b, x, self.W)  # (W, 4 d)
         index, back = _steps(widths, False)
         h, c = self.run(wx, index, back, start)
-        ends = (widths.cumsum(0) - 1).to(x.device)
+        ends = lasts(widths).to(x.device)
         return Leaves(h, c, (h.index_select(0, ends), c.index_select(0, ends)))
 
     def run(
@@ -165,8 +166,9 @@ class BidirectionalLSTMLeaves(LeafFunction):
 
     def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
         """See :class:`LeafFunction`; the last state of each LSTM is the one at its own end."""
-        halves, ends = [], widths.cumsum(0) - 1
-        for k, (lstm, last) in enumerate(((self.right, ends), (self.left, ends - widths + 1))):
+        halves = []
+        ends = (self.right, lasts(widths)), (self.left, starts(widths))
+        for k, (lstm, last) in enumerate(ends):
             wx = torch.addmm(lstm.b, x, lstm.W)
             begin = None if start is None else (start[0].chunk(2, 1)[k], start[1].chunk(2, 1)[k])
             h, c = lstm.run(wx, *_steps(widths, k == 1), begin)
@@ -178,7 +180,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
 
 def _steps(widths: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
     """The row of each sentence at each step, any row after its end; and the index of each row."""
-    first = widths.cumsum(0) - widths
+    first = starts(widths)
     step = torch.arange(int(widths.max()) if len(widths) else 0).unsqueeze(1)
     inside = step < widths  # (steps, T)
     place = widths - 1 - step if backwards else step.expand_as(inside)

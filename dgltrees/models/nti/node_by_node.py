@@ -18,6 +18,7 @@ from dgltrees.options import Fraction
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import ranges
 
 __all__ = ["NodeByNode"]
 
@@ -95,8 +96,8 @@ class _Attending:
         received = torch.ones_like(nodes.data["tree"], dtype=torch.bool)
         return {**self.cell.reduce(nodes), "received": received}
 
-    def apply(self, nodes: Nodes) -> dict[str, Tensor]:
-        state: dict[str, Tensor] = self.cell.state(nodes)
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
+        state: dict[str, Tensor] = self.cell.update(nodes)
         h, (trees, number) = state["h"], self.premise.table.mask.shape
         if "received" not in nodes.data:
             return {**state, "weights": h.new_zeros(len(h), number)}
@@ -116,5 +117,4 @@ def _places(groups: Groups) -> tuple[Tensor, int]:
     """
     tree, count = np.array(groups).T
     queries = int(count.max())
-    nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return torch.from_numpy(np.repeat(tree, count) * queries + nth), queries
+    return torch.from_numpy(ranges(tree * queries, count)), queries

@@ -16,6 +16,7 @@ from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import FullShape, full_shape
+from dgltrees.trees.segments import inverse
 
 __all__ = ["TreeAttention"]
 
@@ -161,7 +162,7 @@ class _Climb:
         z = alpha[:, 0].unsqueeze(2) * own + (alpha[:, 1:].unsqueeze(3) * s).sum(1)
         return {"z": z, "alpha": alpha.transpose(1, 2)}
 
-    def apply(self, nodes: Any) -> dict[str, Tensor]:
+    def update(self, nodes: Any) -> dict[str, Tensor]:
         attention, wq, own = self.attention, nodes.data["wq"], nodes.data["own"]
         if "z" not in nodes.data:
             alpha = torch.zeros_like(own).unsqueeze(2).repeat(1, 1, 1 + self.slots)
@@ -188,7 +189,7 @@ def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
     """The trees of each width; and the index of each tree where those of a width stand together."""
     widths = np.array(shape.widths)
     groups = [(int(width), np.flatnonzero(widths == width)) for width in np.unique(widths)]
-    order = np.argsort(np.concatenate([rows for _, rows in groups]), kind="stable")
+    order = inverse(np.concatenate([rows for _, rows in groups]))
     return torch.from_numpy(order), groups
 
 

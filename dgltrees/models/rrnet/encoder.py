@@ -34,6 +34,7 @@ from dgltrees.options import Count, Fraction, Share
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import lasts, starts
 
 __all__ = ["RRNetEncoder"]
 
@@ -127,7 +128,7 @@ class RRNetEncoder(Encoder):
         return Encoding(
             graph,
             h,
-            vectors=h.index_select(0, (torch.cumsum(graph.sizes, 0) - 1).to(h.device)),
+            vectors=h.index_select(0, lasts(graph.sizes).to(h.device)),
             token_nodes=steps,
             final=None if start is None else final_state(graph, states, self.max_open),
             operations=operations,
@@ -317,14 +318,14 @@ class RRNetEncoder(Encoder):
         assert self.policy is not None
         x = self._inputs(batch, masks[0])
         order = torch.argsort(batch.sizes, descending=True, stable=True)  # the longest first
-        starts = (torch.cumsum(batch.sizes, 0) - batch.sizes)[order]
+        first = starts(batch.sizes)[order]
         h_mask = None if masks[1] is None else masks[1].index_select(0, order.to(x.device))
         state = self.initial_state(batch.num_trees) if start is None else start.select(order)
         operations = given.clone()
         for step, count in enumerate(_active(batch.sizes.numpy())):
             if count < len(state.size):
                 state = state.first(count)
-            at = (starts[:count] + step).to(x.device)
+            at = (first[:count] + step).to(x.device)
             e = x.index_select(0, at)
             is_legal = legal(state.size.to(x.device), self.max_open)
             scores = self.policy.score(state.h, e, is_legal)
@@ -352,5 +353,5 @@ def _per_step(rewards: Tensor, sizes: Tensor) -> Tensor:
     count = int(sizes.sum())
     if len(rewards) == count:
         return rewards
-    ends = torch.cumsum(sizes, 0).to(rewards.device) - 1
+    ends = lasts(sizes).to(rewards.device)
     return rewards.new_zeros(count).index_copy(0, ends, rewards)

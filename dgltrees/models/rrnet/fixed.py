@@ -12,6 +12,7 @@ from dgltrees.errors import TreeError
 from dgltrees.options import Seed
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import starts
 
 __all__ = ["FixedOperations", "OnlyRecur", "legalized"]
 
@@ -80,11 +81,11 @@ def legalized(
     """
     ops = operations.numpy().copy()
     lengths = sizes.numpy()
-    starts = np.cumsum(lengths) - lengths
+    first = starts(lengths)
     open_trees = np.zeros(len(lengths), np.int64) if opened is None else opened.numpy().copy()
     for step in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > step)
-        at = starts[rows] + step
+        at = first[rows] + step
         op, size = ops[at], open_trees[rows]
         empty = (op == Operation.MERGE) & (size == 0)
         full = (op == Operation.SPLIT) & (size == max_open)

@@ -17,6 +17,7 @@ from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.options import Fraction, NonNegative
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import lasts, owner
 
 __all__ = ["PLACE", "STEP_REWARDS", "StepReward", "StreamLM", "StreamWindow"]
 
@@ -196,7 +197,7 @@ class StreamLM(nn.Module):
         self, encoding: Encoding, window: StreamWindow, targets: Tensor
     ) -> Encoding:
         """The encoding whose decisions know the value of the state at the end of the window."""
-        ends = torch.cumsum(window.sizes, 0).to(targets.device) - 1
+        ends = lasts(window.sizes).to(targets.device)
         next_tokens = targets.index_select(0, ends)
         result: Encoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
         return result
@@ -229,7 +230,7 @@ class StreamLM(nn.Module):
         rewards = (torch.exp(-nll) > 0.5).to(nll.dtype) if self.reward == "likely" else -nll
         if len(sizes) == 1:
             return rewards - rewards.mean()
-        stream = torch.repeat_interleave(torch.arange(len(sizes)), sizes).to(rewards.device)
+        stream = owner(sizes).to(rewards.device)
         sums = rewards.new_zeros(len(sizes)).index_add(0, stream, rewards)
         others = (sums.sum() - sums) / (len(rewards) - sizes).to(sums)
         return rewards - others.index_select(0, stream)

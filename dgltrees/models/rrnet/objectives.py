@@ -18,6 +18,7 @@ from dgltrees.models.decisions import Decisions
 from dgltrees.models.rrnet.advantages import advantages
 from dgltrees.models.rrnet.policy import ILLEGAL
 from dgltrees.options import Count, NonNegative, NonNegativeInt, Positive, Share
+from dgltrees.trees.segments import lasts
 
 __all__ = [
     "OBJECTIVES",
@@ -202,7 +203,7 @@ class QLearning:
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
         """``(S,)`` the loss of each step; see :class:`PolicyObjective`."""
         best = decisions.scores.detach().max(1).values
-        ends = torch.cumsum(decisions.sizes, 0).to(best.device) - 1
+        ends = lasts(decisions.sizes).to(best.device)
         end = decisions.bootstrap
         after_end = best.new_zeros(len(ends)) if end is None else end.scores.max(1).values
         best_next = torch.cat([best[1:], best[:1]]).index_copy(0, ends, after_end)

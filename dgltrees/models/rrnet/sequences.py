@@ -13,6 +13,7 @@ from torch import Tensor
 from dgltrees.models.rrnet.stepping import RRNetState
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation, match_splits, operation_graph
+from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
 __all__ = ["final_state", "largest_stack", "start_fields", "step_sizes", "steps_of", "with_starts"]
 
@@ -38,8 +39,8 @@ def with_starts(
     heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
     total = heads + sizes
     ops = np.full(int(total.sum()), int(Operation.OPEN))
-    ops[np.cumsum(total) - total] = Operation.START
-    nodes = np.arange(len(operations)) + np.repeat(np.cumsum(heads), sizes)
+    ops[starts(total)] = Operation.START
+    nodes = ranges(starts(total) + heads, sizes)
     ops[nodes] = batch.on_host(operations).numpy()
     graph = operation_graph(ops, total, complete=complete)
     steps = torch.from_numpy(nodes).to(batch.device)
@@ -55,9 +56,7 @@ def largest_stack(batch: TreeBatch, operations: Tensor) -> int:
     """The largest number of sub-trees that operations ``(S,)`` have open in a sentence."""
     ops, sizes = batch.on_host(operations).numpy(), batch.sizes.numpy()
     change = (ops == Operation.SPLIT).astype(np.int64) - (ops == Operation.MERGE)
-    total = np.cumsum(change)
-    before = (total - change)[np.minimum(np.cumsum(sizes) - sizes, max(0, len(ops) - 1))]
-    return int((total - np.repeat(before, sizes)).max(initial=0))
+    return int(running_sum(change, sizes).max(initial=0))
 
 
 def steps_of(graph: TreeBatch) -> Tensor:
@@ -72,7 +71,7 @@ def steps_of(graph: TreeBatch) -> Tensor:
 def step_sizes(graph: TreeBatch) -> Tensor:
     """``(T,)`` int64 on the CPU, the number of steps of each sequence; cached with the graph."""
     if "step sizes" not in graph.memo:
-        sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())
+        sequence = owner(graph.sizes.numpy())
         counts = np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees)
         graph.memo["step sizes"] = torch.from_numpy(counts)
     sizes: Tensor = graph.memo["step sizes"]
@@ -85,10 +84,9 @@ def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
     OPEN nodes have h and c of their START, so that the node before a step has the state before it.
     """
     heads = np.flatnonzero(~_is_step(graph))
-    sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())[heads]
+    sequence = owner(graph.sizes.numpy())[heads]
     rows = torch.from_numpy(sequence).to(start.h.device)
-    starts = np.cumsum(graph.sizes.numpy()) - graph.sizes.numpy()
-    level = heads - starts[sequence] - 1  # on the stack, -1 at START
+    level = within(graph.sizes.numpy())[heads] - 1  # on the stack, -1 at START
     is_open = level >= 0
     places = tuple(torch.from_numpy(a[is_open]).to(start.h.device) for a in (sequence, level))
     nodes, opens = (torch.from_numpy(a).to(start.h.device) for a in (heads, heads[is_open]))
@@ -113,13 +111,13 @@ def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -
     """
     operations = graph.on_host(graph.ndata["op"]).numpy()
     matching = match_splits(operations, graph.sizes.numpy())
-    sequence = np.repeat(np.arange(graph.num_trees), graph.sizes.numpy())[matching.open]
+    sequence = owner(graph.sizes.numpy())[matching.open]
     size = np.bincount(sequence, minlength=graph.num_trees)
-    level = np.arange(len(sequence)) - np.repeat(np.cumsum(size) - size, size)
+    level = within(size)
     h, c, down = (states[name].detach() for name in ("h", "c", "down"))
     places = tuple(torch.from_numpy(each).to(h.device) for each in (sequence, level))
     left = torch.from_numpy(matching.open).to(h.device)
-    ends = (torch.cumsum(graph.sizes, 0) - 1).to(h.device)
+    ends = lasts(graph.sizes).to(h.device)
 
     def stacked(pushed: Tensor) -> Tensor:
         stack = pushed.new_zeros(graph.num_trees, max_open, pushed.shape[1])

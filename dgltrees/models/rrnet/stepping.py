@@ -15,6 +15,7 @@ from torch import Tensor
 from dgltrees.cells.rrnet import RRNetCell, Step
 from dgltrees.errors import TreeError
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import inverse
 
 __all__ = ["RRNetState", "advance", "initial_state"]
 
@@ -89,7 +90,7 @@ def advance(
     order = torch.argsort(op, stable=True)
     counts = torch.bincount(op, minlength=len(Operation)).tolist()
     groups = [(value, count) for value, count in enumerate(counts) if count]
-    index, inverse = order.to(x.device), torch.argsort(order).to(x.device)
+    index, back = order.to(x.device), inverse(order).to(x.device)
     size = state.size[order].to(x.device)
     top = (size - 1).clamp_(min=0)
     x, h, c = (each.index_select(0, index) for each in (x, state.h, state.c))
@@ -108,7 +109,7 @@ def advance(
         stack = put(stack, places, step.down[:splits])
         stack_c = put(stack_c, places, step.down_c[:splits]) if cell.stack_cell else stack_c
     change = (op == Operation.SPLIT).long() - (op == Operation.MERGE).long()
-    h, c = step.h.index_select(0, inverse), step.c.index_select(0, inverse)
+    h, c = step.h.index_select(0, back), step.c.index_select(0, back)
     return RRNetState(h, c, stack, stack_c, state.size + change)
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts, within
 
 __all__ = ["supervised_tokens"]
 
@@ -24,9 +25,8 @@ def supervised_tokens(batch: TreeBatch, column: str, fraction: float) -> Tensor:
         fraction: of sentences to choose, 0 to 1.
     """
     ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
-    starts = np.cumsum(sizes) - sizes
-    place = np.arange(len(ids), dtype=np.uint64) - np.repeat(starts, sizes).astype(np.uint64)
+    place = within(sizes).astype(np.uint64)
     mixed = (ids.astype(np.uint64) + np.uint64(1)) * (place * _ODD + np.uint64(1)) ** np.uint64(3)
-    hashed = np.add.reduceat(mixed, starts) * _ODD if len(sizes) else mixed
+    hashed = np.add.reduceat(mixed, starts(sizes)) * _ODD if len(sizes) else mixed
     chosen = (hashed >> np.uint64(32)) < np.uint64(round(fraction * 2**32))
     return torch.from_numpy(np.repeat(chosen, sizes)).to(batch.device)

@@ -30,6 +30,7 @@ from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.operations import Operation
+from dgltrees.trees.segments import within
 
 __all__ = ["PTB"]
 
@@ -63,7 +64,7 @@ class StreamTask(Task):
         words, rows = self.targets(data), self.rows(data, ids)
         sizes = np.count_nonzero(ids >= 0, axis=1)
         # the first stream begins at place 0 of the text, and all have read as far as it
-        place = ids[0, 0] + np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        place = ids[0, 0] + within(sizes)
         ndata = {"word": torch.from_numpy(words[rows - 1]), PLACE: torch.from_numpy(place)}
         batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
         return batch, torch.from_numpy(words[rows])

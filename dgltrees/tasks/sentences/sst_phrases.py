@@ -21,6 +21,7 @@ from dgltrees.tasks.sentences.models import make_sentence_classifier
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
+from dgltrees.trees.segments import within
 
 __all__ = ["SST_PHRASES"]
 
@@ -57,8 +58,7 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) 
     numbers = (number for number, line in numbered_lines(path) if line.strip())
     line = next(islice(numbers, int(tree[first]), None))
     length = rules.length(int(forest.sizes[first]), path, line)
-    place = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
-    columns = {"word": forest.columns["word"][place < length]}
+    columns = {"word": forest.columns["word"][within(forest.sizes) < length]}
     return chains(np.minimum(forest.sizes, length), columns, forest.vocabs)
 
 

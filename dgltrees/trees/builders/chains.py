@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["chains"]
@@ -38,7 +39,7 @@ def chains(
         raise TreeError(
             "expected at least one word in a sentence, got none", tree=int(lengths.argmin())
         )
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    parent = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], lengths)
+    offsets = offsets_of(lengths)
+    parent = within(lengths) + 1
     parent[offsets[1:] - 1] = -1
     return Forest.build(parent, offsets=offsets, columns=columns, vocabs=vocabs)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.check import integers
+from dgltrees.trees.segments import offsets_of, owner, starts, within
 
 __all__ = ["FullShape", "full_shape", "full_trees", "full_width", "left_branching_trees"]
 
@@ -181,11 +182,10 @@ def _full_tree(width: int, branching: int, stride: int) -> _Tree:
     sizes = [width]
     while sizes[-1] > 1:
         sizes.append((sizes[-1] - branching) // stride + 1)
-    starts = np.cumsum([0, *sizes])
-    place = np.concatenate([np.arange(size) for size in sizes])
-    level = np.repeat(np.arange(len(sizes)), sizes)
-    inner, pos = np.arange(width, starts[-1]), np.arange(branching)
-    below = starts[level[inner] - 1] + place[inner] * stride
+    offsets = offsets_of(sizes)  # of the levels, deepest first
+    level, place = owner(np.array(sizes)), within(np.array(sizes))
+    inner, pos = np.arange(width, offsets[-1]), np.arange(branching)
+    below = offsets[level[inner] - 1] + place[inner] * stride
     step, covers = [1], [1]  # between neighbours of a level, in leaves, and how many each covers
     for _ in sizes[1:]:
         covers.append(covers[-1] + (branching - 1) * step[-1])
@@ -234,7 +234,7 @@ def _joined(widths: tuple[int, ...], tree: Callable[[int], _Tree]) -> TreeBatch:
     """The trees of some widths, one after the other; those of one width from the same arrays."""
     trees = [tree(width) for width in widths]
     sizes = np.array([len(each.depth) for each in trees], np.int64)
-    begins = np.repeat(np.cumsum(sizes) - sizes, [len(each.src) for each in trees])
+    begins = np.repeat(starts(sizes), [len(each.src) for each in trees])
     whole = all(each.one_parent for each in trees)
 
     def column(name: str) -> Ints:

@@ -15,6 +15,7 @@ from dgltrees.trees.check import check_offsets, integers
 from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.depth import depths
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import owner
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["from_heads"]
@@ -86,7 +87,7 @@ class _Place:
         lines: Optional[Sequence[int]],
     ) -> None:
         self.bounds, self.file, self.lines = bounds, file, lines
-        self.sentence = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        self.sentence = owner(np.diff(bounds))
 
     def error(self, message: str, word: int) -> TreeError:
         if self.lines is not None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import grow
+from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -60,13 +60,13 @@ def from_json(
     known = own_vocabs(vocabs, "label", "value")
     known["kind"] = Vocabulary(JSON_KINDS, frozen=True)
     roots = [_Entry(None, _load(text, tree, file)) for tree, text in enumerate(texts)]
-    grown, nodes = grow(roots, _expand, file=file)
+    lists, nodes = walk(roots, _expand, file=file)
     names: dict[str, Sequence[Optional[str]]] = {
         "label": [node.key for node in nodes],
         "kind": [_kind(node.value) for node in nodes],
         "value": [_value(node.value) for node in nodes],
     }
-    return grown.forest(names, known, max_children=max_children, file=file)
+    return lists.forest(names, known, max_children=max_children, file=file)
 
 
 def _load(text: Union[str, bytes], tree: int, file: Optional[PathLike]) -> Any:

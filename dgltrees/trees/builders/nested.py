@@ -8,7 +8,7 @@ from typing import Any, Literal, Optional
 import numpy as np
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.grow import grow
+from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -57,9 +57,9 @@ def from_nested(
     if form not in _FORMS:
         raise ConfigError(f"form: expected one of {', '.join(_FORMS)}, got {form!r}")
     known = own_vocabs(vocabs, "label")
-    grown, nodes = grow(trees, lambda node: _take_apart(node, form)[1])
+    lists, nodes = walk(trees, lambda node: _take_apart(node, form)[1])
     labels = [_take_apart(node, form)[0] for node in nodes]
-    return grown.forest({"label": labels}, known, max_children=max_children)
+    return lists.forest({"label": labels}, known, max_children=max_children)
 
 
 def _take_apart(node: Any, form: str) -> tuple[Optional[str], Sequence[Any]]:

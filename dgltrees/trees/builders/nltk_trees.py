@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import grow
+from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -59,7 +59,7 @@ def from_nltk(
         return root[0] if wrapped and isinstance(root[0], Tree) else root
 
     known = own_vocabs(vocabs, "label", "word")
-    grown, nodes = grow(map(bare, trees), expand)
+    lists, nodes = walk(map(bare, trees), expand)
     labels = [str(node.label()) if isinstance(node, Tree) else None for node in nodes]
     words = [node if isinstance(node, str) else node[0] if is_tag(node) else None for node in nodes]
-    return grown.forest({"label": labels, "word": words}, known, max_children=max_children)
+    return lists.forest({"label": labels, "word": words}, known, max_children=max_children)

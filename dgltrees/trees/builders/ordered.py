@@ -16,15 +16,16 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.render import preorder, render
 from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["brackets", "constituents", "headless"]
+__all__ = ["brackets", "constituents", "right_branching"]
 
 OPEN = "("
 """What the names of constituents begin with, so that no word is taken for one."""
 
 
-def headless(
+def right_branching(
     forest: Forest,
     *,
     column: str = "label",
@@ -103,14 +104,14 @@ def constituents(forest: Forest, *, lower: bool = False) -> Forest:
     return Forest.build(
         column(forest.parent, local),
         pos=column(forest.pos, np.zeros_like(local)),
-        offsets=np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=len(forest)))]),
+        offsets=offsets_of(np.bincount(tree, minlength=len(forest))),
         columns={"label": column(names, as_word[word[tagged]])},
         vocabs={"label": vocab},
     )
 
 
 def brackets(forest: Forest) -> list[str]:
-    """Dependency trees that :func:`headless` made, or whose like a model has drawn, as brackets.
+    """Bracketed text of each tree of :func:`right_branching`, or of a model trained on such trees.
 
     A constituent, and any node with others below it, is ``(name child child)``, every other node
     its name. ROOT is left out.

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of, ranges
 from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["phrases"]
@@ -36,9 +37,8 @@ def phrases(forest: Forest, nodes: ArrayLike, *, column: str = "word") -> Forest
             "expected every node before its children and the nodes of a subtree together, got "
             "another order; build the forest from its brackets"
         )
-    before = np.concatenate([[0], np.cumsum(is_leaf)])  # leaves before each node
+    before = offsets_of(is_leaf)  # leaves before each node
     first, sizes = before[chosen], before[last[chosen] + 1] - before[chosen]
-    shift = np.repeat(first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
     words = forest.columns[column][is_leaf]
     vocabs = {"word": forest.vocabs[column]} if column in forest.vocabs else {}
-    return chains(sizes, {"word": words[np.arange(len(shift)) + shift]}, vocabs)
+    return chains(sizes, {"word": words[ranges(first, sizes)]}, vocabs)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import grow
+from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -49,13 +49,13 @@ def from_python(
     """
     known = own_vocabs(vocabs, "label", "field", "value")
     roots = [_Entry(None, _parse(source, tree, file)) for tree, source in enumerate(sources)]
-    grown, nodes = grow(roots, _expand, file=file)
+    lists, nodes = walk(roots, _expand, file=file)
     names: dict[str, Sequence[Optional[str]]] = {
         "label": [type(entry.node).__name__ for entry in nodes],
         "field": [entry.field for entry in nodes],
         "value": [_value(entry.node) for entry in nodes],
     }
-    return grown.forest(names, known, max_children=max_children, file=file)
+    return lists.forest(names, known, max_children=max_children, file=file)
 
 
 def _parse(source: str, tree: int, file: Optional[PathLike]) -> ast.AST:

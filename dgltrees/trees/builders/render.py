@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import run_offsets, running_sum
 
 __all__ = ["preorder", "render"]
 
@@ -43,11 +44,9 @@ def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         np.add.at(sizes, up[rows], sizes[rows])
     ranks = np.zeros(forest.num_nodes, np.int64)
     ranks[forest.roots] = forest.offsets[:-1]
-    before = np.cumsum(sizes[order]) - sizes[order]
-    first = np.append(True, np.diff(up[order]) != 0)  # the eldest of siblings
-    before -= before[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
-    elder = np.empty_like(before)
-    elder[order] = before  # the nodes below a node's elder siblings, and these
+    siblings = np.diff(run_offsets(up[order]))
+    elder = np.empty_like(sizes)  # the nodes of the subtrees of a node's elder siblings
+    elder[order] = running_sum(sizes[order], siblings) - sizes[order]
     for rows in levels:
         ranks[rows] = ranks[up[rows]] + 1 + elder[rows]
     return ranks, sizes

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.balance import check_balance, check_utf8, line_ends
+from dgltrees.trees.segments import run_offsets, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Brackets", "scan"]
@@ -133,12 +134,9 @@ def _enclosing(
     inside = depth[order] > 0
     up = np.full(len(depth), -1)
     up[inside] = opens[above[inside]]  # in the order of depth
-    index = np.arange(len(depth))
-    first = np.ones(len(depth), bool)
-    first[1:] = up[1:] != up[:-1]
-    parent, place = np.empty_like(index), np.empty_like(index)
+    parent, place = np.empty_like(order), np.empty_like(order)
     parent[order] = up
-    place[order] = index - np.maximum.accumulate(np.where(first, index, 0))
+    place[order] = within(np.diff(run_offsets(up)))
     return parent, place
 
 

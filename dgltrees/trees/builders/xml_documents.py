@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import Grown
+from dgltrees.trees.builders.objects import NodeLists
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -49,7 +49,7 @@ def from_xml(
     for document in documents:
         reader.read(document)
     names = {"label": reader.labels, "value": [_collapse(text) for text in reader.texts]}
-    return reader.grown.forest(names, known, max_children=max_children, file=file)
+    return reader.lists.forest(names, known, max_children=max_children, file=file)
 
 
 def _collapse(pieces: list[str]) -> Optional[str]:
@@ -61,7 +61,7 @@ class _Reader:
 
     def __init__(self, attributes: bool, file: Optional[PathLike]) -> None:
         self.attributes, self.file = attributes, file
-        self.grown = Grown([], [], [0])
+        self.lists = NodeLists([], [], [0])
         self.labels: list[Optional[str]] = []
         self.texts: list[list[str]] = []
         self.open: list[int] = []
@@ -83,24 +83,24 @@ class _Reader:
             raise
         except (LookupError, ValueError) as error:
             self.fail(f"expected an encoding that Python's expat reads, got: {error}")
-        self.grown.offsets.append(len(self.labels))
+        self.lists.offsets.append(len(self.labels))
 
     def fail(self, message: str) -> NoReturn:
         raise TreeError(
             message,
             file=self.file,
             line=self.parser.CurrentLineNumber,
-            tree=len(self.grown.offsets) - 1,
+            tree=len(self.lists.offsets) - 1,
         ) from None
 
     def add(self, label: str) -> None:
         if self.open:
-            self.grown.parent.append(self.open[-1] - self.grown.offsets[-1])
-            self.grown.pos.append(self.children[-1])
+            self.lists.parent.append(self.open[-1] - self.lists.offsets[-1])
+            self.lists.pos.append(self.children[-1])
             self.children[-1] += 1
         else:
-            self.grown.parent.append(-1)
-            self.grown.pos.append(0)
+            self.lists.parent.append(-1)
+            self.lists.pos.append(0)
         self.labels.append(label)
         self.texts.append([])
 

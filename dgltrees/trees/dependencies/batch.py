@@ -11,6 +11,7 @@ from torch import Tensor
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import owner
 
 __all__ = ["generation_batch", "left_chains", "nearest_left"]
 
@@ -53,7 +54,7 @@ def left_chains(batch: TreeBatch) -> TreeBatch:
     further = etype == EdgeType.NX_LEFT
     nodes = batch.dst[further | (etype == EdgeType.LEFT)].sort().values
     place = torch.full((batch.num_nodes,), -1).index_copy(0, nodes, torch.arange(len(nodes)))
-    tree = torch.repeat_interleave(torch.arange(batch.num_trees), batch.sizes)[nodes]
+    tree = owner(batch.sizes)[nodes]
     chains = TreeBatch(
         place[batch.dst[further]],
         place[batch.src[further]],

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dgltrees.trees.dependencies.projective import check_roots
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import run_offsets, within
 
 __all__ = ["generation_forest", "generation_order"]
 
@@ -62,7 +63,7 @@ def generation_order(forest: Forest) -> NDArray[np.int32]:
         above = above[above]
     order = np.lexsort((rank, forest.depth, forest.tree_of_node))
     t = np.empty(forest.num_nodes, np.int32)
-    t[order] = np.arange(forest.num_nodes) - np.repeat(forest.offsets[:-1], forest.sizes)
+    t[order] = within(forest.sizes)
     return t
 
 
@@ -82,5 +83,5 @@ def _siblings(
     head = up[child]
     is_left = child < head
     lefts = np.bincount(head[is_left], minlength=forest.num_nodes)[head]
-    place = np.arange(len(child)) - np.searchsorted(head, head)
+    place = within(np.diff(run_offsets(head)))
     return child, head, is_left, np.where(is_left, lefts - 1 - place, place)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dgltrees.errors import TreeError
 from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import inverse
 from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["dependency_forest"]
@@ -25,7 +26,7 @@ def dependency_forest(forest: Forest) -> Forest:
     """
     _check_edges(forest)
     index = _word_order(forest)
-    order = np.argsort(index)
+    order = inverse(index)
     head = _heads(forest)
     parent = np.where(head < 0, -1, index[head] - forest.offsets[forest.tree_of_node])
     columns = {

@@ -13,7 +13,8 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import OPERATIONS, Flow, Operation
-from dgltrees.trees.operations.match import in_sequences, match_splits
+from dgltrees.trees.operations.matching import in_sequences, match_splits
+from dgltrees.trees.segments import locate, offsets_of, starts
 
 __all__ = ["operation_graph"]
 
@@ -51,7 +52,7 @@ def operation_graph(
     _check(ops, lengths)
     matching = match_splits(ops, lengths, complete=complete)
     steps = np.flatnonzero((ops != Operation.START) & (ops != Operation.OPEN))
-    begins = np.repeat(np.cumsum(lengths) - lengths, lengths)  # (N,) the START of each node
+    begins = np.repeat(starts(lengths), lengths)  # (N,) the START of each node
     first = (steps > 0) & (ops[steps - 1] == Operation.OPEN)
     last = np.where(first, begins[steps], steps - 1)  # whom a step hears by NEXT
     src = np.concatenate([last, matching.split])
@@ -72,11 +73,9 @@ def operation_graph(
 
 
 def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-    ends = np.cumsum(lengths)
-
     def fail(place: int, message: str) -> TreeError:
-        tree = int(np.searchsorted(ends, place, side="right"))
-        return TreeError(message, tree=tree, node=place - int(ends[tree] - lengths[tree]))
+        tree, node = locate(offsets_of(lengths), place)
+        return TreeError(message, tree=tree, node=node)
 
     known = (ops >= 0) & (ops < len(OPERATIONS))
     if not known.all():
@@ -86,9 +85,8 @@ def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
     empty = lengths < 1
     if empty.any():
         raise TreeError("expected a START in every sequence, got none", tree=int(empty.argmax()))
-    begins = ends - lengths
     is_first = np.zeros(len(ops), np.bool_)
-    is_first[begins] = True
+    is_first[starts(lengths)] = True
     wrong = is_first != (ops == Operation.START)
     before = np.concatenate([[Operation.START], ops[:-1]])
     after_step = (before != Operation.START) & (before != Operation.OPEN)

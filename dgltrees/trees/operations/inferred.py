@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.segments import running_sum, starts
 from dgltrees.trees.subtrees import over_subtrees
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -51,7 +52,7 @@ def inferred_trees(
     if recur_only:
         is_token = ops == Operation.RECUR
     counts = is_tree.astype(np.int64) + is_token
-    tree_node = np.cumsum(counts) - counts  # of each step, if it begins one
+    tree_node = starts(counts)  # of each step, if it begins one
     token_node = tree_node + is_tree
     parent = np.full(counts.sum(), -1)
     begins, steps = np.flatnonzero(is_tree), np.flatnonzero(is_token)
@@ -69,10 +70,9 @@ def inferred_trees(
         made[token_node[steps]] = values[steps]
         return made
 
-    before = np.cumsum(is_token) - is_token  # tokens, of all sequences
-    first = np.repeat(before[ops == Operation.START], graph.sizes.numpy())
+    place = running_sum(is_token, graph.sizes.numpy()) - is_token  # tokens before each step
     taken = {name: at_leaves(graph.on_host(graph.ndata[name]).numpy()) for name in columns}
-    taken["token"] = at_leaves(before - first)
+    taken["token"] = at_leaves(place)
     return Forest.build(parent, offsets=offsets, columns=taken, vocabs=vocabs)
 
 

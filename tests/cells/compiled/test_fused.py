@@ -120,7 +120,7 @@ def test_it_is_not_taken_where_it_would_differ(name: str) -> None:
         cell = make(name).float()
         assert compiled_states(cell, batch, single) is None
     if name != "child_sum":
-        assert compiled_states(make(name, update="sigmoid"), batch, ndata) is None
+        assert compiled_states(make(name, activation="sigmoid"), batch, ndata) is None
 
 
 def test_other_aggregators_have_no_such_way() -> None:

@@ -115,7 +115,7 @@ class Whole(torch.nn.Module):
 def test_it_is_not_taken_where_it_would_differ(name: str) -> None:
     batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
     ndata = fields(batch)
-    for options in ({"layer_norm": True}, {"update": "sigmoid"}, {"operators": 0}):
+    for options in ({"layer_norm": True}, {"activation": "sigmoid"}, {"operators": 0}):
         assert compiled_states(make(name, **options), batch, ndata) is None
     dropping = make(name, dropout=0.5)
     assert compiled_states(dropping, batch, ndata) is None

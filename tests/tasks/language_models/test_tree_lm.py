@@ -26,7 +26,7 @@ from dgltrees.training.settings import Settings, settings_from
 from dgltrees.trees.builders import from_nested
 from dgltrees.trees.dependencies import generation_forest
 
-SAMPLE = Path(__file__).parents[2] / "datasets" / "samples" / "ud" / "sample.conllu"
+SAMPLE = Path(__file__).parents[3] / "datasets" / "samples" / "ud" / "sample.conllu"
 
 
 def settings(model: dict[str, Any] | None = None, **parts: Any) -> Settings:

@@ -20,6 +20,7 @@ from torch import Tensor
 from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts
 
 __all__ = ["Block", "BlockPlan", "Panel", "blocks_of", "plan_blocks"]
 
@@ -124,16 +125,16 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
     kind -= first
     counts = _table(level, kind, int(kind.max(initial=0)) + 1)  # (levels, K')
     lengths, width = _lengths(counts, cost)  # (levels, K' / width)
-    starts = np.cumsum(lengths * width).reshape(lengths.shape) - lengths * width
+    first_row = starts((lengths * width).ravel()).reshape(lengths.shape)  # of each block
     order = np.lexsort((kind, level))
     level, kind = level[order], kind[order]
-    begins = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
+    begins = starts(counts.ravel()).reshape(counts.shape)
     at = np.arange(len(order)) - begins[level, kind]  # among the nodes of its level and type
-    part, within = kind // width, kind % width
-    back[inner[order]] = len(leaves) + starts[level, part] + within * lengths[level, part] + at
+    part, rank = kind // width, kind % width
+    back[inner[order]] = len(leaves) + first_row[level, part] + rank * lengths[level, part] + at
 
     start, length = np.zeros((2, count), np.int64)  # of each node, for the slots of its children
-    start[inner[order]] = slots * (starts[level, part] + within * lengths[level, part]) + at
+    start[inner[order]] = slots * (first_row[level, part] + rank * lengths[level, part]) + at
     length[inner[order]] = lengths[level, part]
     rows = len(leaves) + int(lengths.sum()) * width
     children = np.full(slots * (rows - len(leaves)), rows)
@@ -150,7 +151,7 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
         ],
         [
             Block(panel, width, len(leaves) + begin, n)
-            for begins, sizes in zip(starts[:, used].tolist(), lengths[:, used].tolist())
+            for begins, sizes in zip(first_row[:, used].tolist(), lengths[:, used].tolist())
             for panel, (begin, n) in enumerate(zip(begins, sizes))
             if n
         ],

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import FullShape, full_shape
+from dgltrees.trees.segments import inverse, ranges, starts
 
 __all__ = ["FullLevel", "FullLevels", "full_levels"]
 
@@ -86,9 +87,8 @@ def full_levels(
     device = torch.device(device)
     if device not in known:
         sizes, order = _order(shape, batch.sizes.numpy())
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        rows = (torch.from_numpy(each).to(device) for each in (order, back))
+        indices = (order, inverse(order))
+        rows = (torch.from_numpy(each).to(device, non_blocking=True) for each in indices)
         levels = _levels(shape.branching, sizes)
         known[device] = FullLevels(shape.branching, sum(sizes[:1]), levels, *rows)
     return known[device]
@@ -108,13 +108,11 @@ def _order(shape: FullShape, nodes: Ints) -> tuple[list[int], Ints]:
     """The rows of each level, and the node of each row."""
     width = np.array(shape.widths, np.int64)
     trees = np.argsort(-width, kind="stable")
-    width, first = width[trees], (np.cumsum(nodes) - nodes)[trees]
+    width, first = width[trees], starts(nodes)[trees]
     sizes, parts = [], []
     while len(width):
-        rows = int(width.sum())
-        before = np.repeat(np.cumsum(width) - width, width)
-        parts.append(np.repeat(first, width) + np.arange(rows) - before)
-        sizes.append(rows)
+        parts.append(ranges(first, width))
+        sizes.append(int(width.sum()))
         first, width = first + width, width // shape.branching
         first, width = first[width > 0], width[width > 0]
     return sizes, np.concatenate(parts) if parts else np.zeros(0, np.int64)

@@ -19,6 +19,7 @@ from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
+from dgltrees.trees.segments import inverse
 
 __all__ = ["OperationPlan", "StepRows", "operations_of", "plan_operations"]
 
@@ -105,8 +106,7 @@ def plan_operations(batch: TreeBatch, operations: Ints) -> Optional[OperationPla
     level = np.where(steps, levels_of(batch), 0)
     kinds = np.where(kinds == Operation.OPEN, 1, kinds)  # behind START, on level 0
     order = np.lexsort((kinds, level))
-    back = np.empty(count, np.int64)
-    back[order] = np.arange(count)
+    back = inverse(order)
     kinds, level = kinds[order], level[order]
     pushes = np.flatnonzero(kinds == Operation.SPLIT)
     place = np.full(count, -1, np.int64)

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import inverse, offsets_of, ranges, run_offsets
 
 __all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "rows_of", "shards_of"]
 
@@ -86,10 +87,9 @@ class RowPlan:
     @cached_property
     def by_type(self) -> list[tuple[int, Union[slice, Tensor]]]:
         """For each type the rows whose edges have it, as a slice where they are adjacent."""
-        kinds, starts, stops, _ = self.parts.T
-        sizes = stops - starts
-        rows = np.arange(sizes.sum()) + np.repeat(stops - np.cumsum(sizes), sizes)
-        kind_of = np.repeat(kinds, sizes)
+        kinds, begins, ends, _ = self.parts.T
+        rows = ranges(begins, ends - begins)
+        kind_of = np.repeat(kinds, ends - begins)
         return [
             (kind, _as_slice(rows[kind_of == kind], self.types.device))
             for kind in np.unique(kinds).tolist()
@@ -106,9 +106,7 @@ class RowPlan:
     @cached_property
     def inner(self) -> Ints:
         """``(S + 1,)`` how many rows that receive there are before each shard, and in all."""
-        inner = np.zeros(len(self.bounds) + 1, np.int64)
-        (self.bounds[:, 2] - self.bounds[:, 1]).cumsum(out=inner[1:])
-        return inner
+        return offsets_of(self.bounds[:, 2] - self.bounds[:, 1])
 
     @property
     def largest(self) -> int:
@@ -160,8 +158,7 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
     run += shards_of(batch, shards) * ((top + 1) * 2 * kinds)
     small = int(run.max(initial=0)) < 2**16  # then a radix sort
     order = (run.astype(np.uint16) if small else run).argsort(kind="stable")
-    back = np.empty(count, np.int64)
-    back[order] = np.arange(count)
+    back = inverse(order)
     parent_node = up.take(order)
     parent = back.take(parent_node)
     rows = order, back, parent, parent_node, kind if types is None else kind.take(order)
@@ -185,30 +182,20 @@ def shards_of(batch: TreeBatch, shards: int) -> Ints:
 
 def _cut(run: Ints, parent: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
     """Levels, parts and shards of rows that are sorted by their runs."""
-    runs = _bounds(run)
-    starts, stops = runs[:-1], runs[1:]
-    number = run[starts]
+    runs = run_offsets(run)
+    begins, ends = runs[:-1], runs[1:]
+    number = run[begins]
     level = number // (2 * kinds)
     has_parent = number // kinds % 2 == 0
 
-    broken = np.zeros(len(run), np.int64)  # how often so far parents have not followed one another
-    (parent[1:] - parent[:-1] != 1).cumsum(out=broken[1:])
-    in_order = broken[stops - 1] == broken[starts]
-    parts = _columns(number % kinds, starts, stops, np.where(in_order, parent[starts], -1))
+    broken = offsets_of(parent[1:] - parent[:-1] != 1)  # how often parents were not in order so far
+    in_order = broken[ends - 1] == broken[begins]
+    parts = _columns(number % kinds, begins, ends, np.where(in_order, parent[begins], -1))
 
-    of_level = _bounds(level)
-    parts_before = np.zeros(len(runs), np.int64)
-    has_parent.cumsum(out=parts_before[1:])
-    rows, behind = runs[of_level], parts_before[of_level]
+    of_level = run_offsets(level)
+    rows, behind = runs[of_level], offsets_of(has_parent)[of_level]
     table = _columns(rows[:-1], rows[1:], behind[:-1], behind[1:])
-    return table, parts[has_parent], _bounds(level[of_level[:-1]] // levels)
-
-
-def _bounds(values: Ints) -> Ints:
-    """Where each run of equal values begins, and behind the last of them the end."""
-    changed = np.ones(len(values) + 1, np.bool_)
-    np.not_equal(values[1:], values[:-1], out=changed[1:-1])
-    return changed.nonzero()[0]
+    return table, parts[has_parent], run_offsets(level[of_level[:-1]] // levels)
 
 
 def _columns(*columns: Ints) -> Ints:

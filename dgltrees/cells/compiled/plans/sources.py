@@ -16,8 +16,8 @@ from torch import Tensor
 
 from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
-from dgltrees.traversal.plan import changes
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import run_offsets
 
 __all__ = ["Run", "SourcePlan", "plan_sources", "sources_of"]
 
@@ -84,13 +84,13 @@ def plan_sources(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[Sou
     back = np.empty(count + 1, np.int64)
     back[order], back[-1] = np.arange(count), count  # so that source -1 becomes row N
     level, kind = level[order], kind[order]
-    begins = changes(level, kind)
-    ends = np.append(begins[1:], count)
+    offsets = run_offsets(level, kind)
+    begins, ends = offsets[:-1], offsets[1:]
     runs = [Run(*run) for run in zip(kind[begins].tolist(), begins.tolist(), ends.tolist())]
-    cuts = np.flatnonzero(np.diff(level[begins])) + 1
+    cuts = run_offsets(level[begins]).tolist()
     has_source = source[order] >= 0
     return SourcePlan(
-        [runs[i:j] for i, j in zip([0, *cuts.tolist()], [*cuts.tolist(), len(runs)])],
+        [runs[i:j] for i, j in zip(cuts, cuts[1:])],
         torch.from_numpy(order),
         torch.from_numpy(back[:-1]),
         torch.from_numpy(back[source[order]]),

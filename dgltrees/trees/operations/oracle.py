@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from dgltrees.trees.builders.render import preorder
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.segments import inverse, offsets_of
 
-__all__ = ["TreeOperations", "operations_of_trees"]
+__all__ = ["OracleOperations", "oracle_operations"]
 
 Ints = NDArray[np.int64]
 
 
-class TreeOperations(NamedTuple):
+class OracleOperations(NamedTuple):
     """The operations of some trees, as :func:`~dgltrees.trees.operations.operation_graph` has them.
 
     Attributes:
@@ -31,7 +32,7 @@ class TreeOperations(NamedTuple):
     sizes: Ints
 
 
-def operations_of_trees(forest: Forest) -> TreeOperations:
+def oracle_operations(forest: Forest) -> OracleOperations:
     """A split where a constituent begins, a merge where it ends, a recur for each word.
 
     Jacob et al. (2018), section 2: only recur consumes its token; a split reads the token that
@@ -43,10 +44,9 @@ def operations_of_trees(forest: Forest) -> TreeOperations:
         forest: constituent trees, whose leaves are the words, as ``read_mrg`` gives them.
     """
     ranks, below = preorder(forest)
-    by_rank = np.empty(forest.num_nodes, np.int64)
-    by_rank[ranks] = np.arange(forest.num_nodes)
+    by_rank = inverse(ranks)
     is_leaf = forest.degree[by_rank] == 0
-    before = np.append(0, np.cumsum(is_leaf))  # leaves before each rank
+    before = offsets_of(is_leaf)  # leaves before each rank
     leaves = by_rank[is_leaf]
     tree = forest.tree_of_node[leaves]
     chosen = np.flatnonzero(forest.degree > 1)
@@ -60,7 +60,7 @@ def operations_of_trees(forest: Forest) -> TreeOperations:
     tokens = np.stack([np.full_like(leaves, -1), leaves, leaves, following], 1)
     sizes = np.zeros(len(forest), np.int64)
     np.add.at(sizes, tree, counts.sum(1))
-    return TreeOperations(
+    return OracleOperations(
         np.repeat(np.tile(np.array(kinds, np.int64), len(leaves)), counts.ravel()),
         np.repeat(tokens.ravel(), counts.ravel()),
         sizes,

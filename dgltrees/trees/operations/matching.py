@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.segments import locate, offsets_of, owner, running_sum
 
 __all__ = ["Matching", "in_sequences", "match_splits"]
 
@@ -49,19 +50,14 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
             sequence and the place in it. Or the lengths do not add up.
     """
     ops, lengths = in_sequences(operations, sizes)
-    begins = np.cumsum(lengths) - lengths
-    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    sequence = owner(lengths)
     pushes = (ops == Operation.SPLIT) | (ops == Operation.OPEN)
     merges = ops == Operation.MERGE
-    change = pushes.astype(np.int64) - merges
-    total = np.cumsum(change)
-    before = total - change  # over all sequences
-    first = before[np.minimum(begins, max(0, len(ops) - 1))] if len(ops) else begins
-    depth = total - first[sequence]
+    depth = running_sum(pushes.astype(np.int64) - merges, lengths)
 
     def fail(place: int, message: str) -> TreeError:
-        at = int(sequence[place])
-        return TreeError(message, tree=at, node=place - int(begins[at]))
+        tree, node = locate(offsets_of(lengths), place)
+        return TreeError(message, tree=tree, node=node)
 
     if (depth < 0).any():
         raise fail(int(np.argmax(depth < 0)), "expected a split for every merge, got none to merge")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import Grown
+from dgltrees.trees.builders.objects import NodeLists
 from dgltrees.trees.builders.vocabs import own_vocabs
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def from_networkx(
             parents, there is not exactly one root, a cycle, a position stands twice, is missing or
             out of range, an attribute is neither string nor number.
     """
-    grown = Grown([], [], [0])
+    lists = NodeLists([], [], [0])
     data: list[Mapping[str, Any]] = []
     for tree, graph in enumerate(graphs):
-        _grow_one(grown, graph, tree)
+        _add_graph(lists, graph, tree)
         data.extend(graph.nodes[node] for node in graph)
-        grown.offsets.append(len(data))
+        lists.offsets.append(len(data))
     attributes = list(dict.fromkeys(key for row in data for key in row))
     names: dict[str, list[Optional[str]]] = {}
     columns: dict[str, np.ndarray[Any, Any]] = {}
@@ -57,12 +58,12 @@ def from_networkx(
         if all(value is None or isinstance(value, str) for value in values):
             names[key] = values
         else:
-            columns[key] = _numbers(key, values, grown.offsets)
+            columns[key] = _numbers(key, values, lists.offsets)
     known = own_vocabs(vocabs, *names)
-    return grown.forest(names, known, columns=columns, max_children=max_children)
+    return lists.forest(names, known, columns=columns, max_children=max_children)
 
 
-def _grow_one(grown: Grown, graph: Any, tree: int) -> None:
+def _add_graph(lists: NodeLists, graph: Any, tree: int) -> None:
     if not graph.is_directed() or graph.is_multigraph():
         raise TreeError(
             f"expected a networkx.DiGraph with edges from parent to child, "
@@ -90,19 +91,19 @@ def _grow_one(grown: Grown, graph: Any, tree: int) -> None:
                         node=child,
                     )
             pos[child] = int(place)
-    grown.parent += parent
-    grown.pos += pos
+    lists.parent += parent
+    lists.pos += pos
 
 
 def _numbers(key: str, values: list[Any], offsets: list[int]) -> np.ndarray[Any, Any]:
     for node, value in enumerate(values):
         if not isinstance(value, (int, float, np.number)):
-            tree = int(np.searchsorted(offsets, node, side="right")) - 1
+            tree, place = locate(offsets, node)
             raise TreeError(
                 f"expected strings alone or a number at every node as the attribute {key!r}, "
                 f"got {value!r}",
                 tree=tree,
-                node=node - offsets[tree],
+                node=place,
             )
     return np.array(values)
 

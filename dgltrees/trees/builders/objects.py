@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Grown", "grow"]
+__all__ = ["NodeLists", "walk"]
 
 _LEAVE = -2
 
 
 @dataclass
-class Grown:
+class NodeLists:
     """Trees as growing lists: ``parent`` and ``pos`` of each node, ``offsets`` of the trees."""
 
     parent: list[int]
@@ -64,19 +65,17 @@ class Grown:
             ids[there] = vocab.encode([name for name in names if name is not None])
         except TreeError as error:
             node = next(i for i in there if names[i] not in vocab)
-            tree = int(np.searchsorted(self.offsets, node, side="right")) - 1
-            raise TreeError(
-                str(error), file=file, tree=tree, node=node - self.offsets[tree]
-            ) from None
+            tree, place = locate(self.offsets, node)
+            raise TreeError(str(error), file=file, tree=tree, node=place) from None
         return ids
 
 
-def grow(
+def walk(
     roots: Iterable[Any],
     expand: Callable[[Any], Sequence[Any]],
     *,
     file: Optional[PathLike] = None,
-) -> tuple[Grown, list[Any]]:
+) -> tuple[NodeLists, list[Any]]:
     """Walk trees of objects in preorder.
 
     Arguments:
@@ -91,7 +90,7 @@ def grow(
     Raises:
         TreeError: an object holds itself, or what ``expand`` raises.
     """
-    grown = Grown([], [], [0])
+    lists = NodeLists([], [], [0])
     nodes: list[Any] = []
     for tree, root in enumerate(roots):
         base = len(nodes)
@@ -108,8 +107,8 @@ def grow(
             except TreeError as error:
                 raise TreeError(str(error), file=file, tree=tree, node=index) from None
             nodes.append(node)
-            grown.parent.append(up)
-            grown.pos.append(place)
+            lists.parent.append(up)
+            lists.pos.append(place)
             if children:
                 if id(node) in path:
                     raise TreeError(
@@ -125,5 +124,5 @@ def grow(
                     for i in range(len(children) - 1, -1, -1)
                     if children[i] is not None
                 )
-        grown.offsets.append(len(nodes))
-    return grown, nodes
+        lists.offsets.append(len(nodes))
+    return lists, nodes

@@ -1,0 +1,220 @@
+"""Ragged arrays: the rows of some segments (trees, sentences, levels), one after the other.
+
+``T`` segments of ``sizes`` ``(T,)`` rows have ``N = sizes.sum()`` rows in all. Their offsets are
+``(T + 1,)``: segment ``t`` is the rows ``offsets[t]:offsets[t + 1]``. Of the sizes [2, 0, 3]:
+
+=============== ==================
+starts          [0, 2, 2]
+lasts           [1, 1, 4]
+offsets_of      [0, 2, 2, 5]
+owner           [0, 0, 2, 2, 2]
+within          [0, 1, 0, 1, 2]
+=============== ==================
+
+Arrays are integers of numpy, or tensors where a function says so; the result is of the same kind.
+A mask is a ragged array too, whose segments have one row or none: ``starts(mask)`` counts the True
+before each entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+__all__ = [
+    "cumcount",
+    "inverse",
+    "lasts",
+    "locate",
+    "offsets_of",
+    "owner",
+    "ranges",
+    "rows_of",
+    "run_offsets",
+    "running_sum",
+    "starts",
+    "within",
+]
+
+Ints = NDArray[np.int64]
+Array = TypeVar("Array", NDArray[Any], Tensor)
+
+
+def starts(sizes: Array) -> Array:
+    """The first row of each segment, ``(T,)``: the sum of the sizes before it.
+
+    Arguments:
+        sizes: ``(T,)`` array or tensor.
+
+    >>> starts(np.array([2, 0, 3]))
+    array([0, 2, 2])
+    """
+    before: Array = sizes.cumsum(0) - sizes
+    return before
+
+
+def lasts(sizes: Array) -> Array:
+    """The last row of each segment, ``(T,)``; of an empty one the row before it.
+
+    Arguments:
+        sizes: ``(T,)`` array or tensor.
+
+    >>> lasts(np.array([2, 3]))
+    array([1, 4])
+    """
+    last: Array = sizes.cumsum(0) - 1
+    return last
+
+
+def offsets_of(sizes: ArrayLike) -> Ints:
+    """``(T + 1,)`` int64: the first row of each segment, and at the end the number of rows.
+
+    Arguments:
+        sizes: ``(T,)``.
+
+    >>> offsets_of([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    counts = np.asarray(sizes)
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    counts.cumsum(out=offsets[1:])
+    return offsets
+
+
+def owner(sizes: Array) -> Array:
+    """The segment of each row, ``(N,)``.
+
+    Arguments:
+        sizes: ``(T,)`` array or tensor.
+
+    >>> owner(np.array([2, 0, 3]))
+    array([0, 0, 2, 2, 2])
+    """
+    if isinstance(sizes, Tensor):
+        return torch.arange(len(sizes), device=sizes.device).repeat_interleave(sizes)
+    return np.arange(len(sizes)).repeat(sizes)
+
+
+def within(sizes: Array) -> Array:
+    """The place of each row in its segment, from 0, ``(N,)``.
+
+    Arguments:
+        sizes: ``(T,)`` array or tensor.
+
+    >>> within(np.array([2, 0, 3]))
+    array([0, 1, 0, 1, 2])
+    """
+    if isinstance(sizes, Tensor):
+        begins = starts(sizes).repeat_interleave(sizes)
+        return torch.arange(len(begins), device=sizes.device) - begins
+    first: Ints = starts(sizes).repeat(sizes)
+    return np.arange(len(first)) - first
+
+
+def ranges(begins: NDArray[Any], sizes: NDArray[Any]) -> Ints:
+    """The integers ``begins[t]``, ``begins[t] + 1``, ... of each segment, ``(N,)``.
+
+    Arguments:
+        begins: ``(T,)`` the first integer of each segment.
+        sizes: ``(T,)`` how many integers each has.
+
+    >>> ranges(np.array([10, 5]), np.array([2, 3]))
+    array([10, 11,  5,  6,  7])
+    """
+    shift: Ints = (begins - starts(sizes)).repeat(sizes)
+    return np.arange(len(shift)) + shift
+
+
+def rows_of(offsets: Ints, ids: NDArray[Any]) -> Ints:
+    """The rows ``offsets[t]:offsets[t + 1]`` of the segments ``ids``, one after the other.
+
+    Arguments:
+        offsets: ``(T + 1,)``.
+        ids: ``(B,)``; a segment may stand more than once.
+
+    >>> rows_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    array([2, 3, 4, 0, 1])
+    """
+    return ranges(offsets[ids], offsets[ids + 1] - offsets[ids])
+
+
+def locate(offsets: ArrayLike, row: int) -> tuple[int, int]:
+    """The segment of one row, and its place in that segment.
+
+    Arguments:
+        offsets: ``(T + 1,)``.
+        row: from 0 to N - 1.
+
+    >>> locate([0, 2, 2, 5], 3)
+    (2, 1)
+    """
+    bounds = np.asarray(offsets)
+    segment = int(bounds.searchsorted(row, side="right")) - 1
+    return segment, row - int(bounds[segment])
+
+
+def inverse(permutation: Array) -> Array:
+    """The permutation that undoes one: ``inverse(p)[p[i]] == i``, ``(N,)``.
+
+    Arguments:
+        permutation: ``(N,)`` array or tensor; each of 0 to N - 1 stands in it once.
+
+    >>> inverse(np.array([2, 0, 1]))
+    array([1, 2, 0])
+    """
+    if isinstance(permutation, Tensor):
+        rows = torch.arange(len(permutation), device=permutation.device)
+        return torch.empty_like(rows).index_copy_(0, permutation, rows)
+    back = np.empty(len(permutation), np.int64)
+    back[permutation] = np.arange(len(permutation))
+    return back
+
+
+def run_offsets(*keys: NDArray[Any]) -> Ints:
+    """The offsets ``(R + 1,)`` of the ``R`` runs, the longest slices in which no key changes.
+
+    Arguments:
+        keys: one or more arrays, each ``(N,)``.
+
+    >>> run_offsets(np.array([7, 7, 4, 7]))
+    array([0, 2, 3, 4])
+    """
+    begins = np.ones(len(keys[0]) + 1, np.bool_)
+    np.not_equal(keys[0][1:], keys[0][:-1], out=begins[1:-1])
+    for key in keys[1:]:
+        begins[1:-1] |= key[1:] != key[:-1]
+    return begins.nonzero()[0]
+
+
+def cumcount(keys: NDArray[Any]) -> Ints:
+    """How many of the entries before each are equal to it, ``(N,)``.
+
+    Arguments:
+        keys: ``(N,)`` in any order.
+
+    >>> cumcount(np.array([7, 4, 7, 7]))
+    array([0, 0, 1, 2])
+    """
+    order = keys.argsort(kind="stable")
+    counts = np.empty(len(keys), np.int64)
+    counts[order] = within(np.diff(run_offsets(keys[order])))
+    return counts
+
+
+def running_sum(values: NDArray[Any], sizes: NDArray[Any]) -> Ints:
+    """The sum of the values of a segment up to each row, that row included, ``(N,)``.
+
+    Arguments:
+        values: ``(N,)`` integers or booleans.
+        sizes: ``(T,)``.
+
+    >>> running_sum(np.array([1, 1, 5, 1]), np.array([2, 2]))
+    array([1, 2, 5, 6])
+    """
+    sums = offsets_of(values)
+    sum_before: Ints = sums[starts(sizes)].repeat(sizes)
+    return sums[1:] - sum_before
