@@ -1,4 +1,4 @@
-"""Rare words."""
+"""Words with a meaning of their own, and vocabularies without rare words."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["UNKNOWN", "frequent_words", "recode"]
+__all__ = ["END", "UNKNOWN", "frequent_words", "recode"]
 
 UNKNOWN = "<unk>"
-"""The word that stands for all rare ones."""
+"""The unknown word: stands for all words that a vocabulary lacks."""
+
+END = "<eos>"
+"""The word at the end of each line of running text."""
 
 
 def frequent_words(

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dgltrees.formats import END, read_running_text
+from dgltrees.formats import read_running_text
+from dgltrees.trees.words import END
 from tests.trees.nested import write
 
 
