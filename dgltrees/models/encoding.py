@@ -107,15 +107,14 @@ class Encoding:
     @property
     def _index(self) -> tuple[Tensor, Tensor]:
         """``(T, M)`` the node in each cell of the table, N where there is none; and the mask."""
-        device = self.states.device
-        cache: dict[torch.device, tuple[Tensor, Tensor]] = self.batch.memo.setdefault("table", {})
-        if device not in cache:
-            sizes = self.batch.sizes.numpy()
-            column = np.arange(sizes.max(initial=0))
-            mask = column < sizes[:, None]
-            index = np.where(mask, starts(sizes)[:, None] + column, sizes.sum())
-            cache[device] = torch.from_numpy(index).to(device), torch.from_numpy(mask).to(device)
-        return cache[device]
+        index = self.batch.cache.get("table", self._table_index, device=self.states.device)
+        return index, index < self.batch.num_nodes
+
+    def _table_index(self) -> Tensor:
+        sizes = self.batch.sizes.numpy()
+        column = np.arange(sizes.max(initial=0))
+        index = np.where(column < sizes[:, None], starts(sizes)[:, None] + column, sizes.sum())
+        return torch.from_numpy(index)
 
 
 class EncodingPair(NamedTuple):

@@ -3,12 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_steps
 from dgltrees.bench.cases import balanced, chain, random_binary
+from dgltrees.bench.contenders import Model
 from dgltrees.bench.device import DeviceRow, device_table
 from dgltrees.bench.memory import peak
 from dgltrees.cli import main
+from dgltrees.trees import TreeBatch
 
 SMALL = Case("small", 3, lambda rng: random_binary(rng, 2, 5))
 
@@ -21,8 +24,9 @@ def test_contenders_agree_and_are_all_timed() -> None:
 
 
 def test_a_contender_that_computes_something_else_is_found() -> None:
-    def wrong(model, batch):
-        return model.embed(batch.ndata["token"])
+    def wrong(model: Model, batch: TreeBatch) -> Tensor:
+        embedded: Tensor = model.embed(batch.ndata["token"])
+        return embedded
 
     contenders = [CONTENDERS["levels"], Contender("wrong", wrong)]
     with pytest.raises(RuntimeError, match="small: contenders should agree, their losses are"):
@@ -78,5 +82,5 @@ def test_what_does_not_run_on_a_device_has_no_rate_there() -> None:
 
 
 def test_memory_is_that_of_one_step_in_a_process_of_its_own() -> None:
-    bytes_of_nodes = peak("levels, checkpoint", "balanced 32 x 63", 64, hidden=64)
-    assert 64 * 63 * 64 * 4 * 4 < bytes_of_nodes < 64 * 63 * 64 * 4 * 60  # tables of float32
+    states = 64 * 63 * 64 * 4  # bytes of a float32 state per node
+    assert 4 * states < peak("levels, checkpoint", "balanced 32 x 63", 64, hidden=64) < 60 * states

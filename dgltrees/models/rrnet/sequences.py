@@ -61,21 +61,21 @@ def largest_stack(batch: TreeBatch, operations: Tensor) -> int:
 
 def steps_of(graph: TreeBatch) -> Tensor:
     """``(S,)`` the nodes that are steps; cached with the graph."""
-    name = "steps", graph.device
-    if name not in graph.memo:
-        graph.memo[name] = torch.from_numpy(np.flatnonzero(_is_step(graph))).to(graph.device)
-    steps: Tensor = graph.memo[name]
-    return steps
+    return graph.cache.get(
+        "steps",
+        lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
+        device=graph.device,
+    )
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
     """``(T,)`` int64 on the CPU, the number of steps of each sequence; cached with the graph."""
-    if "step sizes" not in graph.memo:
-        sequence = owner(graph.sizes.numpy())
-        counts = np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees)
-        graph.memo["step sizes"] = torch.from_numpy(counts)
-    sizes: Tensor = graph.memo["step sizes"]
-    return sizes
+    return graph.cache.get("step_sizes", lambda: _count_steps(graph))
+
+
+def _count_steps(graph: TreeBatch) -> Tensor:
+    sequence = owner(graph.sizes.numpy())
+    return torch.from_numpy(np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees))
 
 
 def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:

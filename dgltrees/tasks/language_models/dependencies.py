@@ -10,10 +10,8 @@ from typing import Any, Optional
 import numpy as np
 
 from dgltrees.errors import TreeError
-from dgltrees.formats.conllu import read_conllu
-from dgltrees.formats.dp import read_dp
+from dgltrees.formats import format_by_suffix, read_conllu, read_dp, read_mrg
 from dgltrees.formats.lengths import leave_out_long, too_long
-from dgltrees.formats.mrg import read_mrg
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders.ordered import constituents, right_branching
@@ -61,9 +59,9 @@ def read_trees(
         if _has_root_words(saved):
             return _short(_saved(saved, wanted, settings.lower, path), settings.max_words, path)
         ordered, column = saved, settings.label
-    elif path.suffix == ".mrg":
+    elif format_by_suffix(path) == "mrg":
         ordered, column = constituents(read_mrg(path).forest, lower=settings.lower), "label"
-    elif path.suffix == ".dp":
+    elif format_by_suffix(path) == "dp":
         return _labeled(read_dp(path, vocabs={"word": wanted["word"]}, **options).forest, wanted)
     else:
         return _labeled(read_conllu(path, vocabs=wanted, **options).forest, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ class FullShape:
 
 def full_shape(batch: TreeBatch) -> Optional[FullShape]:
     """The shape of a batch that :func:`full_trees` made; None of any other."""
-    shape: Optional[FullShape] = batch.memo.get("full")
+    shape: Optional[FullShape] = batch.cache.get("full_shape", lambda: None)
     return shape
 
 
@@ -88,7 +88,7 @@ def full_trees(
         widths = _least_widths(tokens, branching, stride)
     else:
         widths = np.full_like(tokens, width)
-    return _with_tokens(_full_batch(branching, stride, tuple(widths.tolist())), tokens, padding)
+    return _with_tokens(_full_structure(branching, stride, tuple(widths.tolist())), tokens, padding)
 
 
 def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
@@ -108,7 +108,7 @@ def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
         TreeError: a sequence is empty.
     """
     tokens = _check_lengths(lengths, None, False)
-    return _with_tokens(_left_batch(tuple(tokens.tolist())), tokens, "left")
+    return _with_tokens(_left_branching_structure(tuple(tokens.tolist())), tokens, "left")
 
 
 def full_width(tokens: int, branching: int = 2, stride: Optional[int] = None) -> int:
@@ -203,7 +203,7 @@ def _full_tree(width: int, branching: int, stride: int) -> _Tree:
 
 
 @lru_cache(maxsize=256)
-def _left_tree(width: int) -> _Tree:
+def _left_branching_tree(width: int) -> _Tree:
     step = np.arange(1, width)  # node 2 j joins node 2 j - 2, to its left, and leaf j, node 2 j - 1
     leaf = (np.arange(2 * width - 1) + 1) // 2
     inner = np.arange(2 * width - 1) % 2 == 0
@@ -218,27 +218,42 @@ def _left_tree(width: int) -> _Tree:
     )
 
 
-@lru_cache(maxsize=64)
-def _full_batch(branching: int, stride: int, widths: tuple[int, ...]) -> TreeBatch:
-    batch = _joined(widths, lambda width: _full_tree(width, branching, stride))
-    batch.memo["full"] = FullShape(branching, stride, widths)
-    return batch
+class _Structure(NamedTuple):
+    """The trees of some sequences without their tokens, and which leaves each node covers.
+
+    Attributes:
+        batch: the trees, without node data.
+        first, last: ``(N,)`` the first and the last leaf below each node.
+        width: ``(N,)`` the number of leaves of each node's tree.
+    """
+
+    batch: TreeBatch
+    first: Ints
+    last: Ints
+    width: Ints
 
 
 @lru_cache(maxsize=64)
-def _left_batch(widths: tuple[int, ...]) -> TreeBatch:
-    return _joined(widths, _left_tree)
+def _full_structure(branching: int, stride: int, widths: tuple[int, ...]) -> _Structure:
+    structure = _concat(widths, lambda width: _full_tree(width, branching, stride))
+    structure.batch.cache.get("full_shape", lambda: FullShape(branching, stride, widths))
+    return structure
 
 
-def _joined(widths: tuple[int, ...], tree: Callable[[int], _Tree]) -> TreeBatch:
-    """The trees of some widths, one after the other; those of one width from the same arrays."""
-    trees = [tree(width) for width in widths]
-    sizes = np.array([len(each.depth) for each in trees], np.int64)
-    begins = np.repeat(starts(sizes), [len(each.src) for each in trees])
-    whole = all(each.one_parent for each in trees)
+@lru_cache(maxsize=64)
+def _left_branching_structure(widths: tuple[int, ...]) -> _Structure:
+    return _concat(widths, _left_branching_tree)
+
+
+def _concat(widths: tuple[int, ...], make_tree: Callable[[int], _Tree]) -> _Structure:
+    """One tree of each width, one after the other."""
+    trees = [make_tree(width) for width in widths]
+    sizes = np.array([len(tree.depth) for tree in trees], np.int64)
+    begins = np.repeat(starts(sizes), [len(tree.src) for tree in trees])
+    has_depth = all(tree.one_parent for tree in trees)
 
     def column(name: str) -> Ints:
-        parts = [getattr(each, name) for each in trees]
+        parts = [getattr(tree, name) for tree in trees]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     batch = TreeBatch(
@@ -246,22 +261,21 @@ def _joined(widths: tuple[int, ...], tree: Callable[[int], _Tree]) -> TreeBatch:
         torch.from_numpy(column("dst") + begins),
         torch.from_numpy(sizes),
         edata={"pos": torch.from_numpy(column("pos"))},
-        depth=column("depth").astype(np.int32) if whole else None,
+        depth=column("depth").astype(np.int32) if has_depth else None,
     )
     width = np.repeat(np.array(widths, np.int64), sizes)
-    batch.memo["leaves"] = column("first"), column("last"), width
-    return batch
+    return _Structure(batch, column("first"), column("last"), width)
 
 
-def _with_tokens(structure: TreeBatch, tokens: Ints, padding: str) -> TreeBatch:
-    """The structure, and which tokens stand below each node."""
-    first, last, width = structure.memo["leaves"]
-    count = np.repeat(tokens, structure.sizes.numpy())
+def _with_tokens(structure: _Structure, tokens: Ints, padding: str) -> TreeBatch:
+    """The trees with the node data that tell which tokens are below each node."""
+    batch, first, last, width = structure
+    count = np.repeat(tokens, batch.sizes.numpy())
     begin = width - count if padding == "left" else np.zeros_like(width)  # the first token's leaf
     pad = (last < begin) | (first >= begin + count)
-    degree = np.bincount(structure.dst.numpy(), minlength=structure.num_nodes)
+    degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     token = np.where(pad | (degree > 0), -1, first - begin)
     span = np.stack([np.maximum(first - begin, 0), np.minimum(last - begin, count - 1)], 1)
     span[pad] = -1
     ndata = {"token": token, "span": span, "pad": pad}
-    return structure.with_data({name: torch.from_numpy(each) for name, each in ndata.items()})
+    return batch.with_data({name: torch.from_numpy(column) for name, column in ndata.items()})

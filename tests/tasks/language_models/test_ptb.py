@@ -153,5 +153,5 @@ def test_settings_that_do_not_go_together(path, policy, model, message):
 def test_a_text_of_one_word_cannot_be_cut(tmp_path):
     (tmp_path / "one.txt").write_text("word\n", encoding="utf-8")
     data = load_examples(PTB, DataSettings(), [tmp_path / "one.txt"])
-    with pytest.raises(TreeError, match="at least 2 tokens for each of 2 streams, got 2 tokens"):
+    with pytest.raises(TreeError, match="at least 4 tokens, 2 per stream, got 2"):
         WindowSampler(data.forest.num_nodes, streams=2, window=3)
