@@ -1,4 +1,4 @@
-"""A cache of what follows from the structure of a batch: schedules, plans, indices."""
+"""A cache of results that depend on the structure of a batch: schedules, plans, indices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CPU = torch.device("cpu")
 
 
 class Cache:
-    """Objects that follow from the structure of a batch, each computed once.
+    """Results that depend on the structure of a batch alone, each computed once.
 
     Every batch has one as ``batch.cache``. Batches of the same structure share it: those that
     ``batch.to``, ``batch.with_data`` and ``batch.pin_memory`` return.
@@ -40,16 +40,16 @@ class Cache:
         values: Values = (),
         device: Union[str, torch.device, None] = None,
     ) -> T:
-        """What ``make()`` returns, computed at the first call and read from the cache later.
+        """The cached result of ``make()``, which is called the first time only.
 
         Arguments:
-            key: a name, and the options besides ``values`` that the result depends on, such as
+            key: the name of the result and the options it depends on, such as
                 ``("schedule", slots)``.
-            make: computes the result, with its tensors on the CPU; it may be None.
-            values: arrays, or None, that the result depends on besides the structure; where they
-                differ from those of all calls before, it is computed anew.
-            device: where the tensors of the result are to be; its method ``to(device)`` moves it
-                there, once per device. Without it the result is as it was made.
+            make: computes the result on the CPU; the result may be None.
+            values: arrays (or None) that the result depends on besides the structure; there is one
+                result for each combination of their values.
+            device: the result is moved there by its method ``to``, once per device; None leaves it
+                on the CPU.
         """
         entries = self._entries.setdefault(key, [])
         entry = next((entry for entry in entries if entry.depends_on(values)), None)

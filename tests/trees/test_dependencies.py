@@ -240,7 +240,7 @@ def test_edges_that_no_generation_has(pos: list[int], node: int) -> None:
 def test_paths_that_make_no_tree() -> None:
     a, right = ("<root>", EdgeType.RIGHT), EdgeType.RIGHT
     for pairs, message in [
-        ([("a", [a]), ("b", [a])], "expected one word a path, got 'a' and 'b'"),
+        ([("a", [a]), ("b", [a])], "expected one word per path, got 'a' and 'b'"),
         ([("b", [a, ("a", right)])], "continue that of 'a', got no such path"),
         ([("a", [a]), ("c", [a, ("b", right)])], "continue that of 'b', got one of 'a'"),
     ]:

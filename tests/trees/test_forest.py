@@ -155,7 +155,7 @@ def test_select_concat_and_trees() -> None:
         (
             [-1, 0],
             {"columns": {"x": [1]}},
-            "expected column 'x' to have a row for each of the 2 nodes",
+            "expected column 'x' to have a row per node, 2",
         ),
     ],
 )
@@ -246,9 +246,7 @@ def test_columns_hold_numbers_and_known_ids() -> None:
         Forest.build([-1, 0], columns={"w": ["a", "b"]}).batch()
     with pytest.raises(TreeError, match="expected column 'w' to hold numbers or text, got object"):
         Forest.build([-1, 0], columns={"w": [None, {}]})
-    with pytest.raises(
-        TreeError, match="expected column 'w' to have a row for each of the 2 nodes"
-    ):
+    with pytest.raises(TreeError, match="expected column 'w' to have a row per node, 2"):
         Forest.build([-1, 0], columns={"w": 3})
 
 

@@ -1,4 +1,4 @@
-"""Sequences of operations as graphs: what a recurrent-recursive network does while it reads.
+"""The operations of a recurrent-recursive network, and the graphs it runs over.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).

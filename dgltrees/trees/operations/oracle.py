@@ -1,4 +1,4 @@
-"""The operations of true trees: what to do while reading, so that they are built."""
+"""The oracle: the operations that build the true trees."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Ints = NDArray[np.int64]
 
 
 class OracleOperations(NamedTuple):
-    """The operations of some trees, as :func:`~dgltrees.trees.operations.operation_graph` has them.
+    """Operations and sizes for :func:`~dgltrees.trees.operations.operation_graph`, and tokens.
 
     Attributes:
-        operations: ``(N,)`` :class:`Operation`, tree after tree, START first in each.
-        token: ``(N,)`` the node of the forest that each step reads, -1 for none: at START, and at
-            merges behind the last word.
-        sizes: ``(T,)`` how many operations each tree has.
+        operations: ``(N,)`` :class:`Operation`, tree after tree, each with START first.
+        token: ``(N,)`` the leaf of the forest that is the input of each step, -1 where there is
+            none: at START, and at merges after the last word.
+        sizes: ``(T,)`` the number of operations of each tree.
     """
 
     operations: Ints
@@ -33,35 +33,35 @@ class OracleOperations(NamedTuple):
 
 
 def oracle_operations(forest: Forest) -> OracleOperations:
-    """A split where a constituent begins, a merge where it ends, a recur for each word.
+    """The operations that build the given trees: SPLIT and MERGE per constituent, RECUR per word.
 
-    Jacob et al. (2018), section 2: only recur consumes its token; a split reads the token that
-    comes next and so does a merge. Constituents have at least two words, and of a chain of nodes
-    with one child each there is one. Such operations know the whole sentence: a perplexity under
-    them is not one of the prefix, and not to be compared with an LSTM's.
+    Jacob et al. (2018), section 2: only RECUR consumes its token; the input of SPLIT and MERGE is
+    the next word. Constituents of one word have no operations, nor has a node with a single child.
+    Since these operations depend on the whole sentence, a perplexity given them is not comparable
+    with that of a left-to-right model such as an LSTM.
 
     Arguments:
         forest: constituent trees, whose leaves are the words, as ``read_mrg`` gives them.
     """
-    ranks, below = preorder(forest)
+    ranks, subtree_sizes = preorder(forest)
     by_rank = inverse(ranks)
     is_leaf = forest.degree[by_rank] == 0
     before = offsets_of(is_leaf)  # leaves before each rank
     leaves = by_rank[is_leaf]
     tree = forest.tree_of_node[leaves]
-    chosen = np.flatnonzero(forest.degree > 1)
-    begins, ends = before[ranks[chosen]], before[ranks[chosen] + below[chosen]] - 1
-    splits, merges = (np.bincount(each, minlength=len(leaves)) for each in (begins, ends))
+    inner = np.flatnonzero(forest.degree > 1)
+    begins, ends = before[ranks[inner]], before[ranks[inner] + subtree_sizes[inner]] - 1
+    splits, merges = (np.bincount(leaf, minlength=len(leaves)) for leaf in (begins, ends))
     first = np.append(True, tree[1:] != tree[:-1])[: len(leaves)]
     last = np.append(first[1:], True)[: len(leaves)]
-    following = np.where(last, -1, np.roll(leaves, -1))
-    counts = np.stack([first, splits, np.ones_like(splits), merges], 1)  # START first
-    kinds = (Operation.START, Operation.SPLIT, Operation.RECUR, Operation.MERGE)
-    tokens = np.stack([np.full_like(leaves, -1), leaves, leaves, following], 1)
+    next_leaf = np.where(last, -1, np.roll(leaves, -1))
+    operations = (Operation.START, Operation.SPLIT, Operation.RECUR, Operation.MERGE)
+    counts = np.stack([first, splits, np.ones_like(splits), merges], 1)  # per leaf and operation
+    tokens = np.stack([np.full_like(leaves, -1), leaves, leaves, next_leaf], 1)
     sizes = np.zeros(len(forest), np.int64)
     np.add.at(sizes, tree, counts.sum(1))
     return OracleOperations(
-        np.repeat(np.tile(np.array(kinds, np.int64), len(leaves)), counts.ravel()),
+        np.repeat(np.tile(np.array(operations, np.int64), len(leaves)), counts.ravel()),
         np.repeat(tokens.ravel(), counts.ravel()),
         sizes,
     )
