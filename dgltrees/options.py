@@ -52,8 +52,8 @@ __all__ = [
 T = TypeVar("T")
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
-Choices = Mapping[str, Optional[Source]]
-"""What an option's value names; None is a choice without options of its own."""
+Choices = Mapping[str, Union[Source, tuple[Source, ...], None]]
+"""What an option's value names: a class, or several; None is a choice without options."""
 
 
 @dataclass(frozen=True)
@@ -443,8 +443,9 @@ def _resolve(
             value = values.get(name, option.default)
             option.check(value, f"{section}.{prefix}"[:-1] if prefix else section)
             chosen = None if option.choices is None else option.choices[value]
-            if chosen is not None:
-                queue.append((chosen, _prefix(chosen, prefix)))
+            for each in chosen if isinstance(chosen, tuple) else (chosen,):
+                if each is not None:
+                    queue.append((each, _prefix(each, prefix)))
     return options, reasons
 
 

@@ -19,7 +19,8 @@ from dgltrees.analyses.require import require
 from dgltrees.analyses.sentences import examples_with_all_words, with_model_words
 from dgltrees.draw import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.nti import Encoding, NodeByNode, TreeMatching
+from dgltrees.models import Encoding, EncodingPair
+from dgltrees.models.nti import TreeMatching
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, TreeBatch
 
@@ -141,9 +142,9 @@ def pad_attention(
         queries = _queries(hypothesis, weights).to(weights.device)
         tree = hypothesis.batch.tree_of_node.to(weights.device)[queries]
         table = premise.table
-        pads = (table.pad & table.there).float()
+        pads = (table.pad & table.mask).float()
         masses.append((weights[queries] * pads[tree]).sum(1).cpu())
-        shares.append((pads.sum(1) / table.there.sum(1))[tree].cpu())
+        shares.append((pads.sum(1) / table.mask.sum(1))[tree].cpu())
     mass = torch.cat(masses)
     return {
         "mean": float(mass.mean()),
@@ -156,14 +157,14 @@ def pad_attention(
 @torch.no_grad()
 def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[Encoding, Encoding, Tensor]:
     """The trees over premises and hypotheses, and ``(N, M)`` the attention of these on those."""
-    model, batch = run.model, batch.to(run.fabric.device)
-    if isinstance(model, NodeByNode):
-        return model.encode(batch)
+    model: Any = run.model
     wanted = "a model whose sentences attend to each other (model.interaction)"
-    model = require(run, model, TreeMatching, wanted)
-    premise, hypothesis = model.encode(batch)
-    weights = model.attend(hypothesis, premise).weights
-    return premise, hypothesis, weights[hypothesis.table.there]
+    pair = require(run, model.encoder(batch.to(run.fabric.device)), EncodingPair, wanted)
+    if isinstance(model.head, TreeMatching):
+        weights = model.head.attend(pair.second, pair.first).weights[pair.second.table.mask]
+    else:
+        weights = require(run, pair.second.attention, Tensor, wanted)
+    return pair.first, pair.second, weights
 
 
 def _queries(hypothesis: Encoding, weights: Tensor) -> Tensor:

@@ -166,4 +166,4 @@ def policy_trees(
             graph = encoder.rollout(batch.to(run.fabric.device)).graph
         operations = graph.on_host(graph.ndata[OPERATION]).numpy()
         learned.append(operations[operations != Operation.START])
-    return PolicyTrees(data.forest, np.concatenate(learned), given, encoder.limit)
+    return PolicyTrees(data.forest, np.concatenate(learned), given, encoder.max_open)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Union, cast
 
 import numpy as np
 import torch
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
-from dgltrees.models import WordEmbedding
-from dgltrees.models.nti import AnswerSelector, Encoding, NTIEncoder, Sentences
+from dgltrees.models import Encoding
+from dgltrees.models.nti import NTIEncoder, PairEncoder
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.sentences.base import SentenceTask, with_ids
 from dgltrees.tasks.sentences.settings import SentenceSettings
@@ -94,15 +94,16 @@ def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
     return replace(forest, columns={**forest.columns, "word": encoded}, vocabs={"word": words})
 
 
-def tree_encoder(run: LoadedRun) -> NTIEncoder:
-    """The encoder of a run that makes trees over sentences; where two differ, the answer's.
+def tree_encoder(run: LoadedRun) -> Union[NTIEncoder, PairEncoder]:
+    """The encoder of a run that makes trees over sentences.
 
     Raises:
         ConfigError: the run has another task, or its model makes no trees.
     """
     sentence_settings(run)
-    model = run.model
-    encoder = model.answer if isinstance(model, AnswerSelector) else getattr(model, "encoder", None)
+    encoder = getattr(run.model, "encoder", None)
+    if isinstance(encoder, PairEncoder):
+        return encoder
     return require(run, encoder, NTIEncoder, "a model that makes trees (model.encoder nti)")
 
 
@@ -121,8 +122,7 @@ def encodings(
         ConfigError: the model makes no trees.
     """
     encoded, encoder = with_model_words(run, forest), tree_encoder(run)
-    words = cast(WordEmbedding, run.model.input)
     order = np.argsort(encoded.sizes, kind="stable")
     for ids in BatchSampler(encoded.sizes[order], max_nodes=max_nodes, shuffle=False):
         batch = encoded.batch(order[ids]).to(run.fabric.device)
-        yield order[ids], encoder(Sentences(words(batch), batch.sizes))
+        yield order[ids], encoder.encode_alone(batch)

@@ -21,7 +21,7 @@ from dgltrees.analyses.sentences import (
     sentences_with_all_words,
 )
 from dgltrees.errors import ConfigError
-from dgltrees.models.nti import Encoding
+from dgltrees.models import Encoding
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import inverse
@@ -75,7 +75,7 @@ def similar(
         if of == "sentences":
             nodes = encoding.batch.roots.cpu()
         nodes = nodes[~encoding.pad.cpu()[nodes]]
-        cosines = directions @ _unit(encoding.h[nodes.to(encoding.h.device)]).T  # (Q, n)
+        cosines = directions @ _unit(encoding.states[nodes.to(encoding.states.device)]).T  # (Q, n)
         texts = _Texts(forest, ids, encoding, nodes)
         for query, row, nearest in zip(spelled, cosines.cpu(), neighbors):
             _update(nearest, row, texts, query, number)

@@ -9,7 +9,6 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -29,7 +28,6 @@ __all__ = [
     "Metric",
     "Reader",
     "Task",
-    "nll",
 ]
 
 Columns = Mapping[str, NDArray[Any]]
@@ -67,15 +65,6 @@ ACCURACY = Metric("accuracy")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
-
-
-def nll(logits: Tensor, targets: Tensor) -> Tensor:
-    """Negative log-likelihood per row, ``(R, C)`` and ``(R,)`` to ``(R,)``; 0 at target -1.
-
-    Half precision is raised to float32.
-    """
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return F.cross_entropy(logits, targets, ignore_index=-1, reduction="none")
 
 
 @dataclass(frozen=True)
@@ -149,11 +138,13 @@ class Task:
         By default the batch, once; a model with a policy samples its decisions here, and may learn
         from them several times.
         """
-        return [batch]
+        rollouts: Any = getattr(model, "rollouts", None)
+        return [batch] if rollouts is None else list(rollouts(batch, targets))
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
         """``(R,)`` training loss of every row, 0 where a row has no class."""
-        return nll(model(batch), targets)
+        losses: Tensor = model(batch, targets)
+        return losses
 
     def loss_denominator(self, examples: int, rows: int) -> int:
         """What the sum of a batch's losses is divided by: the number of rows with a class."""
@@ -161,14 +152,8 @@ class Task:
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """Columns ``(R,)``: ``loss``, ``prediction`` (the likeliest class), its ``probability``."""
-        logits = model(batch)  # (R, C)
-        scores = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        probability, prediction = torch.softmax(scores, -1).max(-1)
-        return {
-            "loss": nll(logits, targets),
-            "prediction": prediction,
-            "probability": probability,
-        }
+        columns = model.outputs(batch, targets)  # type: ignore[operator]
+        return dict(zip(("loss", "prediction", "probability"), columns))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Numbers of parameters: ``table`` as a paper counts, ``cell``, and ``model`` in all."""

@@ -118,10 +118,10 @@ def test_words_and_labels_are_escaped() -> None:
     forest = from_heads(nasty, [0, 1, 2], columns={"deprel": nasty, "upos": nasty})
     svg = draw_arcs(forest).svg
     assert "<script" not in svg
-    shown = [nasty[0], nasty[1], '"a"\\n\\x1b[31m']
-    assert [label.text for label in of_class(svg, "label")] == shown
+    escaped = [nasty[0], nasty[1], '"a"\\n\\x1b[31m']
+    assert [label.text for label in of_class(svg, "label")] == escaped
     word_texts = [texts(node) for node in of_class(svg, "node")]
-    assert word_texts == [["<root>"], *([text, text] for text in shown)]
+    assert word_texts == [["<root>"], *([text, text] for text in escaped)]
     assert "\x1b" not in draw_arcs(forest).text
 
 

@@ -10,7 +10,7 @@ import torch
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import nll
+from dgltrees.models.heads import class_nll
 from dgltrees.trees import Examples, Forest, Vocabulary
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES
@@ -31,12 +31,12 @@ def _data(name: str, **settings: Any) -> Examples:
 
 def test_nll_leaves_out_rows_without_a_class() -> None:
     logits = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
-    losses = nll(logits, torch.tensor([2, -1, 0]))
+    losses = class_nll(logits, torch.tensor([2, -1, 0]))
     expected = -torch.log_softmax(logits, 1)
     torch.testing.assert_close(
         losses, torch.stack([expected[0, 2], torch.tensor(0.0), expected[2, 0]])
     )
-    half = nll(logits.bfloat16(), torch.tensor([2, -1, 0]))
+    half = class_nll(logits.bfloat16(), torch.tensor([2, -1, 0]))
     assert (half.dtype, losses.dtype) == (torch.float32, torch.float32)
 
 
@@ -51,7 +51,7 @@ def test_a_model_gives_a_row_of_logits_for_every_target(name: str) -> None:
     logits = model(batch)
     assert logits.shape == (len(targets), len(data.targets))
     assert targets.tolist() == task.targets(data)[task.rows(data, ids)].tolist()
-    nll(logits, targets).sum().backward()
+    class_nll(logits, targets).sum().backward()
     assert all(p.grad is not None for p in model.parameters())
 
 

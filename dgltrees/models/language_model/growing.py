@@ -84,8 +84,7 @@ def grow_trees(
     """
     if trees < 1 or max_words < 1:
         raise ConfigError(f"expected at least 1 tree and 1 word, got {trees} and {max_words}")
-    words = model if isinstance(model, TreeLM) else model.words
-    decisions = None if isinstance(model, TreeLM) else model.decisions
+    words, decisions = model.words, model.decisions
     if decisions is None and words.start is None:
         raise ConfigError("expected a model with decisions to add edges or with stops=True")
     growth = _Growth(words, decisions, trees, max_words, root, generator)
@@ -178,8 +177,8 @@ class _Growth:
         )
         n = self.size[alive]
         self.h[alive, n], self.c[alive, n], self.word[alive, n] = h, c, word
-        if model.labels is not None:
-            scores = model.label_scores(h[:, -1], word)
+        scores = model.label_scores(h[:, -1], word)
+        if scores is not None:
             self.label[alive, n] = sampling.draw(scores, self.generator)
         self.size[alive] = n + 1
         self._hang(alive, source, etype, n)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Optional
 
-from dgltrees.models.rrnet import PPO, PolicyGradient, QLearning
-from dgltrees.options import Count, Fraction, Share
+from dgltrees.models.rrnet import OBJECTIVES, QLearning
+from dgltrees.options import Count, Fraction
 from dgltrees.tasks.rrnet.settings import (
     FixedOperationsSettings,
     LearnedOperations,
@@ -116,30 +116,10 @@ class WordRewards:
 
 
 @dataclass(frozen=True)
-class StreamReinforce(WordRewards, PolicyGradient):
-    """REINFORCE with a learned baseline."""
-
-    hidden: ClassVar[tuple[str, ...]] = ("gae_lambda", "updates")
-
-
-@dataclass(frozen=True)
-class StreamActorCritic(WordRewards, PolicyGradient):
-    """Advantage actor-critic."""
-
-    hidden: ClassVar[tuple[str, ...]] = ("updates",)
-    gae_lambda: Share = 0.95
-
-
-@dataclass(frozen=True)
-class StreamPPO(WordRewards, PPO):
-    """Proximal policy optimisation."""
-
-
-@dataclass(frozen=True)
-class StreamQLearning(WordRewards, QLearning):
+class StreamQLearning(QLearning):
     """Deep Q-learning; windows continue from each other, so there is no replay memory."""
 
-    hidden: ClassVar[tuple[str, ...]] = ("updates",)
+    hidden: ClassVar[tuple[str, ...]] = ("replay",)
 
 
 @dataclass(frozen=True)
@@ -148,10 +128,8 @@ class StreamLearnedOperations(LearnedOperations):
 
     parts: ClassVar[Mapping[str, Any]] = {
         "agent": {
-            "reinforce": StreamReinforce,
-            "a2c": StreamActorCritic,
-            "ppo": StreamPPO,
-            "dqn": StreamQLearning,
+            name: (kind, WordRewards)
+            for name, kind in {**OBJECTIVES, "dqn": StreamQLearning}.items()
         }
     }
 

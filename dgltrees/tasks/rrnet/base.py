@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Optional, Union, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
+    Classifier,
+    Encoder,
     GivenVectors,
+    Head,
     NodeInput,
+    Root,
     SequenceEncoder,
     TransformerEncoder,
     WordEmbedding,
 )
 from dgltrees.models.rrnet import (
-    PPO,
-    Agent,
+    OBJECTIVES,
     FixedOperations,
     OnlyRecur,
     Policy,
-    PolicyGradient,
-    QLearning,
-    Replay,
+    PolicyClassifier,
+    PolicyObjective,
     RRNetEncoder,
-    SequenceReader,
 )
 from dgltrees.options import Options
 from dgltrees.tasks.task import Task
-from dgltrees.trees import TreeBatch, Vocabulary
+from dgltrees.trees import Vocabulary
 
 __all__ = [
     "ReaderTask",
-    "make_reader",
+    "make_classifier",
     "make_rrnet",
     "make_sequence_encoder",
     "sequence_model_name",
@@ -48,7 +48,7 @@ SequenceEncoders = Union[RRNetEncoder, SequenceEncoder, TransformerEncoder]
 
 @dataclass(frozen=True)
 class ReaderTask(Task):
-    """Examples are sentences; a model may be a :class:`~dgltrees.models.rrnet.SequenceReader`."""
+    """Examples are sentences, or pairs of them."""
 
     def display_name(self, model: Options) -> str:
         """The encoder's name."""
@@ -56,41 +56,18 @@ class ReaderTask(Task):
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """``cell`` without the vectors of tokens, and ``model`` in all; there is no ``table``."""
-        if not isinstance(model, SequenceReader):
-            return super().parameters(model)
+        encoder: Any = model.encoder
         total = sum(p.numel() for p in model.parameters())
-        vectors = sum(p.numel() for p in model.encoder.input.parameters())
+        vectors = sum(p.numel() for p in encoder.input.parameters())
         return {"table": None, "cell": total - vectors, "model": total}
 
-    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """What the policy decides, once per update."""
-        if not isinstance(model, SequenceReader):
-            return super().rollouts(model, batch, targets)
-        return model.rollouts(batch, targets)
 
-    def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
-        """``(R,)`` losses of the answers and of the decisions that led to them."""
-        if not isinstance(_unwrapped(model), SequenceReader):
-            return super().losses(model, batch, targets)
-        losses: Tensor = model(batch, targets)
-        return losses
-
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, ``prediction`` (the answer) and its ``probability``."""
-        if not isinstance(model, SequenceReader):
-            return super().outputs(model, batch, targets)
-        return dict(zip(("loss", "prediction", "probability"), model.outputs(batch, targets)))
-
-
-def _unwrapped(model: nn.Module) -> nn.Module:
-    """The model itself, without the wrapper of data parallel training."""
-    return getattr(model, "module", model)
-
-
-def make_reader(model: Options, encoder: SequenceEncoders, answer: nn.Module) -> SequenceReader:
-    """An encoder with the head that answers from its encodings."""
-    reward, weight = model.get("policy.reward", "accuracy"), model.get("policy.weight", 1.0)
-    return SequenceReader(encoder, answer, reward=reward, weight=weight)
+def make_classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:
+    """A classifier of the vectors of sentences, whose policy, if there is one, is rewarded."""
+    if model.get("policy.operations") != "policy":
+        return Classifier(encoder, Root(), head)
+    reward, weight = model.get("policy.reward", "accuracy"), model["policy.weight"]
+    return PolicyClassifier(cast(RRNetEncoder, encoder), Root(), head, reward=reward, weight=weight)
 
 
 def symbol_embedding(model: Options, vocab: Vocabulary) -> WordEmbedding:
@@ -136,14 +113,13 @@ def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetE
         ConfigError: fixed operations are asked for, and tokens have no ids.
     """
     operations, agent = model["policy.operations"], model.get("policy.agent", "none")
-    replay = model.get("policy.replay", 0)
     fixed: Union[FixedOperations, OnlyRecur, None] = None
     if operations == "recur":
         fixed = OnlyRecur()
     if operations == "fixed":
-        if not isinstance(inputs, NodeInput):
+        if inputs.ids is None:
             raise ConfigError("expected model.words table with fixed operations, got pretrained")
-        fixed = FixedOperations(inputs.column, inputs.rows, model["policy.seed"])
+        fixed = FixedOperations(inputs.ids, cast(NodeInput, inputs).rows, model["policy.seed"])
     cell = RRNetCell(
         inputs.size,
         model["hidden_size"],
@@ -156,26 +132,24 @@ def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetE
         sizes, detach = model["policy.hidden_sizes"], model["policy.detach"]
         policy = Policy(cell.hidden_size, inputs.size, sizes, detach=detach)
     supervised = 0.0 if policy is None else 1.0
+    if agent != "none":
+        supervised = model.get("policy.supervised_fraction", 0.0)
     return RRNetEncoder(
         inputs,
         cell,
         policy=policy,
-        agent=_agent(model, agent),
-        replay=Replay(replay) if replay else None,
+        objective=None if agent == "none" else _objective(model, agent),
         fixed=fixed,
-        told=supervised if agent == "none" else model.get("policy.supervised_fraction", 0.0),
-        limit=model.get("policy.stack", 16),
+        supervised_fraction=supervised,
+        max_open=model.get("policy.stack", 16),
         dropout=model["dropout"],
         backend=model["backend"],
     )
 
 
-def _agent(model: Options, name: str) -> Optional[Agent]:
-    if name == "none":
-        return None
-    if name == "dqn":
-        return model.of(QLearning, prefix="policy")
-    return model.of(PPO if name == "ppo" else PolicyGradient, prefix="policy")
+def _objective(model: Options, name: str) -> PolicyObjective:
+    values = {"replay": 0} if name == "dqn" and "policy.replay" not in model else {}
+    return model.of(OBJECTIVES[name], prefix="policy", **values)
 
 
 def sequence_model_name(model: Options) -> str:

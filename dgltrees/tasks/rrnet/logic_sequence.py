@@ -16,12 +16,11 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.logic import read_logic_sequences
-from dgltrees.models.rrnet import PairAnswer
 from dgltrees.options import Options
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.rrnet.base import (
     ReaderTask,
-    make_reader,
+    make_classifier,
     make_sequence_encoder,
     symbol_embedding,
 )
@@ -41,7 +40,7 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = symbol_embedding(model, vocabs["word"])
     encoder = make_sequence_encoder(model, inputs, dropout=model.get("dropout", 0.0))
     head = make_pair_head(model, encoder.size, len(vocabs["target"]))
-    return make_reader(model, encoder, PairAnswer(head))
+    return make_classifier(model, encoder, head)
 
 
 LOGIC_SEQUENCE = ReaderTask(

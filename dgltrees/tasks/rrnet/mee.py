@@ -19,7 +19,7 @@ from dgltrees.models import NumberDecoder
 from dgltrees.options import Options
 from dgltrees.tasks.rrnet.base import (
     ReaderTask,
-    make_reader,
+    make_classifier,
     make_sequence_encoder,
     symbol_embedding,
 )
@@ -40,7 +40,7 @@ def _read(
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = symbol_embedding(model, vocabs["word"])
     encoder = make_sequence_encoder(model, inputs, dropout=model.get("dropout", 0.0))
-    return make_reader(model, encoder, NumberDecoder(encoder.size))
+    return make_classifier(model, encoder, NumberDecoder(encoder.size))
 
 
 MEE = ReaderTask(

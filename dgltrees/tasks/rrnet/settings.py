@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Optional
 
-from dgltrees.models.rrnet import PPO, PolicyGradient, QLearning
-from dgltrees.options import Count, Fraction, NonNegative, NonNegativeInt, Seed, Share
+from dgltrees.models.rrnet import OBJECTIVES
+from dgltrees.options import Count, Fraction, NonNegative, Seed, Share
 from dgltrees.tasks.settings import DataSettings
 
 __all__ = [
@@ -39,44 +39,6 @@ class Rewards:
 
 
 @dataclass(frozen=True)
-class ReinforceSettings(Rewards, PolicyGradient):
-    """REINFORCE with a learned baseline: the whole return, one update per batch."""
-
-    hidden: ClassVar[tuple[str, ...]] = ("gae_lambda", "updates")
-
-
-@dataclass(frozen=True)
-class ActorCriticSettings(Rewards, PolicyGradient):
-    """Advantage actor-critic: one update per batch."""
-
-    hidden: ClassVar[tuple[str, ...]] = ("updates",)
-    gae_lambda: Share = 0.95
-
-
-@dataclass(frozen=True)
-class PPOSettings(Rewards, PPO):
-    """Proximal policy optimisation."""
-
-
-@dataclass(frozen=True)
-class DeepQSettings(Rewards, QLearning):
-    """Deep Q-learning with a replay memory."""
-
-    hidden: ClassVar[tuple[str, ...]] = ("updates",)
-    replay: NonNegativeInt = 10_000
-    """Sentences in the replay memory; 0 for none."""
-
-
-AGENTS: Mapping[str, Any] = {
-    "reinforce": ReinforceSettings,
-    "a2c": ActorCriticSettings,
-    "ppo": PPOSettings,
-    "dqn": DeepQSettings,
-}
-"""How a policy learns from rewards."""
-
-
-@dataclass(frozen=True)
 class LimitedStack:
     """Operations that are not given, so that something must bound the stack."""
 
@@ -88,7 +50,9 @@ class LimitedStack:
 class LearnedOperations(LimitedStack):
     """A policy network and how it learns."""
 
-    parts: ClassVar[Mapping[str, Any]] = {"agent": {"none": None, **AGENTS}}
+    parts: ClassVar[Mapping[str, Any]] = {
+        "agent": {"none": None, **{name: (kind, Rewards) for name, kind in OBJECTIVES.items()}}
+    }
 
     agent: str = "none"
     """How the policy learns from rewards; none learns it from the operations in the data."""

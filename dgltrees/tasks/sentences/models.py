@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 from torch import nn
 
@@ -11,28 +11,25 @@ from dgltrees.cells import cell_options
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
+    Classifier,
     GivenVectors,
-    SequenceClassifier,
-    SequencePairClassifier,
+    Root,
     WordEmbedding,
 )
 from dgltrees.models.nti import (
-    AnswerSelector,
-    BidirectionalLSTMLeaves,
     GlobalAttention,
-    IdentityLeaves,
-    LSTMLeaves,
     NodeByNode,
-    NTIClassifier,
     NTIEncoder,
-    NTIPairClassifier,
+    QuestionAnswerEncoder,
+    SentencePairEncoder,
+    SharedWordCount,
     TreeAttention,
     TreeMatching,
+    make_leaves,
 )
-from dgltrees.models.rrnet import ClassAnswer, PairAnswer, RRNetEncoder
 from dgltrees.options import Options
 from dgltrees.tasks.pair_head import make_pair_head
-from dgltrees.tasks.rrnet.base import SequenceEncoders, make_reader, make_sequence_encoder
+from dgltrees.tasks.rrnet.base import SequenceEncoders, make_classifier, make_sequence_encoder
 from dgltrees.tasks.sentences.pretrained import VECTOR
 from dgltrees.tasks.trees.base import make_cell_of
 from dgltrees.trees import Vocabulary
@@ -55,33 +52,25 @@ def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
     encoder = _encoder(model, words)
     dropout, init = model["head_dropout"], model["init"]
     head = MLP(encoder.size, classes, model["head"], dropout=dropout, init=init)
-    if isinstance(encoder, NTIEncoder):
-        return NTIClassifier(words, encoder, head)
-    if isinstance(encoder, RRNetEncoder):
-        return make_reader(model, encoder, ClassAnswer(head))
-    return SequenceClassifier(encoder, head)
+    return make_classifier(model, encoder, head)
 
 
 def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
     """A classifier of pairs of sentences, with the interaction that the settings say."""
     words, classes = _words(model, vocabs), len(vocabs["target"])
-    encoder = _encoder(model, words)
-    interaction = model.get("interaction", "none")
-    if not isinstance(encoder, NTIEncoder):
-        pair_head = make_pair_head(model, encoder.size, classes)
-        if isinstance(encoder, RRNetEncoder):
-            return make_reader(model, encoder, PairAnswer(pair_head))
-        return SequencePairClassifier(encoder, pair_head)
+    if model["encoder"] != "nti":
+        sequential = _sequential(model, words)
+        return make_classifier(model, sequential, make_pair_head(model, sequential.size, classes))
+    encoder, interaction = _nti(model, words, words.size), model["interaction"]
     if interaction == "none":
-        return NTIPairClassifier(words, encoder, make_pair_head(model, encoder.size, classes))
+        head = make_pair_head(model, encoder.size, classes)
+        return Classifier(SentencePairEncoder(encoder), Root(), head)
     attention, dropout = _attention(model), model["attention_dropout"]
     if interaction == "node_by_node":
         head = make_pair_head(model, encoder.size, classes)
-        return NodeByNode(words, encoder, attention, head, dropout=dropout)
+        return Classifier(NodeByNode(encoder, attention, dropout=dropout), Root(), head)
     full = interaction == "full_matching"
-    return TreeMatching(
-        words,
-        encoder,
+    matching = TreeMatching(
         attention,
         MLP(
             encoder.size * (1 + full),
@@ -91,24 +80,29 @@ def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
             init=model["init"],
         ),
         full=full,
-        root=model["root_query"],
+        root_query=model["root_query"],
         last_step=model["last_step"],
         dropout=dropout,
         init=model["init"],
     )
+    return Classifier(SentencePairEncoder(encoder), nn.Identity(), matching)
 
 
 def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
     """One logit per pair of a question and a sentence: whether it answers."""
     words = _words(model, vocabs)
-    answer = _encoder(model, words)
-    head = make_pair_head(model, answer.size, 1, extra=2 * model["word_count"])
-    shared = _SHARED if model["word_count"] else None
-    if not isinstance(answer, NTIEncoder):
-        assert not isinstance(answer, RRNetEncoder)  # no choice of QuestionModel
-        return SequencePairClassifier(answer, head, shared=shared)
-    question = _nti(model.replace(cell="anf"), words.size, query="given")
-    return AnswerSelector(words, question, answer, head, shared=shared)
+    encoder: nn.Module
+    if model["encoder"] == "nti":
+        answer = _nti(model, None, words.size)
+        head = make_pair_head(model, answer.size, 1, extra=model["word_count"])
+        question = _nti(model.replace(cell="anf"), None, words.size, query="given")
+        encoder = QuestionAnswerEncoder(words, question, answer)
+    else:
+        sequential = _sequential(model, words)
+        head = make_pair_head(model, sequential.size, 1, extra=model["word_count"])
+        encoder = sequential
+    features = SharedWordCount(_SHARED) if model["word_count"] else None
+    return Classifier(encoder, Root(), head, features=features)
 
 
 def _words(model: Options, vocabs: Names) -> Words:
@@ -120,29 +114,29 @@ def _words(model: Options, vocabs: Names) -> Words:
 
 def _encoder(model: Options, words: Words) -> Union[NTIEncoder, SequenceEncoders]:
     if model["encoder"] == "nti":
-        return _nti(model, words.size)
+        return _nti(model, words, words.size)
+    return _sequential(model, words)
+
+
+def _sequential(model: Options, words: Words) -> SequenceEncoders:
     return make_sequence_encoder(model, words, dropout=model.get("input_dropout", 0.0))
 
 
-def _nti(model: Options, size: int, **cell: Any) -> NTIEncoder:
-    """An encoder of Neural Tree Indexers; ``cell``: further arguments of its cell."""
+def _nti(model: Options, words: Optional[Words], size: int, **cell: Any) -> NTIEncoder:
+    """An encoder of Neural Tree Indexers over vectors of ``size``; ``cell``: of its cell."""
     linear = model["leaves"] == "linear"
     if linear and "leaf" not in cell_options(model["cell"]):
         raise ConfigError(
             f"model.cell {model['cell']} has a map of its own for leaves (no argument 'leaf'); "
             "choose another of model.leaves than linear"
         )
-    kinds = {"lstm": LSTMLeaves, "bilstm": BidirectionalLSTMLeaves}
-    leaves = (
-        kinds[model["leaves"]](size, model["hidden_size"], init=model["init"])
-        if model["leaves"] in kinds
-        else IdentityLeaves(size)
-    )
+    leaves = make_leaves(model["leaves"], size, model["hidden_size"], init=model["init"])
     branching = model.get("branching", 2)
     named = {"max_children": branching, "leaf": "linear" if linear else "identity", **cell}
     accepted = cell_options(model["cell"])
     arguments = {name: value for name, value in named.items() if name in accepted}
     return NTIEncoder(
+        words,
         leaves,
         make_cell_of(model, leaves.size, **arguments),
         trees=model["trees"],
@@ -157,8 +151,8 @@ def _nti(model: Options, size: int, **cell: Any) -> NTIEncoder:
 
 
 def _attention(model: Options) -> Union[GlobalAttention, TreeAttention]:
-    options = {name: model[name] for name in ("score", "mask_pads", "init")}
+    options: dict[str, Any] = {name: model[name] for name in ("score", "mask_pads", "init")}
     if model["attention"] == "global":
         return GlobalAttention(model["hidden_size"], **options)
-    variant = "code" if model["attention"] == "tree_code" else "paper"
-    return TreeAttention(model["hidden_size"], variant=variant, **options)
+    options["variant"] = "code" if model["attention"] == "tree_code" else "paper"
+    return TreeAttention(model["hidden_size"], **options)

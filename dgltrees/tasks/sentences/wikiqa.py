@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.formats.wikiqa import read_wikiqa
@@ -36,15 +33,6 @@ class WikiQATask(SentenceTask):
     def groups(self, data: Examples) -> NDArray[np.int64]:
         """``(E,)`` the question of each pair."""
         return _questions(data)
-
-    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(E,)`` the negative log-likelihood of equation (20)."""
-        return _nll(model(batch), targets)
-
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(E,)``: ``loss``, and the ``probability`` that the sentence answers."""
-        o = model(batch)  # (E, 1)
-        return {"loss": _nll(o, targets), "probability": torch.sigmoid(o[:, 0].double())}
 
     def majority(self, data: Examples) -> dict[str, int]:
         """None: accuracy is not reported, few sentences answer."""
@@ -86,11 +74,6 @@ class WikiQATask(SentenceTask):
                 "probability": float(f"{outputs['probability'][example]:.9g}"),
                 "rank": int(rank[example]),
             }
-
-
-def _nll(o: Tensor, targets: Tensor) -> Tensor:
-    o = o[:, 0].float()
-    return F.binary_cross_entropy_with_logits(o, targets.to(o), reduction="none")
 
 
 def _questions(data: Examples) -> NDArray[np.int64]:

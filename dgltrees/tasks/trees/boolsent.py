@@ -9,7 +9,7 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.boolsent import read_boolsent
-from dgltrees.models import NodeLabeler, OneHot
+from dgltrees.models import Classifier, EveryNode, OneHot
 from dgltrees.options import Options
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
 from dgltrees.tasks.trees.settings import OperatorNodesModel, SupervisedSettings
@@ -28,7 +28,7 @@ def _read(
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(model, OneHot("value", 2), operators=len(vocabs["op"]))
-    return NodeLabeler(encoder, make_head(model, encoder, vocabs))
+    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
 BOOLSENT = TreeTask("boolsent", SupervisedSettings, OperatorNodesModel, _read, _build, nodes=True)

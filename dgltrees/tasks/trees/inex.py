@@ -9,7 +9,7 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.inex import read_inex
-from dgltrees.models import OneHot, TreeClassifier
+from dgltrees.models import Classifier, OneHot
 from dgltrees.options import Options
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
@@ -32,7 +32,7 @@ def _read(
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(model, OneHot("label", len(vocabs["label"])))
     head = make_head(model, encoder, vocabs)
-    return TreeClassifier(encoder, make_readout(model, encoder), head)
+    return Classifier(encoder, make_readout(model, encoder), head)
 
 
 INEX = TreeTask("inex", WordSettings, TreesModel, _read, _build, max_children=32)

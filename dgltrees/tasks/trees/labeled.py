@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from dgltrees.errors import TreeError
-from dgltrees.models import NodeLabeler, TreeClassifier, WordEmbedding
+from dgltrees.models import Classifier, EveryNode, WordEmbedding
 from dgltrees.options import Options
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
 from dgltrees.tasks.trees.settings import LabeledSettings, WordClassifyModel, WordNodesModel
@@ -60,12 +60,12 @@ def _column(forest: Forest, name: str, vocab: Vocabulary, path: Path) -> NDArray
 def _classifier(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(model, _names(model, vocabs))
     head = make_head(model, encoder, vocabs)
-    return TreeClassifier(encoder, make_readout(model, encoder), head)
+    return Classifier(encoder, make_readout(model, encoder), head)
 
 
 def _labeler(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(model, _names(model, vocabs))
-    return NodeLabeler(encoder, make_head(model, encoder, vocabs))
+    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
 def _names(model: Options, vocabs: Mapping[str, Vocabulary]) -> WordEmbedding:

@@ -13,7 +13,7 @@ from typing import Callable, Optional
 from torch import nn
 
 from dgltrees.formats.listops import read_listops
-from dgltrees.models import NodeInput, OneHot, Thermometer, TreeClassifier
+from dgltrees.models import Classifier, NodeInput, OneHot, Thermometer
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
@@ -34,7 +34,7 @@ def _read(
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(model, _CODES[model["digits"]]("value", 10), operators=len(vocabs["op"]))
     head = make_head(model, encoder, vocabs)
-    return TreeClassifier(encoder, make_readout(model, encoder), head)
+    return Classifier(encoder, make_readout(model, encoder), head)
 
 
 LISTOPS = TreeTask("listops", DataSettings, ListOpsModel, _read, _build, max_children=5)

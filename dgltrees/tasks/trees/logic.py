@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from torch import nn
 
 from dgltrees.formats.logic import read_logic
-from dgltrees.models import OneHot, PairClassifier
+from dgltrees.models import Classifier, ComparisonHead, OneHot, Root
 from dgltrees.options import Options
 from dgltrees.tasks.trees.base import TreeTask, make_encoder
 from dgltrees.tasks.trees.settings import LogicModel, LogicSettings
@@ -34,8 +34,8 @@ def _read(
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(model, OneHot("value", _VARIABLES), operators=len(vocabs["op"]))
-    classes, width = len(vocabs["target"]), model["comparison"]
-    return PairClassifier(encoder, classes, width=width, init=model["init"])
+    head = model.of(ComparisonHead, size=encoder.size, classes=len(vocabs["target"]))
+    return Classifier(encoder, Root(), head)
 
 
 LOGIC = TreeTask(

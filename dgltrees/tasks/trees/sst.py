@@ -16,7 +16,7 @@ import numpy as np
 from torch import nn
 
 from dgltrees.formats.sst import read_sst
-from dgltrees.models import NodeLabeler, WordEmbedding
+from dgltrees.models import Classifier, EveryNode, WordEmbedding
 from dgltrees.options import Options
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
 from dgltrees.tasks.trees.settings import SSTSettings, WordNodesModel
@@ -51,7 +51,7 @@ def _binary(data: Examples) -> Examples:
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     words = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
     encoder = make_encoder(model, words)
-    return NodeLabeler(encoder, make_head(model, encoder, vocabs))
+    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
 SST = TreeTask("sst-tree", SSTSettings, WordNodesModel, _read, _build, nodes=True, max_children=2)

@@ -86,7 +86,7 @@ def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path: Path) -> None:
     starts = WindowSampler(len(words), streams=10, window=1).starts
     for begin, end in zip(starts[:-1], starts[1:]):
         x = model.output[torch.roll(words, 1)[begin:end]]
-        states, _ = model.reader.lstm(x[:, None])
+        states, _ = model.encoder.lstm(x[:, None])
         nll = F.cross_entropy(states[:, 0] @ model.output.t(), words[begin:end], reduction="none")
         np.testing.assert_allclose(outputs["loss"][begin:end], nll.detach().numpy(), rtol=1e-5)
     assert "splits" not in PTB.report(data, outputs, {})

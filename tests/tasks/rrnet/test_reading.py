@@ -11,7 +11,7 @@ import pytest
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.rrnet import PPO, PolicyGradient, QLearning
+from dgltrees.models.rrnet import PPO, ActorCritic, QLearning, Reinforce
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -135,7 +135,7 @@ def test_all_encoders_have_one_decoder() -> None:
     for model in ({"encoder": "rrnet"}, {"encoder": "lstm"}):
         how = settings(model=model)
         reader, examples = built(how)
-        sizes.append(sum(p.numel() for p in reader.answer.parameters()))
+        sizes.append(sum(p.numel() for p in reader.head.parameters()))
         batch, targets = how.task.batch(examples, np.arange(4))
         reader.eval()
         outputs = how.task.outputs(reader, batch, targets)

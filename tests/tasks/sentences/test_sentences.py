@@ -124,7 +124,7 @@ def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path: Path) -> None:
     how = settings("snli", data=_vectors(tmp_path), model={"fixed_words": True})
     with pytest.warns(UserWarning, match=r"v.txt: no vectors for (\d+) of (\d+) words") as caught:
         ready = prepare(how)
-    weight: Any = ready.model.get_parameter("input.weight")
+    weight: Any = ready.model.get_parameter("encoder.input.weight")
     words = vocabularies(ready.splits.train)["word"]
     assert weight[words.encode(["a"])[0]].tolist() == [1, 2, 3, 4, 5, 6]
     assert (weight != 0).any(1).sum() == 1
@@ -132,13 +132,14 @@ def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path: Path) -> None:
     assert f"for {unknown_apart - 1} of {unknown_apart} words" in str(caught[0].message)
     result = train(how, tmp_path / "run", bar=False)
     assert math.isfinite(result["valid"]["loss"])
-    assert_close(load_file(tmp_path / "run" / "weights.safetensors")["input.weight"], weight)
+    weights = load_file(tmp_path / "run" / "weights.safetensors")
+    assert_close(weights["encoder.encoder.input.weight"], weight)
 
 
 @some_are_zero
 def test_word_vectors_that_are_learned_move(tmp_path: Path) -> None:
     train(settings("snli", data=_vectors(tmp_path)), tmp_path / "run", bar=False)
-    words = load_file(tmp_path / "run" / "weights.safetensors")["input.weight"]
+    words = load_file(tmp_path / "run" / "weights.safetensors")["encoder.encoder.input.weight"]
     assert (words != 0).any(1).sum() > 1
 
 
@@ -153,7 +154,7 @@ def test_the_vocabulary_is_of_training_or_of_all_splits(
     files = {"train": "train", "valid": "dev", "test": "test", "root": str(tmp_path)}
     data = {**files, **vectors, "vocabulary_from_all_splits": every_split}
     ready = prepare(settings("snli", data=data))
-    weight = ready.model.get_parameter("input.weight")
+    weight = ready.model.get_parameter("encoder.input.weight")
     assert weight.shape == (words, 6)
     assert len(ready.splits.train) == 1
     assert ready.test is not None
