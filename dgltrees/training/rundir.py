@@ -96,7 +96,10 @@ class RunDirectory:
                 raise ConfigError(f"{self.path} exists and is no run directory; choose another")
             return
         metadata = self.metadata()
-        started, asked = flat(self.settings().to_dict()), flat(settings.to_dict())
+        started, asked = (
+            {**flat(each.to_dict()), "training.monitor": each.monitor}
+            for each in (self.settings(), settings)
+        )
         for key in {**started, **asked}:
             before, value = started.get(key), asked.get(key)
             if key == "model.max_children" and value is None:
