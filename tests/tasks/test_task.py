@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models.heads import class_nll
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.models.heads import class_nll
 from dgltrees.trees import Examples, Forest, Vocabulary
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES

@@ -21,7 +21,7 @@ from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_answer_selector
 from dgltrees.tasks.sentences.settings import QuestionModel, SentenceSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric
-from dgltrees.trees import Examples, TreeBatch
+from dgltrees.trees import Examples
 
 __all__ = ["WIKIQA", "WikiQATask"]
 

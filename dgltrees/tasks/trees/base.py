@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Union, cast
+from typing import Any, Union
 
 from torch import nn
 
@@ -14,6 +14,7 @@ from dgltrees.models import (
     MLP,
     Attention,
     BidirectionalEncoder,
+    Head,
     Mean,
     NodeInput,
     Root,
@@ -43,9 +44,8 @@ class TreeTask(Task):
         count them (None for cells that are not in them); ``cell``: of that cell, which of a
         bidirectional encoder is the one that runs up; ``model``: in all.
         """
-        encoder = model.encoder
-        up = encoder.up if isinstance(encoder, BidirectionalEncoder) else encoder
-        counts = count_parameters(cast(TreeEncoder, up).cell)
+        encoder: Any = model.encoder
+        counts = count_parameters(encoder.cell)
         total = sum(p.numel() for p in model.parameters())
         return {"table": counts["table"], "cell": counts["true"], "model": total}
 
@@ -108,7 +108,7 @@ def make_readout(model: Options, encoder: Encoder) -> nn.Module:
     return readouts[model["readout"]]()
 
 
-def make_head(model: Options, encoder: Encoder, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+def make_head(model: Options, encoder: Encoder, vocabs: Mapping[str, Vocabulary]) -> Head:
     """The layers between a state and the classes, ``(..., c)`` to ``(..., classes)``."""
     classes = len(vocabs["target"])
     dropout = model["head_dropout"]

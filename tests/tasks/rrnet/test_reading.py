@@ -11,7 +11,7 @@ import pytest
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.rrnet import PPO, ActorCritic, QLearning, Reinforce
+from dgltrees.models.rrnet import PPO, QLearning
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -104,14 +104,14 @@ RATES = {"discount": 0.9, "entropy": 0.1, "value": 0.3}
 @pytest.mark.parametrize(
     ("agent", "rates", "expected"),
     [
-        ("reinforce", RATES, PolicyGradient(0.9, 1.0, 0.1, 0.3)),
-        ("a2c", {**RATES, "trace": 0.8}, PolicyGradient(0.9, 0.8, 0.1, 0.3)),
+        ("reinforce", RATES, Reinforce(0.9, 0.1, 0.3)),
+        ("a2c", {**RATES, "gae_lambda": 0.8}, ActorCritic(0.9, 0.1, 0.3, 0.8)),
         (
             "ppo",
-            {**RATES, "trace": 0.8, "clip": 0.4, "updates": 2},
-            PPO(0.9, 0.8, 0.1, 0.3, clip=0.4, updates=2),
+            {**RATES, "gae_lambda": 0.8, "clip": 0.4, "updates": 2},
+            PPO(0.9, 0.1, 0.3, 0.8, clip=0.4, updates=2),
         ),
-        ("dqn", {"discount": 0.9, "explore": 0.25}, QLearning(0.9, 0.25)),
+        ("dqn", {"discount": 0.9, "epsilon": 0.25}, QLearning(0.9, 0.25)),
     ],
 )
 def test_what_the_settings_say_is_what_is_built(
@@ -121,8 +121,8 @@ def test_what_the_settings_say_is_what_is_built(
     policy = {**policy, **rates, "merge": "average", "agent": agent, "weight": 0.5}
     reader, _ = built(settings(policy=policy, model={"dropout": 0.2, "layer_norm": True}))
     encoder = reader.encoder
-    assert encoder.agent == expected
-    assert (encoder.limit, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
+    assert encoder.objective == expected
+    assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
     assert encoder.cell.layer_norm
     assert encoder.policy.detach
     assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
