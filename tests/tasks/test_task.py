@@ -132,6 +132,7 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "boolsent": ("boolsent/train.txt", _SMALL),
     "classify": ("", _SMALL),
     "label": ("", _SMALL),
+    "tree-shape": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
     "snli": ("sick/SICK_train_parsed.txt", _PAIR),
@@ -144,15 +145,27 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
 """Of each task a file and a model that reports all its metrics."""
 
 
+def _labels() -> Forest:
+    """A tree with names and classes at its nodes."""
+    vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
+    return Forest.build(
+        [-1, 0, 0], columns={"label": [0, 1, 1], "target": [1, 0, 0]}, vocabs=vocabs
+    )
+
+
+def _decisions() -> Forest:
+    """Two nodes with the features of states of size 2, and which edges they have."""
+    columns = {"features": np.ones((2, 4), np.float32), "added": [[1, 0, 0, 1], [-1, 1, 0, 0]]}
+    return Forest.build([-1, -1], offsets=[0, 1, 2], columns=columns)
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_a_report_has_the_metrics_that_the_task_declares(name: str, tmp_path: Path) -> None:
     task, (file, settings) = TASKS[name], _REPORTED[name]
     path = SAMPLES / file
     if not file:
         path = tmp_path / "forest"
-        vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
-        ids = {"label": [0, 1, 1], "target": [1, 0, 0]}
-        Forest.build([-1, 0, 0], columns=ids, vocabs=vocabs).save(path)
+        (_decisions() if name == "tree-shape" else _labels()).save(path)
     data = load_examples(task, task.data(), [path])
     report = task.report(data, run(build(task, data, **settings), task, data), task.majority(data))
     assert {metric.name for metric in task.metrics} <= set(report)

@@ -83,7 +83,7 @@ def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path: Path) -> None:
     model = _model(data, encoder="lstm")
     outputs = run(model, PTB, data, max_nodes=30)
     words = torch.from_numpy(PTB.targets(data))
-    starts = WindowSampler(len(words), streams=10, window=1).starts
+    starts = WindowSampler(len(words), streams=10, window=1).offsets
     for begin, end in zip(starts[:-1], starts[1:]):
         x = model.output[torch.roll(words, 1)[begin:end]]
         states, _ = model.encoder.lstm(x[:, None])
