@@ -18,7 +18,7 @@ from dgltrees.models.language_model.add_decisions import AddDecisions, JointTree
 from dgltrees.models.language_model.possible_edges import deciding
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.tree_lm import TreeLM
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
