@@ -11,7 +11,7 @@ import pytest
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.rrnet import PPO, QLearning
+from dgltrees.models.rrnet import PPO, ActorCritic, QLearning, Reinforce
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
