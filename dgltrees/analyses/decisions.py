@@ -23,7 +23,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.models import AddDecisions, JointTreeLM, TreeLM
 from dgltrees.models.language_model.add_decisions import STATES
-from dgltrees.models.language_model.possible_edges import deciding, outgoing
+from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
 from dgltrees.tasks.files import data_files, fingerprint
 from dgltrees.tasks.language_models.tree_lm import TREE_LM
 from dgltrees.tasks.ranges import COUNT, FRACTION, POSITIVE, SEED, check, one_of
@@ -119,8 +119,8 @@ class _Cases:
             H[rows] = model.states(generation_batch(forest, ids).to(device))
         self.h = H if state == "own" else H[torch.from_numpy(source).to(device)]
         self.words = torch.from_numpy(forest.columns["word"]).long().to(device)
-        has = torch.from_numpy(outgoing(forest.pos, source))
-        may = torch.from_numpy(deciding(forest.pos, source < 0))
+        has = torch.from_numpy(outgoing_edges(forest.pos, source))
+        may = torch.from_numpy(allowed_edges(forest.pos, source < 0))
         self.nodes = [torch.nonzero(row)[:, 0].to(device) for row in may]
         self.added = [row[own].to(weight) for row, own in zip(has.to(device), self.nodes)]
 
@@ -264,7 +264,7 @@ def _make(words: TreeLM, settings: DecisionSettings) -> AddDecisions:
         words.output.shape[1],
         hidden=tuple(settings.hidden),
         dropout=settings.dropout,
-        state=settings.state,
+        state=cast(Any, settings.state),
     )
     return made.to(words.output)
 

@@ -8,7 +8,7 @@ import torch
 
 from dgltrees.analyses.decisions import JointRun
 from dgltrees.analyses.tree_files import MadeTrees
-from dgltrees.models import Grown, Sampling, grow_trees
+from dgltrees.models import SampledTrees, Sampling, sample_trees
 from dgltrees.tasks.language_models.dependencies import LABEL
 from dgltrees.trees import Forest
 from dgltrees.trees.dependencies import ROOT, dependency_forest
@@ -29,7 +29,7 @@ def generate(
     max_words: int = 100,
     unknown: bool = True,
 ) -> MadeTrees:
-    """Draw trees from a run's model; see :func:`~dgltrees.models.grow_trees`.
+    """Draw trees from a run's model; see :func:`~dgltrees.models.sample_trees`.
 
     Arguments:
         run: what :func:`~dgltrees.analyses.decisions.load_joint` has loaded.
@@ -49,9 +49,9 @@ def generate(
     """
     words, device = run.vocabs["word"], next(run.model.parameters()).device
     generator = torch.Generator(device).manual_seed(seed)
-    parts: list[Grown] = []
+    parts: list[SampledTrees] = []
     for begun in range(0, max(1, number), BATCH):
-        grown = grow_trees(
+        trees = sample_trees(
             run.model,
             run.vocabs,
             min(BATCH, number - begun),
@@ -59,11 +59,11 @@ def generate(
             max_words=max_words,
             sampling=sampling,
             sample_decisions=sample_decisions,
-            without=() if unknown else words.encode([UNKNOWN]).tolist(),
+            excluded=() if unknown else words.encode([UNKNOWN]).tolist(),
             single_root=run.settings.data.single_root,
             generator=generator,
         )
-        parts.append(grown)
+        parts.append(trees)
     comments = [about for part in parts for about in _about(part)]
     return MadeTrees(
         dependency_forest(Forest.concat([part.forest for part in parts])),
@@ -73,11 +73,11 @@ def generate(
     )
 
 
-def _about(grown: Grown) -> list[dict[str, object]]:
-    joint = grown.log_prob + grown.decisions
+def _about(trees: SampledTrees) -> list[dict[str, object]]:
+    joint = trees.log_prob + trees.shape_log_prob
     return [
         {"log_prob": p, "joint_log_prob": q, **({"cut": "yes"} if cut else {})}
-        for p, q, cut in zip(grown.log_prob.tolist(), joint.tolist(), grown.cut.tolist())
+        for p, q, cut in zip(trees.log_prob.tolist(), joint.tolist(), trees.truncated.tolist())
     ]
 
 

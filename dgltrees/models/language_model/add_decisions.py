@@ -1,8 +1,8 @@
-"""Whether a node gets another edge: the part of a tree's probability that its words do not have."""
+"""The decisions to add edges: the probability of a tree's shape beside that of its words."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -12,23 +12,24 @@ from torch import Tensor, nn
 from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
 from dgltrees.models.heads import MLP
-from dgltrees.models.language_model.possible_edges import deciding, outgoing
+from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
 from dgltrees.models.language_model.tree_lm import TreeLM, source_of_node
+from dgltrees.options import Fraction
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.edge_types import EDGE_TYPES
 
-__all__ = ["AddDecisions", "Decisions", "JointTreeLM"]
+__all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM"]
 
 STATES = ("own", "source")
 
 
-class Decisions(NamedTuple):
-    """All decisions on edges of one type in a batch.
+class EdgeDecisions(NamedTuple):
+    """The decisions to add edges of one type in a batch, M of them.
 
     Attributes:
-        logits: ``(M,)`` of an edge being added.
-        added: ``(M,)`` whether the tree has that edge, 0.0 or 1.0.
-        nodes: ``(M,)`` the nodes that decide.
+        logits: ``(M,)`` of adding an edge.
+        added: ``(M,)`` 1.0 where the tree has that edge, else 0.0.
+        nodes: ``(M,)`` the node that each edge leaves.
     """
 
     logits: Tensor
@@ -39,15 +40,15 @@ class Decisions(NamedTuple):
 class AddDecisions(nn.Module):
     r"""The classifiers ADD-LEFT, ADD-RIGHT, ADD-NX-LEFT and ADD-NX-RIGHT.
 
-    Zhang, Lu and Lapata (2016), section 3.4: rectifier networks that read the hidden state and the
+    Zhang, Lu and Lapata (2016), section 3.4: rectifier networks over the hidden state and the
     output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`.
 
     Arguments:
         size: d, of a hidden state and of an output embedding.
         hidden: sizes of the hidden layers.
-        dropout: probability of dropout before every layer.
-        state: ``"own"``, the state that the node's word was predicted from, or ``"source"``, that
-            of its source, as the paper prints it.
+        dropout: the probability of dropout before every layer.
+        state: the hidden state: ``"own"``, from which the node's word was predicted, or
+            ``"source"``, that of its source, as the paper prints it.
 
     Raises:
         ConfigError: there is no such state.
@@ -58,8 +59,8 @@ class AddDecisions(nn.Module):
         size: int,
         *,
         hidden: tuple[int, ...] = (300, 300),
-        dropout: float = 0.5,
-        state: str = "own",
+        dropout: Fraction = 0.5,
+        state: Literal["own", "source"] = "own",
     ) -> None:
         super().__init__()
         if state not in STATES:
@@ -69,11 +70,11 @@ class AddDecisions(nn.Module):
             MLP(2 * size, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names
         )
 
-    def forward(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[Decisions]:
-        """The decisions of all trees, by type.
+    def forward(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[EdgeDecisions]:
+        """The decisions of all trees, by type of edge.
 
         Arguments:
-            batch: as :class:`~dgltrees.models.TreeLM` takes it.
+            batch: a batch of :class:`~dgltrees.models.TreeLM`.
             H: ``(N, d)`` the states of all nodes.
             output: ``(V, d)`` the output embeddings.
         """
@@ -83,27 +84,28 @@ class AddDecisions(nn.Module):
         etype = batch.on_host(batch.ndata["etype"]).numpy()
         source = np.full(batch.num_nodes, -1)
         source[batch.dst.numpy()] = batch.src.numpy()
-        has = outgoing(etype, source).astype(np.float32)
-        found = []
-        for kind, nodes in enumerate(map(np.flatnonzero, deciding(etype, source < 0))):
+        has_edge = outgoing_edges(etype, source).astype(np.float32)
+        decisions = []
+        allowed = allowed_edges(etype, source < 0)
+        for kind, nodes in enumerate(map(np.flatnonzero, allowed)):
             rows = to_device(nodes, H.device)
             logits = self.add[kind](features.index_select(0, rows)).squeeze(1)
-            added = torch.from_numpy(has[kind][nodes]).to(logits)
-            found.append(Decisions(logits, added, rows))
-        return found
+            added = torch.from_numpy(has_edge[kind][nodes]).to(logits)
+            decisions.append(EdgeDecisions(logits, added, rows))
+        return decisions
 
     def features(self, H: Tensor, words: Tensor, output: Tensor) -> Tensor:
-        """``(N, 2 d)`` what the classifiers read, of N nodes.
+        """``(N, 2 d)`` the input of the classifiers, of N nodes.
 
         Arguments:
-            H: ``(N, d)`` the states: of the nodes themselves, or of their sources.
+            H: ``(N, d)`` the states of the nodes, or of their sources.
             words: ``(N,)`` their words.
             output: ``(V, d)`` the output embeddings.
         """
         return torch.cat([H, F.embedding(words, output)], 1)
 
     def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:
-        """``(T,)`` the log-probability of each tree's decisions; arguments as :meth:`forward`."""
+        """``(T,)`` the log-probability of each tree's decisions; see :meth:`forward`."""
         total = H.new_zeros(batch.num_trees)
         for logits, added, nodes in self(batch, H, output):
             log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
@@ -112,16 +114,16 @@ class AddDecisions(nn.Module):
 
 
 class JointTreeLM(nn.Module):
-    r"""The probability of a sentence and its tree: of the words and of the decisions to add them.
+    r"""The joint probability of a sentence and its tree, by words and decisions to add edges.
 
     .. math:: \log P(S, T) = \log P(S|T) + \sum \log P(\text{decision})
 
     Arguments:
         words: the model of the words.
-        decisions: the classifiers, which read its states.
+        decisions: the classifiers over its states.
 
     Raises:
-        ConfigError: the model of the words generates the shape already.
+        ConfigError: the model of the words generates the shape itself.
     """
 
     def __init__(self, words: TreeLM, decisions: AddDecisions) -> None:
@@ -136,5 +138,5 @@ class JointTreeLM(nn.Module):
     def log_prob(self, batch: TreeBatch) -> Tensor:
         """``(T,)`` the log-probability of each sentence together with its tree."""
         H = self.words.states(batch)
-        given = self.words.total(self.words.predictions(batch, H), batch)
-        return given + self.decisions.log_prob(batch, H, self.words.output)
+        log_p = self.words.total(self.words.predictions(batch, H), batch)
+        return log_p + self.decisions.log_prob(batch, H, self.words.output)
