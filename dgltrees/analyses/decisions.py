@@ -41,8 +41,7 @@ from dgltrees.training.rundir import (
 )
 from dgltrees.training.settings import Settings
 from dgltrees.trees import BatchSampler, Forest, Vocabulary
-from dgltrees.trees.dependencies import generation_batch
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.dependencies import EDGE_TYPES, generation_batch
 from dgltrees.trees.segments import rows_of
 
 __all__ = [

@@ -53,7 +53,7 @@ def stream_running_text(
     words = (vocabs or {}).get("word")
     if words is None:
         words = Vocabulary([UNKNOWN, END], unknown=UNKNOWN)
-    for chunk in chunks(sentences_of_lines(path), trees):
-        lines = [[*sentence.words, END] for sentence in chunk]
-        ids = words.encode(list(chain.from_iterable(lines)))
-        yield Examples(chains([len(line) for line in lines], {"word": ids}, {"word": words}))
+    lines = ([*sentence.words, END] for sentence in sentences_of_lines(path))
+    for chunk in chunks(lines, trees):
+        ids = words.encode(list(chain.from_iterable(chunk)))
+        yield Examples(chains([len(line) for line in chunk], {"word": ids}, {"word": words}))

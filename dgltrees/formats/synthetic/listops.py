@@ -15,7 +15,7 @@ from typing import Callable, Literal
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic.draws import below, distinct, shuffle, stream
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, cut, write_folder
+from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
 
 __all__ = ["make_listops"]
 
@@ -99,11 +99,7 @@ def make_listops(
 
 def _check(sizes: list[int], form: str, max_depth: int, max_arguments: int) -> None:
     """Raise ConfigError for settings out of range."""
-    for split, size in zip(SPLITS, sizes):
-        if size < 0:
-            raise ConfigError(f"{split}: expected 0 trees or more, got {size}")
-    if not any(sizes):
-        raise ConfigError("train, valid and test are all 0: there is nothing to write")
+    check_sizes(sizes, "trees")
     if form not in ("binary", "nary"):
         raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")
     if max_depth < 1:

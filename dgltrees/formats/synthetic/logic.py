@@ -18,7 +18,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic.draws import below, distinct, shuffle, stream
 from dgltrees.formats.synthetic.sentences import ALWAYS, LARGEST, SIZE_WEIGHTS, draw_sentence
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, cut, write_folder
+from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
 
 __all__ = ["make_logic", "relation"]
 
@@ -68,9 +68,8 @@ def make_logic(
             folder holds files.
     """
     totals = dict(zip(SPLITS, (train, valid, test)))
+    check_sizes([sum(n) if isinstance(n, list) else n for n in totals.values()], "pairs")
     sizes = {split: _by_bin(split, size) for split, size in totals.items()}
-    if not any(map(any, sizes.values())):
-        raise ConfigError("train, valid and test are all 0: there is nothing to write")
     folder = check_folder(out, overwrite)
     files: dict[str, Sequence[str]] = {}
     for n in range(BINS):
@@ -108,8 +107,6 @@ def _by_bin(split: str, size: Sizes) -> list[int]:
                 f"{split}: expected at most {BINS} numbers of pairs, each 0 or more, got {size}"
             )
         return size + [0] * (BINS - len(size))
-    if size < 0:
-        raise ConfigError(f"{split}: expected 0 pairs or more, got {size}")
     total = sum(SHARES)
     counts = [size * share // total for share in SHARES]
     by_remainder = sorted(range(BINS), key=lambda n: -(size * SHARES[n] % total))

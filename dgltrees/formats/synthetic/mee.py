@@ -27,7 +27,7 @@ from dgltrees.formats.arithmetic import (
     combine,
 )
 from dgltrees.formats.synthetic.draws import shuffle, stream, table
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, cut, write_folder
+from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
 
 __all__ = ["draw_expressions", "make_mee"]
 
@@ -94,11 +94,7 @@ def make_mee(
 
 def _check(sizes: Sequence[int], lengths: Sequence[int]) -> None:
     """Raise ConfigError for settings out of range."""
-    for split, size in zip(SPLITS, sizes):
-        if size < 0:
-            raise ConfigError(f"{split}: expected 0 expressions or more, got {size}")
-    if not any(sizes):
-        raise ConfigError("train, valid and test are all 0: there is nothing to write")
+    check_sizes(sizes, "expressions")
     once = len(set(lengths)) == len(lengths) > 0
     if not once or not all(1 <= n <= MOST_OPERATORS for n in lengths):
         raise ConfigError(

@@ -14,10 +14,27 @@ from typing import Any
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 
-__all__ = ["MANIFEST", "SPLITS", "check_folder", "cut", "write_folder"]
+__all__ = ["MANIFEST", "SPLITS", "check_folder", "check_sizes", "cut", "write_folder"]
 
 SPLITS = ("train", "valid", "test")
 MANIFEST = "manifest.json"
+
+
+def check_sizes(sizes: Sequence[int], what: str) -> None:
+    """Check the sizes of the three splits.
+
+    Arguments:
+        sizes: in the order of ``SPLITS``.
+        what: what the splits consist of, in the plural, for the error.
+
+    Raises:
+        ConfigError: a size is negative, or all are 0.
+    """
+    for split, size in zip(SPLITS, sizes):
+        if size < 0:
+            raise ConfigError(f"{split}: expected 0 {what} or more, got {size}")
+    if not any(sizes):
+        raise ConfigError("train, valid and test are all 0: there is nothing to write")
 
 
 def check_folder(out: PathLike, overwrite: bool) -> Path:

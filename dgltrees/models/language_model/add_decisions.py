@@ -16,7 +16,7 @@ from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
 from dgltrees.models.language_model.tree_lm import TreeLM, source_of_node
 from dgltrees.options import Fraction
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.dependencies import EDGE_TYPES
 
 __all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM"]
 

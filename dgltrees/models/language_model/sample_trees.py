@@ -19,9 +19,9 @@ from dgltrees.models.language_model.edges import allowed_edges
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.options import Count
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import offsets_of, within
+from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["SampledTrees", "sample_trees"]
@@ -264,7 +264,7 @@ class _Trees:
 
     def finish(self, vocabs: dict[str, Vocabulary]) -> SampledTrees:
         """The sampled trees."""
-        mask = torch.arange(self.word.shape[1], device=self.size.device) < self.size[:, None]
+        mask = mask_of(self.size, self.word.shape[1])
         columns = {"word": self.word, "etype": self.etype}
         if self.model.labels is not None:
             columns["deprel"] = self.label

@@ -19,6 +19,7 @@ from dgltrees.models.parser.arborescences import kbest_arborescences
 from dgltrees.models.parser.eisner import kbest_projective
 from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import mask_of
 
 __all__ = ["ArcScores", "Biaffine", "BiaffineParser"]
 
@@ -177,7 +178,7 @@ class BiaffineParser(nn.Module):
         views = [self._view(layer, states) for layer in self.views]
         arcs = self.arcs(views[0], views[1]).squeeze(3)
         sizes = batch.sizes - 1
-        is_word = torch.arange(arcs.shape[1]) <= sizes.unsqueeze(1)
+        is_word = mask_of(batch.sizes, arcs.shape[1])
         impossible = ~is_word.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
         arcs = wide(arcs).masked_fill(impossible.to(arcs.device), -math.inf)
         dependents, heads = (view.to(self.labels.U.dtype) for view in views[2:])

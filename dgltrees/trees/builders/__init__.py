@@ -1,4 +1,4 @@
-"""From objects, documents and program text to forests."""
+"""Forests of Python objects, documents, source code and sequences."""
 
 from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
 from dgltrees.trees.builders.chains import chains

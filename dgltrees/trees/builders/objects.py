@@ -1,16 +1,16 @@
-"""From linked objects to parent arrays, without recursion."""
+"""Forests of linked objects, without recursion."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.vocabs import encode_names
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
@@ -22,11 +22,16 @@ _LEAVE = -2
 
 @dataclass
 class NodeLists:
-    """Trees as growing lists: ``parent`` and ``pos`` of each node, ``offsets`` of the trees."""
+    """The arrays of a forest as lists, to which nodes and trees are appended.
 
-    parent: list[int]
-    pos: list[int]
-    offsets: list[int]
+    Attributes:
+        parent, pos: of each node; see :class:`~dgltrees.trees.forest.Forest`.
+        offsets: of the trees; the number of nodes is appended when a tree is complete.
+    """
+
+    parent: list[int] = field(default_factory=list)
+    pos: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=lambda: [0])
 
     def forest(
         self,
@@ -37,15 +42,26 @@ class NodeLists:
         max_children: Optional[int] = None,
         file: Optional[PathLike] = None,
     ) -> Forest:
-        """The checked forest, with an id column for each of ``names``; None has the id -1.
+        """The forest of these lists, checked.
+
+        Arguments:
+            names: columns of names, each ``(N,)``; None is no name.
+            vocabs: their vocabularies.
+            columns: other columns, each ``(N,)``.
+            max_children, file: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
         Raises:
-            TreeError: there is no tree, a name is not in a frozen vocabulary, or
-                :meth:`Forest.build` finds a rule broken; with tree and node.
+            TreeError: with tree and node: there is no tree, a name is not in a frozen vocabulary,
+                or what :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
         """
         if len(self.offsets) < 2:
             raise TreeError("expected at least one tree, got none", file=file)
-        ids = {key: self._encode(names[key], vocabs[key], file) for key in names}
+
+        def error(message: str, row: int) -> TreeError:
+            tree, node = locate(self.offsets, row)
+            return TreeError(message, file=file, tree=tree, node=node)
+
+        ids = {key: encode_names(column, vocabs[key], error) for key, column in names.items()}
         return Forest.build(
             self.parent,
             pos=self.pos,
@@ -56,46 +72,33 @@ class NodeLists:
             file=file,
         )
 
-    def _encode(
-        self, names: Sequence[Optional[str]], vocab: Vocabulary, file: Optional[PathLike]
-    ) -> NDArray[np.int32]:
-        there = [i for i, name in enumerate(names) if name is not None]
-        ids = np.full(len(names), -1, np.int32)
-        try:
-            ids[there] = vocab.encode([name for name in names if name is not None])
-        except TreeError as error:
-            node = next(i for i in there if names[i] not in vocab)
-            tree, place = locate(self.offsets, node)
-            raise TreeError(str(error), file=file, tree=tree, node=place) from None
-        return ids
-
 
 def walk(
     roots: Iterable[Any],
-    expand: Callable[[Any], Sequence[Any]],
+    children_of: Callable[[Any], Sequence[Any]],
     *,
     file: Optional[PathLike] = None,
 ) -> tuple[NodeLists, list[Any]]:
-    """Walk trees of objects in preorder.
+    """Visit trees of objects in preorder.
 
     Arguments:
         roots: the root object of each tree.
-        expand: the children of an object, by position; None where one is missing. It may raise
-            :class:`TreeError`, whose message then gets tree and node.
-        file: for the errors.
+        children_of: returns the children of an object by position, None where one is missing. It
+            may raise :class:`TreeError`, to which tree and node are added.
+        file: the file of the objects, for the errors.
 
     Returns:
-        The trees, and the object of each node.
+        the parents, positions and offsets of the nodes; and the object of each node.
 
     Raises:
-        TreeError: an object holds itself, or what ``expand`` raises.
+        TreeError: with tree and node: an object contains itself, or what ``children_of`` raises.
     """
-    lists = NodeLists([], [], [0])
+    lists = NodeLists()
     nodes: list[Any] = []
     for tree, root in enumerate(roots):
         base = len(nodes)
-        stack: list[tuple[Any, int, int]] = [(root, -1, 0)]
-        path: set[int] = set()  # the objects above the present one, by id
+        stack: list[tuple[Any, int, int]] = [(root, -1, 0)]  # object, parent and position
+        path: set[int] = set()  # the ancestors of the object, by id
         while stack:
             node, up, place = stack.pop()
             if up == _LEAVE:
@@ -103,7 +106,7 @@ def walk(
                 continue
             index = len(nodes) - base
             try:
-                children = expand(node)
+                children = children_of(node)
             except TreeError as error:
                 raise TreeError(str(error), file=file, tree=tree, node=index) from None
             nodes.append(node)
@@ -112,13 +115,13 @@ def walk(
             if children:
                 if id(node) in path:
                     raise TreeError(
-                        "expected a tree, got an object that holds itself (a cycle)",
+                        "expected a tree, got an object that contains itself (a cycle)",
                         file=file,
                         tree=tree,
                         node=index,
                     )
                 path.add(id(node))
-                stack.append((None, _LEAVE, id(node)))
+                stack.append((None, _LEAVE, id(node)))  # below the children: when all are done
                 stack.extend(
                     (children[i], index, i)
                     for i in range(len(children) - 1, -1, -1)
