@@ -9,7 +9,7 @@ import torch
 from dgltrees.analyses.scoring import language_model_settings
 from dgltrees.analyses.shape import load_joint
 from dgltrees.analyses.tree_files import GeneratedTrees
-from dgltrees.models import Grown, Sampling, grow_trees
+from dgltrees.models import SampledTrees, Sampling, sample_trees
 from dgltrees.tasks.language_models.dependencies import LABEL
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
@@ -32,7 +32,7 @@ def generate(
     max_words: int = 100,
     unknown: bool = True,
 ) -> GeneratedTrees:
-    """Draw trees from a run's model; see :func:`~dgltrees.models.grow_trees`.
+    """Draw trees from a run's model; see :func:`~dgltrees.models.sample_trees`.
 
     Arguments:
         run: the run of a language model over trees whose shape has been trained, by
@@ -55,9 +55,9 @@ def generate(
     model, settings = load_joint(run), language_model_settings(run)
     words = run.vocabularies["word"]
     generator = torch.Generator(run.fabric.device).manual_seed(seed)
-    parts: list[Grown] = []
+    parts: list[SampledTrees] = []
     for first in range(0, max(1, number), BATCH):
-        part = grow_trees(
+        part = sample_trees(
             model,
             run.vocabularies,
             min(BATCH, number - first),
@@ -65,7 +65,7 @@ def generate(
             max_words=max_words,
             sampling=sampling,
             sample_decisions=sample_decisions,
-            without=() if unknown else words.encode([UNKNOWN]).tolist(),
+            excluded=() if unknown else words.encode([UNKNOWN]).tolist(),
             single_root=settings.single_root,
             generator=generator,
         )
@@ -79,11 +79,11 @@ def generate(
     )
 
 
-def _comments(part: Grown) -> list[dict[str, object]]:
-    joint = part.log_prob + part.decisions
+def _comments(part: SampledTrees) -> list[dict[str, object]]:
+    joint = part.log_prob + part.shape_log_prob
     return [
         {"log_prob": p, "joint_log_prob": q, **({"cut": "yes"} if cut else {})}
-        for p, q, cut in zip(part.log_prob.tolist(), joint.tolist(), part.cut.tolist())
+        for p, q, cut in zip(part.log_prob.tolist(), joint.tolist(), part.truncated.tolist())
     ]
 
 

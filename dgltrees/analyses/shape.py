@@ -21,7 +21,7 @@ from dgltrees.analyses.scoring import generation_log_probs, tree_language_model
 from dgltrees.errors import ConfigError
 from dgltrees.models import AddDecisions, JointTreeLM, TreeLM
 from dgltrees.models.language_model.add_decisions import decision_features
-from dgltrees.models.language_model.possible_edges import deciding, outgoing
+from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
 from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.language_models.tree_shape import shape_forest
 from dgltrees.tasks.settings import Files
@@ -166,8 +166,8 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
         batch = generation_batch(forest, ids).to(run.fabric.device)
         rows = torch.from_numpy(rows_of(forest.offsets, ids))
         features[rows] = decision_features(batch, model.states(batch), output, state).to(features)
-    has_edge = outgoing(forest.pos, source)
-    added = np.where(deciding(forest.pos, source < 0), has_edge, -1).astype(np.int8).T
+    has_edge = outgoing_edges(forest.pos, source)
+    added = np.where(allowed_edges(forest.pos, source < 0), has_edge, -1).astype(np.int8).T
     words = source >= 0  # ROOT decides nothing
     shape_forest(features.numpy()[words], added[words]).save(folder)
 

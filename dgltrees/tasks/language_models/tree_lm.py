@@ -106,7 +106,7 @@ class LanguageModelTask(Task):
             counts = np.bincount(data.forest.columns["word"], minlength=len(vocab))
             words = data.forest.num_nodes - len(data)
             symbols = [words, words + len(data)][: 2 * own.stops]  # a START a word, and a STOP more
-            own.nce.count(torch.from_numpy(np.append(counts, symbols)))
+            own.nce.set_counts(torch.from_numpy(np.append(counts, symbols)))
         weight = own.model.embed.weight
         for path in data_files(settings, "vectors"):
             vectors, _ = read_word_vectors(path, vocab, weight.detach())
