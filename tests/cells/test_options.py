@@ -54,8 +54,8 @@ def test_dropout_spares_the_memory() -> None:
 
         mailbox = {"h": torch.zeros(1, 3, 2).double(), "c": torch.cat([c, 0 * c, 0 * c], 1)}
         fields = cell.prepare({"x": x[:1]})  # one node whose child has the memory c, the state 0
-        present = torch.tensor([[True, False, False]])
-        kept = cell.reduce(Nodes(torch.tensor([0]), fields, mailbox, None, present))
+        mask = torch.tensor([[True, False, False]])
+        kept = cell.reduce(Nodes(torch.tensor([0]), fields, mailbox, None, mask))
         made = cell.update(Nodes(torch.tensor([0]), {**fields, **kept}, {}))
         assert_close(made["c"], f * c[0])
 

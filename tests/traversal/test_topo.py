@@ -259,10 +259,8 @@ def test_slots_leave_zeros_where_a_child_is_missing() -> None:
             return {"m": edges.src["x"]}
 
         def reduce(self, nodes):
-            for node, box, present in zip(
-                nodes.nodes().tolist(), nodes.mailbox["m"], nodes.present
-            ):
-                boxes[node] = (box[:, 0].tolist(), present.tolist())
+            for node, box, mask in zip(nodes.nodes().tolist(), nodes.mailbox["m"], nodes.mask):
+                boxes[node] = (box[:, 0].tolist(), mask.tolist())
             return {"y": nodes.mailbox["m"].sum(1)}
 
         def update(self, nodes):
