@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 
-class NaryTreeLSTM(nn.Module):
+class BinaryTreeLSTM(nn.Module):
     """Binary Tree-LSTM as tutorials write it: concatenated children, bias in apply."""
 
     def __init__(self, size: int) -> None:
