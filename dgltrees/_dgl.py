@@ -1,11 +1,18 @@
-"""The one module that imports DGL."""
+"""The one module that imports DGL, which all else does without."""
 
 from __future__ import annotations
 
 import os
 import warnings
+from typing import Any
+
+from dgltrees.errors import ConfigError
+
+__all__ = ["dgl", "need_dgl"]
 
 os.environ.setdefault("DGLBACKEND", "pytorch")
+
+_failure = ""
 
 try:
     with warnings.catch_warnings():
@@ -13,12 +20,20 @@ try:
         warnings.simplefilter("ignore")
         import dgl
         import dgl.function
-except Exception as error:
-    raise ImportError(
-        f"dgltrees needs DGL, and importing it failed: {type(error).__name__}: {error}. "
-        "Versions that go together: Python 3.9 to 3.11, torch>=2.2,<2.14, dgl>=1.1.3,<2, and the "
-        "package 'packaging'. To install them: pip install 'torch>=2.2,<2.14' 'dgl>=1.1.3,<2' "
-        "packaging"
-    ) from error
+except Exception as error:  # nothing else needs it: then it is None
+    dgl, _failure = None, f"{type(error).__name__}: {error}"
 
-__all__ = ["dgl"]
+
+def need_dgl(user: str) -> Any:
+    """DGL, for what is named by ``user``.
+
+    Raises:
+        ConfigError: it cannot be imported; the text says who needs it and how to install it.
+    """
+    if dgl is None:
+        raise ConfigError(
+            f"{user} needs DGL, and importing it failed: {_failure}. Versions that go together: "
+            "Python 3.9 to 3.11, torch>=2.2,<2.14, dgl>=1.1.3,<2, and the package 'packaging'. "
+            "To install them: pip install 'torch>=2.2,<2.14' 'dgl>=1.1.3,<2' packaging"
+        )
+    return dgl

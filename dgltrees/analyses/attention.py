@@ -18,7 +18,7 @@ from dgltrees._files import PathLike
 from dgltrees.analyses.sentence_runs import SentenceRun
 from dgltrees.draw import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.nti import Encoding, NodeByNode, TreeMatching
+from dgltrees.models import Encoding
 from dgltrees.trees import BatchSampler, TreeBatch
 
 __all__ = ["AttentionMap", "attention_map", "pad_attention"]
@@ -131,9 +131,9 @@ def pad_attention(
         asks = _asks(hypothesis, weights).to(weights.device)
         tree = hypothesis.batch.tree_of_node.to(weights.device)[asks]
         table = premise.table
-        pads = (table.pad & table.there).float()
+        pads = (table.pad & table.mask).float()
         mass.append((weights[asks] * pads[tree]).sum(1).cpu())
-        share.append((pads.sum(1) / table.there.sum(1))[tree].cpu())
+        share.append((pads.sum(1) / table.mask.sum(1))[tree].cpu())
     every = torch.cat(mass)
     return {
         "mean": float(every.mean()),
@@ -146,13 +146,14 @@ def pad_attention(
 @torch.no_grad()
 def _attention(run: SentenceRun, batch: TreeBatch) -> tuple[Encoding, Encoding, Tensor]:
     """The trees over premises and hypotheses, and ``(N, M)`` who of these looks where in those."""
-    model, batch = run.model, batch.to(run.fabric.device)
-    if isinstance(model, NodeByNode):
-        return model.encode(batch)
-    if isinstance(model, TreeMatching):
-        premise, hypothesis = model.encode(batch)
-        weights = model.attend(hypothesis, premise).weights
-        return premise, hypothesis, weights[hypothesis.table.there]
+    model: Any = run.model
+    pair = model.encoder(batch.to(run.fabric.device))
+    if hasattr(model.head, "attend"):
+        weights = model.head.attend(pair.second, pair.first).weights
+        return pair.first, pair.second, weights[pair.second.table.mask]
+    weights = getattr(getattr(pair, "second", None), "attention", None)
+    if weights is not None:
+        return pair.first, pair.second, weights
     raise ConfigError(
         f"expected a model whose sentences attend to each other (model.interaction) at {run.path}, "
         f"got {run.task.kind(run.settings.model)}"

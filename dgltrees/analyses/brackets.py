@@ -25,7 +25,7 @@ from dgltrees.metrics.brackets import (
     random_operations,
     right_branching,
 )
-from dgltrees.models.rrnet import OPERATION, RRNetEncoder, SequenceReader
+from dgltrees.models.rrnet import OPERATION
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples
@@ -154,8 +154,8 @@ def induced_trees(
     """
     fabric = make_fabric(RunDirectory(path).one_device())
     run, settings, task, model = load_run(path, fabric)
-    encoder = model.encoder if isinstance(model, SequenceReader) else None
-    if not isinstance(encoder, RRNetEncoder) or encoder.policy is None:
+    encoder: Any = getattr(model, "encoder", None)
+    if getattr(encoder, "policy", None) is None:
         raise ConfigError(
             f"expected a run whose policy decides (model.policy.operations policy) at {path}, got "
             f"{task.kind(settings.model)}, task {task.name}"
@@ -176,4 +176,4 @@ def induced_trees(
             graph = encoder.rollout(batch.to(fabric.device)).graph
         operations = graph.on_host(graph.ndata[OPERATION]).numpy()
         learned.append(operations[operations != Operation.START])
-    return InducedTrees(data.forest, np.concatenate(learned), given, encoder.limit)
+    return InducedTrees(data.forest, np.concatenate(learned), given, encoder.max_open)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Optional, Union
+from typing import Any, Optional, Union, cast
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +25,7 @@ from dgltrees.models import AddDecisions, JointTreeLM, TreeLM
 from dgltrees.models.language_model.add_decisions import STATES
 from dgltrees.models.language_model.possible_edges import deciding, outgoing
 from dgltrees.tasks.files import data_files, fingerprint
-from dgltrees.tasks.language_models.tree_lm import TREE_LM, Objective
+from dgltrees.tasks.language_models.tree_lm import TREE_LM
 from dgltrees.tasks.ranges import COUNT, FRACTION, POSITIVE, SEED, check, one_of
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits
@@ -41,8 +41,7 @@ from dgltrees.training.rundir import (
 )
 from dgltrees.training.settings import Settings
 from dgltrees.trees import BatchSampler, Forest, Vocabulary
-from dgltrees.trees.dependencies import generation_batch
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.dependencies import EDGE_TYPES, generation_batch
 from dgltrees.trees.segments import rows_of
 
 __all__ = [
@@ -241,13 +240,13 @@ def load_words(
     """
     fabric = fabric or make_fabric(RunDirectory(path).one_device())
     run, settings, _, model = load_run(path, fabric)
-    words = model.model if isinstance(model, Objective) else None
-    if not isinstance(words, TreeLM):
+    words: Any = getattr(model, "model", None)
+    if not getattr(words, "uses_trees", False):
         raise ConfigError(
             f"expected a run of the task tree-lm along trees, got one of {settings.task} "
             f"({settings.model.language_model}) at {run.path}"
         )
-    return run, settings, words.eval().requires_grad_(False)
+    return run, settings, cast(TreeLM, words.eval().requires_grad_(False))
 
 
 @torch.no_grad()

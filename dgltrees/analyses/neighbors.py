@@ -15,7 +15,7 @@ from torch import Tensor
 from dgltrees._files import PathLike
 from dgltrees.analyses.sentence_runs import SentenceRun
 from dgltrees.errors import ConfigError
-from dgltrees.models.nti import Encoding
+from dgltrees.models import Encoding
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import inverse
 
@@ -65,7 +65,7 @@ def nearest(
         if of == "sentences":
             nodes = encoding.batch.roots.cpu()
         nodes = nodes[~encoding.pad.cpu()[nodes]]
-        cosines = asked @ _unit(encoding.h[nodes.to(encoding.h.device)]).T  # (Q, n)
+        cosines = asked @ _unit(encoding.states[nodes.to(encoding.states.device)]).T  # (Q, n)
         text = _Texts(forest, ids, encoding, nodes)
         for query, row, found in zip(queries, cosines.cpu(), best):
             _update(found, row, text, _words(run, query), number)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any, NamedTuple, Optional, cast
 
 import numpy as np
@@ -13,7 +12,13 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
-from dgltrees.formats import KBest, conllu_blocks, sentences_of_lines, sentences_of_text
+from dgltrees.formats import (
+    KBest,
+    conllu_blocks,
+    format_by_suffix,
+    sentences_of_lines,
+    sentences_of_text,
+)
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import leave_out_long
 from dgltrees.formats.lines import chunks
@@ -53,7 +58,7 @@ def read_sentences(
         TreeError: the file is not of that form.
     """
     if form is None:
-        form = "conllu" if Path(path).suffix in (".conllu", ".conll") else "lines"
+        form = "conllu" if format_by_suffix(path) == "conllu" else "lines"
     if form not in FORMATS:
         raise ConfigError(f"expected the format to be {' or '.join(FORMATS)}, got {form!r}")
     if form == "conllu":

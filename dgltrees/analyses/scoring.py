@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.models import JointTreeLM, LanguageModel, TreeLM
+from dgltrees.models import JointTreeLM, LanguageModel
 from dgltrees.tasks.language_models.tree_lm import TREE_LM, Objective
 from dgltrees.training.processes import make_fabric
 from dgltrees.training.run import load_run
@@ -48,7 +48,7 @@ class TrainedLanguageModel:
     @property
     def needs_trees(self) -> bool:
         """Whether it reads trees; else sentences alone."""
-        return isinstance(self.model, TreeLM)
+        return self.model.uses_trees
 
     def log_probs(self, forest: Forest, *, max_nodes: int = 20_000) -> NDArray[np.float64]:
         """``(T,)`` log P of each sentence given its tree, by the full softmax.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, Union, cast
 
 import numpy as np
 import torch
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.models import SequenceClassifier, SequencePairClassifier, WordEmbedding
-from dgltrees.models.nti import AnswerSelector, Encoding, NTIEncoder, Sentences
+from dgltrees.models import Encoding
+from dgltrees.models.nti import NTIEncoder, PairEncoder
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.sentences.base import SentenceTask, with_ids
 from dgltrees.tasks.splits import load_examples
@@ -82,21 +82,19 @@ class SentenceRun:
         return replace(forest, columns={**forest.columns, "word": coded}, vocabs={"word": words})
 
     @property
-    def encoder(self) -> NTIEncoder:
-        """What makes trees over sentences; of a question and an answer, the answer's.
+    def encoder(self) -> Union[NTIEncoder, PairEncoder]:
+        """The encoder, which builds trees over sentences.
 
         Raises:
-            ConfigError: the model makes none.
+            ConfigError: the model's encoder builds none.
         """
-        model = self.model
-        if isinstance(model, (SequenceClassifier, SequencePairClassifier)):
+        encoder: Any = self.model.encoder
+        if not hasattr(encoder, "encode_alone"):
             raise ConfigError(
                 f"expected a model that makes trees (model.encoder nti) at {self.path}, got "
                 f"{self.settings.model.encoder}"
             )
-        made = model.answer if isinstance(model, AnswerSelector) else model.encoder
-        assert isinstance(made, NTIEncoder)
-        return made
+        return cast(Union[NTIEncoder, PairEncoder], encoder)
 
     @torch.no_grad()
     def encodings(
@@ -109,9 +107,8 @@ class SentenceRun:
             max_nodes: words in a batch, at most.
         """
         coded, encoder = self.known(forest), self.encoder
-        words = cast(WordEmbedding, self.model.input)
         order = np.argsort(coded.sizes, kind="stable")
         sampler = BatchSampler(coded.sizes[order], max_nodes=max_nodes, shuffle=False)
         for ids in sampler:
             batch = coded.batch(order[ids]).to(self.fabric.device)
-            yield order[ids], encoder(Sentences(words(batch), batch.sizes))
+            yield order[ids], encoder.encode_alone(batch)

@@ -50,7 +50,7 @@ class MadeTrees:
         comments: what is known of each tree, as CoNLL-U has it above the tree.
         titles: a line above the picture of each tree.
         heads: whether nodes are heads of others; else the trees are ordered ones, such as
-            :func:`~dgltrees.trees.builders.headless` makes.
+            :func:`~dgltrees.trees.builders.right_branching` makes.
     """
 
     forest: Forest

@@ -1,4 +1,4 @@
-"""This machine's speed: training steps side by side, as ratios of one run."""
+"""The speed of this machine: times of training steps, side by side and as ratios."""
 
 from dgltrees.bench.cases import CASES, Case
 from dgltrees.bench.contenders import CONTENDERS, Contender

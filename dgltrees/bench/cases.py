@@ -1,4 +1,4 @@
-"""The trees that are timed: seeded shapes from bushy to as deep as can be."""
+"""The trees of the benchmarks: random shapes from a seed, from balanced to chains."""
 
 from __future__ import annotations
 
@@ -11,19 +11,27 @@ from numpy.typing import NDArray
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of
 
-__all__ = ["CASES", "SENTENCES", "Case", "balanced", "caterpillars", "chain", "random_binary"]
+__all__ = [
+    "CASES",
+    "Case",
+    "balanced",
+    "caterpillars",
+    "chain",
+    "operations",
+    "random_binary",
+]
 
 Parents = list[int]
 
 
 @dataclass(frozen=True)
 class Case:
-    """Some binary trees.
+    """A set of binary trees.
 
     Arguments:
-        name: what they are, for the table.
-        trees: how many.
-        make: draws one tree, as the parent of each node.
+        name: row of the table.
+        trees: number of trees.
+        make: draws one tree, as the parent of each node, -1 at the root.
     """
 
     name: str
@@ -44,16 +52,16 @@ class Case:
 
 
 def _split(leaves: int, left: Callable[[int], int]) -> Parents:
-    """A binary tree that gives ``left(n)`` of n leaves to the first child, in preorder."""
+    """A binary tree whose first children get ``left(n)`` of n leaves, in preorder."""
     parents: Parents = []
-    todo = [(leaves, -1)]
-    while todo:
-        n, parent = todo.pop()
+    stack = [(leaves, -1)]
+    while stack:
+        n, parent = stack.pop()
         node = len(parents)
         parents.append(parent)
         if n > 1:
             first = left(n)
-            todo += [(n - first, node), (first, node)]
+            stack += [(n - first, node), (first, node)]
     return parents
 
 
@@ -68,21 +76,27 @@ def balanced(leaves: int) -> Parents:
 
 
 def chain(leaves: int) -> Parents:
-    """A tree that branches to one side only."""
+    """A tree in which every inner node has a leaf as its second child."""
     return _split(leaves, lambda n: n - 1)
 
 
-def sentence(rng: np.random.Generator) -> Parents:
-    """A binarised parse such as the Stanford Sentiment Treebank's: 2 to 56 words, 19 on average.
-
-    English branches to the right: every other split leaves one word on the left.
-    """
-    words = int(np.clip(np.rint(rng.gamma(4.2, 4.6)), 2, 56))
-    return _split(words, lambda n: 1 if rng.random() < 0.5 else int(rng.integers(1, n)))
+def operations(rng: np.random.Generator) -> Parents:
+    """A tree such as those of ListOps: 10 to 30 numbers, operators of 2 to 5 arguments."""
+    parents: Parents = []
+    stack = [(int(rng.integers(10, 31)), -1)]
+    while stack:
+        n, parent = stack.pop()
+        node = len(parents)
+        parents.append(parent)
+        if n > 1:
+            arguments = min(n, int(rng.integers(2, 6)))
+            cuts = np.sort(rng.choice(np.arange(1, n), arguments - 1, replace=False))
+            stack += [(part, node) for part in np.diff([0, *cuts, n]).tolist()]
+    return parents
 
 
 def caterpillars(levels: int, nodes: int) -> Case:
-    """As many chains of that many ``levels`` as have about so many ``nodes`` together."""
+    """Chains of ``levels`` levels, as many as have about ``nodes`` nodes in all."""
     trees = max(1, nodes // (2 * levels - 1))
     return Case(f"{trees} x {levels} levels", trees, lambda rng: chain(levels))
 
@@ -96,5 +110,3 @@ CASES = {
         Case("chain 16 x 799", 16, lambda rng: chain(400)),
     )
 }
-
-SENTENCES = Case("sentences 64 x ~37", 64, sentence)

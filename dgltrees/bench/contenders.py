@@ -1,15 +1,16 @@
-"""Who is timed: one model, trained through one backend or another."""
+"""What is compared: training steps of one model through the backends."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees._dgl import dgl
+from dgltrees._dgl import need_dgl
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, traverse
@@ -20,6 +21,7 @@ __all__ = [
     "CONTENDERS",
     "Contender",
     "Model",
+    "States",
     "checkpoint_way",
     "dgl_way",
     "fused_way",
@@ -52,15 +54,15 @@ class Contender:
     """A way to run the model.
 
     Arguments:
-        name: for the table.
-        states: ``(N, c)`` states of all nodes of a batch.
+        name: column of the table.
+        states: computes the ``(N, c)`` states of all nodes of a batch.
     """
 
     name: str
     states: States
 
     def step(self, model: Model, forest: Forest) -> float:
-        """Batch the trees, run forwards and backwards and update; the loss."""
+        """One training step, from batching the trees to the update (SGD); returns the loss."""
         batch = forest.batch()
         h = self.states(model, batch)
         target = torch.arange(batch.num_trees) % CLASSES
@@ -75,41 +77,41 @@ class Contender:
 
 
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
-    """The cell's own way through all levels."""
+    """Backend levels, by the compiled way of the cell."""
     x = IndexedRows(model.embed.weight, batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
 def eager_way(model: Model, batch: TreeBatch) -> Tensor:
-    """The same by calls of torch, as where numba is not installed."""
+    """Backend levels, by the compiled way without machine code, as if numba were missing."""
     with compiled(False):
         return fused_way(model, batch)
 
 
 def levels_way(model: Model, batch: TreeBatch) -> Tensor:
-    """The three functions through backend levels."""
+    """Backend levels, by the three functions of the cell."""
     x = model.embed(batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"], fused=False)["h"]
 
 
 def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
-    """The three functions through backend levels, which computes them again in backward."""
+    """Backend levels, by the three functions, which are computed again in the backward pass."""
     x = model.embed(batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"], checkpoint=True)["h"]
 
 
 class TutorialCell:
-    """The child-sum cell as one writes it for DGL, with the parameters of ``model``."""
+    """The child-sum cell as in a DGL tutorial, with the parameters of ``model``."""
 
     def __init__(self, model: Model) -> None:
         self.cell = model.cell
 
     def message(self, edges: Edges) -> Mapping[str, Tensor]:
-        """States of the children."""
+        """The states of the children."""
         return {"h": edges.src["h"], "c": edges.src["c"]}
 
     def reduce(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """Gates of the children and their sums."""
+        """The inputs of the gates, and the sum of the children's memories behind forget gates."""
         h = nodes.mailbox["h"]
         f = torch.sigmoid(nodes.data["wx_f"].unsqueeze(1) + h @ self.cell.U_f)
         return {
@@ -118,7 +120,7 @@ class TutorialCell:
         }
 
     def apply(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """The new state."""
+        """The state and the memory of the nodes."""
         i, o, u = nodes.data["wx"].chunk(3, 1)
         c = torch.sigmoid(i) * torch.tanh(u) + nodes.data["c"]
         return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}
@@ -140,7 +142,11 @@ def _tutorial(propagate: Callable[..., None]) -> States:
     return states
 
 
-dgl_way = _tutorial(dgl.prop_nodes_topo)
+def _by_dgl(*arguments: Any, **options: Any) -> None:
+    need_dgl("contender 'dgl'").prop_nodes_topo(*arguments, **options)
+
+
+dgl_way = _tutorial(_by_dgl)
 
 
 CONTENDERS = {

@@ -1,7 +1,7 @@
-"""Ten million nodes, from disk to the states of their roots: time, and the most memory held.
+"""Time and peak memory of encoding ten million nodes, from disk to the states of the roots.
 
-``python -m dgltrees.bench.large --nodes 10000000`` writes a forest, and reads and encodes it in a
-process of its own.
+``python -m dgltrees.bench.large --nodes 10000000`` writes a forest, and then reads and encodes it
+in a new process.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import time
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dgltrees.bench.cases import random_binary
-from dgltrees.bench.memory import high_water
+from dgltrees.bench.memory import peak_of_process
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.models import TreeEncoder, WordEmbedding, encode_roots
 from dgltrees.trees import Forest
@@ -28,33 +29,33 @@ VOCABULARY = 10_000
 
 
 def large_forest(nodes: int, seed: int = 0) -> Forest:
-    """About ``nodes`` nodes: half in sentences of 10 to 30 words, half in trees up to 100,000.
+    """A forest of about ``nodes`` nodes with a column ``word``.
 
-    The large ones are random recursive trees of 1,000, 10,000 and 100,000 nodes.
+    Half of them are in binary trees of 10 to 30 leaves, the others in random recursive trees of
+    1,000, 10,000 and 100,000 nodes.
     """
     rng = np.random.default_rng(seed)
     pool = [np.asarray(random_binary(rng)) for _ in range(1000)]
     pool += [_recursive(rng, size) for size in (1000, 10_000, 100_000)]
-    kinds = Forest.build(np.concatenate(pool), offsets=offsets_of([*map(len, pool)]))
-    small = rng.integers(0, 1000, int(nodes / 2 / kinds.sizes[:1000].mean()))
+    shapes = Forest.build(np.concatenate(pool), offsets=offsets_of([*map(len, pool)]))
+    small = rng.integers(0, 1000, int(nodes / 2 / shapes.sizes[:1000].mean()))
     large = [
         np.full(max(1, nodes // 6 // s), 1000 + i) for i, s in enumerate((1000, 10_000, 100_000))
     ]
-    ids = rng.permutation(np.concatenate([small, *large]))
-    shapes = kinds.select(ids)
-    word = rng.integers(0, VOCABULARY, shapes.num_nodes).astype(np.int32)
-    return Forest(shapes.parent, shapes.pos, shapes.offsets, {"word": word})
+    trees = shapes.select(rng.permutation(np.concatenate([small, *large])))
+    word = rng.integers(0, VOCABULARY, trees.num_nodes).astype(np.int32)
+    return Forest(trees.parent, trees.pos, trees.offsets, {"word": word})
 
 
-def _recursive(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Every node hangs from one drawn among those before it."""
+def _recursive(rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+    """A random recursive tree: the parent of a node is drawn among all nodes before it."""
     parent = (rng.random(size) * np.arange(size)).astype(np.int64)
     parent[0] = -1
     return parent
 
 
 def _encode(folder: str, hidden: int) -> None:
-    """Read, batch and encode the forest in ``folder``, and print what it took."""
+    """Read, batch and encode the forest in ``folder``, and print time and peak memory."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     words = WordEmbedding("word", VOCABULARY, hidden)
@@ -67,16 +68,16 @@ def _encode(folder: str, hidden: int) -> None:
         f"{forest.num_nodes} nodes, {len(forest)} trees, largest {forest.sizes.max()}, deepest "
         f"{forest.depths.max()}, hidden {hidden}: read in {loaded - start:.1f} s, encoded in "
         f"{time.perf_counter() - loaded:.1f} s ({time.process_time() - cpu:.1f} s of one CPU for "
-        f"both), peak {high_water() / 2**30:.2f} GiB, roots {tuple(roots.shape)}"
+        f"both), peak {peak_of_process() / 2**30:.2f} GiB, roots {tuple(roots.shape)}"
     )
 
 
 def main() -> None:
-    """Write, then measure in a new process, whose memory is that of reading and encoding alone."""
+    """Write a forest, then encode it in a new process, whose peak excludes the writing."""
     flags = argparse.ArgumentParser(prog="python -m dgltrees.bench.large")
     flags.add_argument("--nodes", type=int, default=10_000_000)
     flags.add_argument("--hidden", type=int, default=128)
-    flags.add_argument("--folder", help="a forest that is there already")
+    flags.add_argument("--folder", help="a forest to encode, instead of writing one")
     values = flags.parse_args()
     if values.folder:
         _encode(values.folder, values.hidden)

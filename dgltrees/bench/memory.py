@@ -1,6 +1,7 @@
-"""Peak memory of a training step: the resident set's high-water mark, each step in a new process.
+"""Peak memory of a training step, each step in a new process.
 
-``python -m dgltrees.bench.memory CONTENDER CASE TREES HIDDEN`` prints the bytes of one step.
+It is the largest resident set, as Linux reports it. ``python -m dgltrees.bench.memory CONTENDER
+CASE TREES HIDDEN`` prints the bytes of one step.
 """
 
 from __future__ import annotations
@@ -16,51 +17,45 @@ import torch
 from dgltrees.bench.cases import CASES
 from dgltrees.bench.contenders import CONTENDERS, VOCABULARY, Contender, Model, checkpoint_way
 
-__all__ = ["MEASURED", "bytes_a_node", "high_water", "peak"]
+__all__ = ["MEASURED", "peak", "peak_of_process"]
 
 MEASURED: Mapping[str, Contender] = {
     **{name: CONTENDERS[name] for name in ("dgl", "levels, fused=False", "levels")},
     "levels, checkpoint": Contender("levels, checkpoint", checkpoint_way),
 }
-"""Those whose memory is compared."""
+"""The contenders whose memory is compared, by name."""
 
 
-def high_water() -> int:
-    """The most bytes that this process has held, as Linux counts them (in KiB)."""
+def peak_of_process() -> int:
+    """The largest resident set of this process so far, in bytes."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def _step(contender: str, case: str, trees: int, hidden: int) -> int:
-    """The bytes that one step holds at its peak on top of trees and model, in this process."""
+    """See :func:`peak`; measured in this process."""
     torch.set_num_threads(1)
     forest = replace(CASES[case], trees=trees).forest(VOCABULARY)
-    model, small = Model(hidden), replace(CASES[case], trees=1).forest(VOCABULARY)
-    MEASURED[contender].step(model, small)  # libraries are loaded, workspaces made
-    Path("/proc/self/clear_refs").write_text("5")  # Linux: the mark falls to what is held now
-    before = high_water()
+    model, one_tree = Model(hidden), replace(CASES[case], trees=1).forest(VOCABULARY)
+    MEASURED[contender].step(model, one_tree)  # loads libraries and allocates workspaces
+    Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak becomes the present size
+    before = peak_of_process()
     MEASURED[contender].step(model, forest)
-    return high_water() - before
+    return peak_of_process() - before
 
 
 def peak(contender: str, case: str, trees: int, *, hidden: int = 128) -> int:
-    """The bytes that one training step holds at its peak, on top of trees and model.
+    """The peak memory of one training step in bytes, without the trees and the model.
 
     Arguments:
         contender: a name of :data:`MEASURED`.
         case: a name of :data:`dgltrees.bench.cases.CASES`.
-        trees: how many trees of that case.
-        hidden: c.
+        trees: number of trees of that case.
+        hidden: size of a state.
     """
     argv = [sys.executable, "-m", __name__, contender, case, str(trees), str(hidden)]
-    done = subprocess.run(argv, check=True, capture_output=True, text=True)
-    return int(done.stdout)
-
-
-def bytes_a_node(contender: str, case: str, trees: int, *, hidden: int = 128) -> float:
-    """:func:`peak`, divided by the nodes."""
-    nodes = replace(CASES[case], trees=trees).forest(VOCABULARY).num_nodes
-    return peak(contender, case, trees, hidden=hidden) / nodes
+    process = subprocess.run(argv, check=True, capture_output=True, text=True)
+    return int(process.stdout)
 
 
 if __name__ == "__main__":

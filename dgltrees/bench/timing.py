@@ -1,4 +1,4 @@
-"""Rounds in which every contender takes one step, medians, and a table of ratios."""
+"""Times of training steps: the median of several rounds, and a table of ratios."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["Row", "machine", "table", "time_steps"]
 
 @dataclass(frozen=True)
 class Row:
-    """One case.
+    """The times of one case.
 
     Attributes:
         case: its name.
-        nodes: of all its trees.
-        seconds: the median step of each contender.
+        nodes: number of nodes of all its trees.
+        seconds: median time of a step, by contender.
     """
 
     case: str
@@ -35,18 +35,19 @@ class Row:
 def time_steps(
     case: Case, contenders: Sequence[Contender], *, hidden: int = 128, rounds: int = 7
 ) -> Row:
-    """Time training steps, the making of the batch included.
+    """Time training steps, the batching of the trees included.
 
-    A round gives every contender one step, so that what else the machine does hits all alike.
+    In every round each contender takes one step, so that other load on the machine slows them
+    alike.
 
     Arguments:
         case: the trees.
         contenders: the ways to run the model.
-        hidden: c.
-        rounds: how many are timed; two more warm up.
+        hidden: size of a state.
+        rounds: number of timed rounds; two rounds before them warm up.
 
     Raises:
-        RuntimeError: two contenders, from the same weights, have different losses.
+        RuntimeError: the losses of two contenders, which have the same initial weights, differ.
     """
     forest = case.forest(VOCABULARY)
     models = {each.name: Model(hidden) for each in contenders}
@@ -66,15 +67,16 @@ def time_steps(
 
 
 def machine() -> str:
-    """The machine and the versions, in a line."""
+    """The processor, the number of threads and the versions, in one line."""
     return (
         f"{platform.machine()}, {torch.get_num_threads()} threads, Python "
-        f"{platform.python_version()}, torch {torch.__version__}, dgl {dgl.__version__}"
+        f"{platform.python_version()}, torch {torch.__version__}, "
+        + ("no dgl" if dgl is None else f"dgl {dgl.__version__}")
     )
 
 
 def table(rows: Sequence[Row], base: str = "dgl") -> str:
-    """Milliseconds a step, and in brackets how many times faster than ``base``, in Markdown."""
+    """Milliseconds per step, and in brackets how many times faster than ``base``, in Markdown."""
     names = list(rows[0].seconds)
     lines = ["| case | nodes | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for row in rows:

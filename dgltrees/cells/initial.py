@@ -7,13 +7,17 @@ range for all as in the code of Neural Tree Indexers.
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["SCHEMES", "initialize"]
+__all__ = ["SCHEMES", "Init", "initialize"]
+
+Init = Literal["kaiming", "xavier", "uniform"]
+"""How weights are drawn; see :func:`initialize`."""
 
 SCHEMES = ("kaiming", "xavier", "uniform")
 

@@ -12,12 +12,7 @@ from jsonargparse import ArgumentParser
 
 from dgltrees._files import replacing
 from dgltrees.commands.flags import before_flags, parse_flags
-from dgltrees.commands.plots import (
-    NO_PICTURE,
-    has_matplotlib,
-    learning_curve,
-    measure_against_parameters,
-)
+from dgltrees.commands.plots import metric_against_parameters, save_curve
 from dgltrees.errors import ConfigError
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.settings import parse, parser
@@ -35,6 +30,7 @@ def train(argv: Sequence[str]) -> None:
     if len(presets) != 1:
         raise ConfigError("expected one preset or .yaml file; dgltrees presets lists the presets")
     out = _need_out(rest["out"])
+    from dgltrees.tasks.table import get_task
     from dgltrees.training import processes, run
 
     if rest["seeds"]:
@@ -42,7 +38,13 @@ def train(argv: Sequence[str]) -> None:
     else:
         result = run.train(settings, out)
     if processes.is_first_process():
-        save_curve(out)
+        model = settings.model
+        save_curve(
+            out,
+            [get_task(settings.task).measure],
+            baseline="majority",
+            separate_losses=model.encoder == "rrnet" and model.policy.operations == "policy",
+        )
         print(json.dumps(result))
 
 
@@ -112,10 +114,8 @@ def sweep(argv: Sequence[str]) -> None:
     if not processes.is_first_process():
         return
     print(sweeps.table(rows))
-    if has_matplotlib():
-        measure_against_parameters(rows, out / f"{rows[0]['measure']}.png")
-    else:
-        print(NO_PICTURE)
+    metric = rows[0]["measure"]
+    metric_against_parameters(rows, metric, out / f"{metric}.png")
 
 
 def demo(argv: Sequence[str]) -> None:
@@ -132,16 +132,6 @@ def settings_parser(command: str, presets: Sequence[str]) -> ArgumentParser:
     """A parser of all settings; its defaults are the first preset's."""
     defaults = preset_values(presets[0]) if presets else None
     return parser(f"dgltrees {command} PRESET", defaults)
-
-
-def save_curve(out: str) -> None:
-    """Draw the learning curves of the run, or runs, in ``out`` to ``curve.png``, or say why not."""
-    if not has_matplotlib():
-        print(NO_PICTURE)
-        return
-    folder = Path(out)
-    runs = [folder] if (folder / "run.json").exists() else sorted(folder.glob("seed-*"))
-    learning_curve(runs, folder / "curve.png")
 
 
 def _presets(argv: Sequence[str]) -> list[str]:

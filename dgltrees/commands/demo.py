@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dgltrees.commands.plots import NO_PICTURE, has_matplotlib, learning_curve
+from dgltrees.commands.plots import has_matplotlib, learning_curve
 from dgltrees.formats.synthetic import make_listops
 from dgltrees.training.catalog import load_preset
 from dgltrees.training.run import evaluate, train
@@ -49,10 +49,9 @@ def run_demo(out: Path) -> dict[str, float]:
     print("tables count them, and in truth those of the cell and of the whole model\n")
     print(f"{'':14}{'accuracy':>9}{'aggregation':>14}{'cell':>12}{'model':>12}")
     print("\n".join([*lines, f"{'majority class':14}{found['majority']:>9.2%}"]))
+    curve, runs = out / "curve.png", [out / name for name in PRESETS]
+    learning_curve(runs, curve, ["accuracy"], baseline="majority")
     if has_matplotlib():
-        learning_curve([out / name for name in PRESETS], out / "curve.png")
-        print(f"\nlearning curves: {out / 'curve.png'}")
-    else:
-        print(f"\n{NO_PICTURE}")
+        print(f"\nlearning curves: {curve}")
     print(f"run directories: {', '.join(str(out / name) for name in PRESETS)}")
     return found

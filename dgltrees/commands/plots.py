@@ -1,18 +1,24 @@
-"""Pictures of runs: learning curves, and accuracy, or another measure, against parameters."""
+"""Pictures of runs: learning curves, and metrics against parameters or padding.
+
+They need matplotlib, the extra ``plots``. Where it is missing, every function here writes one line
+to standard error instead of a picture.
+"""
 
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
-from dgltrees._files import replacing
+from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.training.rundir import RunDirectory
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
@@ -20,7 +26,8 @@ __all__ = [
     "accuracy_against_pads",
     "has_matplotlib",
     "learning_curve",
-    "measure_against_parameters",
+    "metric_against_parameters",
+    "save_curve",
 ]
 
 NO_PICTURE = "no picture: it needs matplotlib, pip install 'dgltrees[plots]'"
@@ -31,10 +38,143 @@ def has_matplotlib() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def _figure(**options: Any) -> Figure:
-    """A figure that needs no display and leaves the user's pyplot alone."""
+def save_curve(
+    folder: PathLike,
+    metrics: Sequence[str],
+    *,
+    baseline: Optional[str] = None,
+    separate_losses: bool = False,
+) -> None:
+    """Draw the learning curves of the run in ``folder``, or of its seeds, to ``curve.png`` there.
+
+    The arguments are those of :func:`learning_curve`.
+    """
+    folder = Path(folder)
+    runs = [folder] if (folder / "run.json").exists() else sorted(folder.glob("seed-*"))
+    learning_curve(
+        runs,
+        folder / "curve.png",
+        metrics,
+        baseline=baseline,
+        separate_losses=separate_losses,
+    )
+
+
+def learning_curve(
+    runs: Sequence[Path],
+    path: Path,
+    metrics: Sequence[str],
+    *,
+    baseline: Optional[str] = None,
+    separate_losses: bool = False,
+) -> None:
+    """Draw the losses and a validation metric of every epoch of ``runs``, one colour per run.
+
+    Arguments:
+        runs: run directories.
+        path: the picture, written whole or not at all; its ending is the format.
+        metrics: names of metrics; the first that a run has on validation data is drawn.
+        baseline: name of a metric that is drawn as a dotted line, at its value in the last epoch.
+        separate_losses: whether training and validation loss have a scale each, because they are
+            different quantities: the loss of a policy is part of the training loss alone.
+
+    Raises:
+        ConfigError: no run has an epoch.
+    """
+    histories = {run.name: RunDirectory(run).metrics() for run in runs}
+    if not any(histories.values()):
+        raise ConfigError(f"expected runs with at least one epoch, got {list(histories) or 'none'}")
+    figure = _figure(figsize=(9, 3.6))
+    if figure is None:
+        return
+    names = {name for history in histories.values() for line in history for name in line}
+    metric = next((name for name in metrics if f"valid_{name}" in names), None)
+    panels = figure.subplots(
+        1, 1 if metric is None else 2, squeeze=False, gridspec_kw={"wspace": 0.1}
+    )[0]
+    train_axes = valid_axes = panels[0]
+    if separate_losses and "valid_loss" in names:
+        valid_axes = train_axes.twinx()
+        train_axes.set(ylabel="training loss (solid)")
+        valid_axes.set(ylabel="validation loss (dashed)")
+    else:
+        train_axes.set(ylabel="loss (solid: training, dashed: validation)")
+    for number, (run, history) in enumerate(histories.items()):
+        color = f"C{number}"
+        _plot(train_axes, history, "train_loss", color=color, label=run)
+        _plot(
+            valid_axes, history, "valid_loss", color=color, linestyle="--", markerfacecolor="none"
+        )
+    if metric is not None:
+        _plot_metric(panels[1], histories, metric, baseline)
+    panels[-1].legend()
+    for axes in panels:
+        axes.set(xlabel="epoch")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    _save(figure, path)
+
+
+def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: str, path: Path) -> None:
+    """Draw a metric over the number of parameters on a logarithmic axis.
+
+    Figures 4 and 5 of Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor
+    Decomposition" (2020).
+
+    Arguments:
+        rows: the rows of a sweep, each with ``group`` (one line and colour each), ``parameters``,
+            ``cell_parameters``, and under the name of the metric its ``mean`` and ``deviation``.
+        metric: name of the metric.
+        path: the picture, written whole or not at all; its ending is the format.
+    """
+    figure = _figure(figsize=(6, 4))
+    if figure is None:
+        return
+    axes = figure.subplots()
+    for group in dict.fromkeys(row["group"] for row in rows):
+        points = sorted((r for r in rows if r["group"] == group), key=lambda r: r["parameters"])
+        axes.errorbar(
+            [row["parameters"] for row in points],
+            [row[metric]["mean"] for row in points],
+            [row[metric]["deviation"] for row in points],
+            marker="o",
+            capsize=3,
+            label=group,
+        )
+    of_cell = all(row["parameters"] == row["cell_parameters"] for row in rows)
+    part = "the cell" if of_cell else "one aggregation"
+    axes.set(xscale="log", xlabel=f"parameters of {part}", ylabel=f"validation {_title(metric)}")
+    axes.legend()
+    _save(figure, path)
+
+
+def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: Path) -> None:
+    """Draw accuracy over the number of padded leaves, one line per model.
+
+    Figure 3 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
+
+    Arguments:
+        models: by their names, the rows of
+            :func:`~dgltrees.analyses.padding.accuracy_by_padding`.
+        path: the picture, written whole or not at all; its ending is the format.
+    """
+    figure = _figure(figsize=(6, 4))
+    if figure is None:
+        return
+    axes = figure.subplots()
+    for name, rows in models.items():
+        pads = [row["pads"] for row in rows]
+        accuracy = [row["accuracy"] for row in rows]
+        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # a marker at 1 is whole
+    axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
+    axes.legend()
+    _save(figure, path)
+
+
+def _figure(**options: Any) -> Optional[Figure]:
+    """A figure that needs no display and leaves pyplot alone; None without matplotlib."""
     if not has_matplotlib():
-        raise ConfigError(NO_PICTURE)
+        print(NO_PICTURE, file=sys.stderr)
+        return None
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -50,95 +190,31 @@ def _save(figure: Figure, path: Path) -> None:
         file.write(picture.getvalue())
 
 
-def learning_curve(runs: Sequence[Path], path: Path) -> None:
-    """Loss and validation accuracy of every epoch of ``runs``, one colour a run.
-
-    Perplexity stands in place of accuracy for language models, LAS or UAS for parsers, MAP where
-    answers are ranked.
-
-    Arguments:
-        runs: run directories.
-        path: the picture, written whole or not at all; its ending says the format.
-
-    Raises:
-        ConfigError: matplotlib is missing, or there is no run with an epoch.
-    """
-    lines = {run.name: RunDirectory(run).metrics() for run in runs}
-    if not any(lines.values()):
-        raise ConfigError(f"expected runs with at least one epoch, got {list(lines) or 'none'}")
-    figure = _figure(figsize=(9, 3.6))
-    losses, measures = figure.subplots(1, 2)
-    every = [line for history in lines.values() for line in history]
-    kinds = ("perplexity", "las", "uas", "map")
-    shown = (kind for kind in kinds if any(f"valid_{kind}" in line for line in every))
-    measure = next(shown, "accuracy")
-    for number, (name, history) in enumerate(lines.items()):
-        epochs, color = [line["epoch"] for line in history], f"C{number}"
-        losses.plot(epochs, [line["train_loss"] for line in history], color=color, label=name)
-        watched = [line for line in history if "valid_loss" in line]
-        seen = [line["epoch"] for line in watched]
-        losses.plot(seen, [line["valid_loss"] for line in watched], "--", color=color)
-        values = [line[f"valid_{measure}"] for line in watched]
-        measures.plot(seen, values, color=color, label=name)
-        if watched and measure == "accuracy":
-            majority = watched[-1]["valid_majority"]
-            measures.axhline(majority, color="0.5", linestyle=":", linewidth=1)
-    losses.set(xlabel="epoch", ylabel="loss (solid: training, dashed: validation)")
-    dotted = " (dotted: majority class)" if measure == "accuracy" else ""
-    measures.set(xlabel="epoch", ylabel=f"validation {measure}{dotted}")
-    measures.legend()
-    for axes in (losses, measures):
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    _save(figure, path)
+def _plot(axes: Axes, history: Sequence[dict[str, Any]], name: str, **style: Any) -> None:
+    """A curve of ``name`` over the epochs that have it; of a single epoch, a point."""
+    lines = [line for line in history if name in line]
+    marker = "o" if len(lines) == 1 else ""
+    epochs = [line["epoch"] for line in lines]
+    axes.plot(epochs, [line[name] for line in lines], marker=marker, **style)
 
 
-def measure_against_parameters(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """The tasks' measure over parameters on a logarithmic axis, as in the paper's Figures 4 and 5.
-
-    Arguments:
-        rows: what a sweep found: each with ``group`` (one line and colour each), ``parameters``,
-            ``measure``, its name, and under that name its ``mean`` and ``deviation``.
-        path: the picture, written whole or not at all; its ending says the format.
-
-    Raises:
-        ConfigError: matplotlib is missing.
-    """
-    figure = _figure(figsize=(6, 4))
-    axes = figure.subplots()
-    for group in dict.fromkeys(row["group"] for row in rows):
-        chosen = sorted((r for r in rows if r["group"] == group), key=lambda r: r["parameters"])
-        axes.errorbar(
-            [row["parameters"] for row in chosen],
-            [row[row["measure"]]["mean"] for row in chosen],
-            [row[row["measure"]]["deviation"] for row in chosen],
-            marker="o",
-            capsize=3,
-            label=group,
-        )
-    measure = rows[0]["measure"]
-    what = "one aggregation" if measure == "accuracy" else "the recurrent part"
-    axes.set(xscale="log", xlabel=f"parameters of {what}", ylabel=f"validation {measure}")
-    axes.legend()
-    _save(figure, path)
+def _plot_metric(
+    axes: Axes,
+    histories: Mapping[str, Sequence[dict[str, Any]]],
+    metric: str,
+    baseline: Optional[str],
+) -> None:
+    """The curves of a metric, and dotted lines at the last value of the baseline."""
+    label = f"validation {_title(metric)}"
+    for number, (run, history) in enumerate(histories.items()):
+        _plot(axes, history, f"valid_{metric}", color=f"C{number}", label=run)
+        values = [line[f"valid_{baseline}"] for line in history if f"valid_{baseline}" in line]
+        if values:
+            axes.axhline(values[-1], color="0.5", linestyle=":", linewidth=1)
+            label = f"validation {_title(metric)} (dotted: {_title(str(baseline))})"
+    axes.set(ylabel=label)
 
 
-def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: Path) -> None:
-    """Accuracy by the number of pads, a line a model: Figure 3 of the paper on NTI.
-
-    Arguments:
-        models: by their names, the rows of
-            :func:`~dgltrees.analyses.padding.accuracy_by_padding`.
-        path: the picture, written whole or not at all; its ending says the format.
-
-    Raises:
-        ConfigError: matplotlib is missing.
-    """
-    figure = _figure(figsize=(6, 4))
-    axes = figure.subplots()
-    for name, rows in models.items():
-        pads = [row["pads"] for row in rows]
-        accuracy = [row["accuracy"] for row in rows]
-        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # marks at 1 stay whole
-    axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
-    axes.legend()
-    _save(figure, path)
+def _title(name: str) -> str:
+    """The name of a metric in words."""
+    return name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Drawing the trees of a data file: what ``dgltrees draw FILE`` does."""
+"""``draw_file``: the trees of a data file, as ``dgltrees draw FILE`` draws them."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def draw_file(
 
     Arguments:
         path: the file.
-        format: the file's format; by default what its ending or first line says. Dependency trees
-            are drawn as arcs.
+        format: the file's format; by default inferred from its ending or first line. Dependency
+            trees are drawn as arcs.
         trees: which examples of the file, counted from 0: numbers and ranges without their end,
             such as 0:5 or 7 or 1,4,10: or : alone. The file is read no further than needed.
         out: the file to write, .svg or .txt; none by default.
-        style: text, ascii or svg; by default what the ending of the file to write says, else text.
+        style: text, ascii or svg; by default svg for an ``out`` that ends in .svg, else text.
         positions: whether edges show a child's position: all, none, or auto, where a child is
             missing before another; arcs show none.
         svg_limit: the most nodes an SVG may have.
 
     Returns:
-        the drawing: what was written to ``out``, or what is to be printed.
+        the drawing as text or SVG, whether or not it was written to ``out``.
 
     Raises:
-        ConfigError: a format, selection or style that there is not, or a style that does not fit
-            the ending of ``out``.
-        TreeError: the file breaks a rule of its format, has none of the wanted trees, or has too
-            many nodes for an SVG.
+        ConfigError: the format, selection or style is unknown, or the style does not fit the
+            ending of ``out``.
+        TreeError: the file breaks a rule of its format, a number or range selects no tree of it,
+            or the trees have too many nodes for an SVG.
     """
     if style is None:
         style = "svg" if out is not None and str(out).endswith(".svg") else "text"
@@ -67,8 +67,7 @@ def draw_file(
         format = guess_format(path)  # noqa: A001
     if format not in FORMATS:
         raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {format!r}")
-    ranges = _ranges(trees)
-    numbers, examples = _wanted(path, FORMATS[format], ranges)
+    numbers, examples = _read(path, FORMATS[format], _ranges(trees))
     drawing: Picture
     if FORMATS[format].dependencies:
         titles = [f"tree {number}" for number in numbers]
@@ -91,15 +90,15 @@ def draw_examples(
 
     Arguments:
         examples: single trees or pairs.
-        numbers: ``E`` numbers to call the examples by; from 0 by default.
+        numbers: ``E`` numbers of the examples, for the titles; from 0 by default.
         positions, svg_limit: see :func:`dgltrees.draw.draw`.
     """
     numbers = list(range(len(examples))) if numbers is None else numbers
     targets = examples.columns.get("target")
     titles = [f"tree {number}" for number in numbers]
     if examples.arity > 1:
-        known = [] if targets is None else examples.targets.decode(targets.tolist())
-        notes = [f" (target {name})" for name in known] or [""] * len(numbers)
+        classes = [] if targets is None else examples.targets.decode(targets.tolist())
+        notes = [f" (target {name})" for name in classes] or [""] * len(numbers)
         titles = [
             f"example {number}, tree {side}{note}"
             for number, note in zip(numbers, notes)
@@ -135,22 +134,21 @@ def _ranges(trees: str) -> list[range]:
     return ranges
 
 
-def _wanted(path: PathLike, form: Format, ranges: list[range]) -> tuple[list[int], Examples]:
-    """The numbers and the examples of a file that are in one of ``ranges``."""
-    last = max(wanted.stop for wanted in ranges)
+def _read(path: PathLike, form: Format, ranges: list[range]) -> tuple[list[int], Examples]:
+    """The numbers in ``ranges`` that a file has, and the examples of these numbers."""
+    stop = max(r.stop for r in ranges)
     parts: list[Examples] = []
     numbers: list[int] = []
     first = 0
-    for chunk in form.stream(path, max(1, min(last, 10_000))):
-        ids = np.arange(len(chunk))
-        inside = [(first + ids >= wanted.start) & (first + ids < wanted.stop) for wanted in ranges]
-        chosen = ids[np.any(inside, axis=0)]
-        parts.append(chunk.select(chosen))
-        numbers += (first + chosen).tolist()
+    for chunk in form.stream(path, max(1, min(stop, 10_000))):
+        ids = np.arange(first, first + len(chunk))
+        selected = ids[np.any([(ids >= r.start) & (ids < r.stop) for r in ranges], axis=0)]
+        parts.append(chunk.select(selected - first))
+        numbers += selected.tolist()
         first += len(chunk)
-        if first >= last:
+        if first >= stop:
             break
-    missing = [wanted.start for wanted in ranges if not any(n in wanted for n in numbers)]
+    missing = [r.start for r in ranges if not any(number in r for number in numbers)]
     if missing:
         raise TreeError(f"expected a tree {missing[0]}, got a file of {first} trees", file=path)
     return numbers, Examples.concat(parts)

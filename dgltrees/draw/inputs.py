@@ -23,7 +23,7 @@ __all__ = ["MAX_TITLE", "Drawable", "as_array", "as_forest", "select_trees"]
 
 Drawable = Union[Forest, TreeBatch, "DGLGraph"]
 
-MAX_TITLE = 120  # characters of a title that are shown
+MAX_TITLE = 120  # characters of a title that are selected_titles
 
 
 def as_forest(trees: Drawable, vocabs: Optional[Mapping[str, Vocabulary]] = None) -> Forest:
@@ -77,12 +77,12 @@ def select_trees(
     ids = np.arange(len(forest)) if tree is None else np.atleast_1d(np.asarray(tree, np.int64))
     columns = {"node": np.arange(forest.num_nodes)}
     selected = Forest(forest.parent, forest.pos, forest.offsets, columns).select(ids)
-    shown: list[Optional[str]]
+    selected_titles: list[Optional[str]]
     if titles is None:
-        shown = [f"tree {i}" if len(ids) > 1 else None for i in ids.tolist()]
+        selected_titles = [f"tree {i}" if len(ids) > 1 else None for i in ids.tolist()]
     else:
-        shown = [printable(titles[i], MAX_TITLE) for i in ids.tolist()]
-    return selected, selected.columns["node"], shown
+        selected_titles = [printable(titles[i], MAX_TITLE) for i in ids.tolist()]
+    return selected, selected.columns["node"], selected_titles
 
 
 def _from_batch(batch: TreeBatch) -> Forest:

@@ -31,16 +31,15 @@ from dgltrees.formats.logic import (
 from dgltrees.formats.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.formats.mrg import read_mrg, stream_mrg
 from dgltrees.formats.questions import Question, read_answers, read_questions
-from dgltrees.formats.running_text import END, read_running_text, stream_running_text
+from dgltrees.formats.running_text import read_running_text, stream_running_text
 from dgltrees.formats.sst import SST_LABELS, read_sst, stream_sst
-from dgltrees.formats.table import FORMATS, Format, guess_format
+from dgltrees.formats.table import FORMATS, Format, format_by_suffix, guess_format
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
 from dgltrees.formats.wikiqa import WIKIQA_LABELS, read_wikiqa, stream_wikiqa
 
 __all__ = [
     "BOOLSENT_OPERATORS",
     "CONLLU_COLUMNS",
-    "END",
     "ENTAILMENT_LABELS",
     "FORMATS",
     "LISTOPS_OPERATORS",
@@ -56,6 +55,7 @@ __all__ = [
     "Question",
     "WordRules",
     "conllu_blocks",
+    "format_by_suffix",
     "guess_format",
     "read_answers",
     "read_boolsent",

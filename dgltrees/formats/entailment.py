@@ -15,7 +15,7 @@ from dgltrees.formats.lines import chunks, empty_file, gather, numbered_lines
 from dgltrees.formats.pairs import Pair, pair_examples
 from dgltrees.formats.sick import sick_pairs
 from dgltrees.formats.snli import jsonl_pairs, line_pairs, tsv_pairs
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -65,7 +65,7 @@ def stream_entailment(
             a frozen vocabulary; or no pair has a label.
         ConfigError: ``trees`` is below 1.
     """
-    words = own_vocabs(vocabs, "word")["word"]
+    words = vocabs_for(vocabs, "word")["word"]
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)
     pairs = (pair.cut(rules, path) for pair in _labeled(_pairs(path), path))
     for chunk in chunks(pairs, trees):

@@ -14,7 +14,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.conllu import CONLLU_COLUMNS, conllu_sentences
 from dgltrees.formats.lines import files_of
 from dgltrees.formats.sentences import Sentence, forest_of
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
@@ -69,7 +69,7 @@ def read_kbest(
             ``stream_conllu`` raises.
         ConfigError: there is no file.
     """
-    vocabs = own_vocabs(vocabs, *CONLLU_COLUMNS)
+    vocabs = vocabs_for(vocabs, *CONLLU_COLUMNS)
     forests: list[Forest] = []
     sizes: list[int] = []
     scores: list[float] = []

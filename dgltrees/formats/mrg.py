@@ -15,7 +15,7 @@ from dgltrees._files import PathLike
 from dgltrees.formats.lines import files_of, gather, tree_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -62,7 +62,7 @@ def stream_mrg(
             in a frozen vocabulary, or a node has too many children.
         ConfigError: there is no file, or ``trees`` is below 1.
     """
-    vocabs = own_vocabs(vocabs, "label", "word")
+    vocabs = vocabs_for(vocabs, "label", "word")
     for file in files_of(paths):
         for data, line in tree_chunks(file, trees):
             items = scan(data, by_line=False, file=file, first_line=line)

@@ -16,12 +16,9 @@ from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
-from dgltrees.trees.words import UNKNOWN
+from dgltrees.trees.words import END, UNKNOWN
 
-__all__ = ["END", "read_running_text", "stream_running_text"]
-
-END = "<eos>"
-"""The word at the end of each line."""
+__all__ = ["read_running_text", "stream_running_text"]
 
 
 def read_running_text(
@@ -39,13 +36,13 @@ def stream_running_text(
 ) -> Iterator[Examples]:
     """The lines of a text as chains of words, ``trees`` lines at a time.
 
-    Words are separated by spaces; :data:`END` follows the last word of a line. Lines without words
-    are left out. Node column: ``word``. There are no example columns.
+    Words are separated by spaces; the word ``<eos>`` follows the last one of a line. Lines without
+    words are left out. Node column: ``word``. There are no example columns.
 
     Arguments:
         path: the file.
         trees: lines per chunk; the last chunk may have fewer.
-        vocabs: ``{"word": vocabulary}`` to use; a new one has the words ``<unk>`` and :data:`END`
+        vocabs: ``{"word": vocabulary}`` to use; a new one has the words ``<unk>`` and ``<eos>``
             first. Where a word is missing from a frozen one it becomes the vocabulary's unknown
             name. All chunks share one vocabulary.
 
@@ -56,7 +53,7 @@ def stream_running_text(
     words = (vocabs or {}).get("word")
     if words is None:
         words = Vocabulary([UNKNOWN, END], unknown=UNKNOWN)
-    for chunk in chunks(sentences_of_lines(path), trees):
-        lines = [[*sentence.words, END] for sentence in chunk]
-        ids = words.encode(list(chain.from_iterable(lines)))
-        yield Examples(chains([len(line) for line in lines], {"word": ids}, {"word": words}))
+    lines = ([*sentence.words, END] for sentence in sentences_of_lines(path))
+    for chunk in chunks(lines, trees):
+        ids = words.encode(list(chain.from_iterable(chunk)))
+        yield Examples(chains([len(line) for line in chunk], {"word": ids}, {"word": words}))

@@ -12,7 +12,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lengths import leave_out_long, too_long
 from dgltrees.formats.lines import chunks, empty_file, files_of, gather, numbered_lines
 from dgltrees.trees.builders.heads import from_heads
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of
@@ -139,7 +139,7 @@ def stream_sentences(
             :func:`~dgltrees.formats.stream_conllu`.
     """
     files = files_of(paths)
-    vocabs = own_vocabs(vocabs, *columns)
+    vocabs = vocabs_for(vocabs, *columns)
     empty = True
     for file in files:
         short = leave_out_long(parse(file), lambda one: len(one.words), max_words, file=file)

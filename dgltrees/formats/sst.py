@@ -15,7 +15,7 @@ from dgltrees._files import PathLike
 from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -61,7 +61,7 @@ def stream_sst(
             frozen vocabulary, or a node has too many children.
         ConfigError: ``trees`` is below 1.
     """
-    words = own_vocabs(vocabs, "word")["word"]
+    words = vocabs_for(vocabs, "word")["word"]
     for data, line in line_chunks(path, trees):
         yield _parse(scan(data, file=path, first_line=line), words, max_children)
 

@@ -27,7 +27,7 @@ from dgltrees.formats.sst import stream_sst
 from dgltrees.formats.wikiqa import stream_wikiqa
 from dgltrees.trees.examples import Examples
 
-__all__ = ["FORMATS", "Format", "guess_format"]
+__all__ = ["FORMATS", "Format", "format_by_suffix", "guess_format"]
 
 
 @dataclass(frozen=True)
@@ -133,15 +133,19 @@ FORMATS = {
 """The file formats by name; :func:`guess_format` takes the first one that matches."""
 
 
+def format_by_suffix(path: PathLike) -> Optional[str]:
+    """The name of the format whose files' names end as this one; None if there is none."""
+    return next((name for name, form in FORMATS.items() if str(path).endswith(form.suffixes)), None)
+
+
 def guess_format(path: PathLike) -> str:
     """The name of a file's format, by the ending of its name or else its first line.
 
     Raises:
         TreeError: neither is that of a known format.
     """
-    for name, form in FORMATS.items():
-        if str(path).endswith(form.suffixes):
-            return name
+    if (by_suffix := format_by_suffix(path)) is not None:
+        return by_suffix
     with open_bytes(path) as file:
         line = next((line for line in islice(file, 100) if line.strip()), b"")
     text = line.decode("utf-8", "replace").strip()

@@ -20,7 +20,7 @@ from dgltrees.formats.lengths import VERBATIM, WordRules
 from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
 from dgltrees.formats.pairs import Pair, pair_examples
 from dgltrees.formats.text import tokenize
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary
@@ -82,7 +82,7 @@ def stream_wikiqa(
         ConfigError: ``trees`` is below 1.
     """
     check_chunk_size(trees)
-    words = own_vocabs(vocabs, "word")["word"]
+    words = vocabs_for(vocabs, "word")["word"]
     first = 0
     for questions in _whole_questions(_rows(path, rules), trees):
         yield _examples(questions, first, words, path)

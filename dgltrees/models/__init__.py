@@ -1,10 +1,13 @@
 """Models over trees: encoders and classifiers, language models, and what they are made of."""
 
-from dgltrees.models.classifier import Comparison, NodeLabeler, PairClassifier, TreeClassifier
+from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
+from dgltrees.models.encoding import Encoder, Encoding, EncodingPair
+from dgltrees.models.heads import MLP, ClassHead, Comparison, ComparisonHead, Head, PairHead
 from dgltrees.models.inputs import (
     Concat,
     GivenVectors,
+    Input,
     NodeInput,
     OneHot,
     Thermometer,
@@ -20,26 +23,21 @@ from dgltrees.models.language_model.sequence_lm import BidirectionalLM, Sequence
 from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.models.language_model.tree_lm import TreeLM
-from dgltrees.models.mlp import MLP
 from dgltrees.models.nti import (
-    AnswerSelector,
     GlobalAttention,
     NodeByNode,
-    NTIClassifier,
     NTIEncoder,
-    NTIPairClassifier,
+    QuestionAnswerEncoder,
+    SentencePairEncoder,
     SequenceDecoder,
+    SharedWordCount,
     TreeAttention,
     TreeMatching,
     make_nti_encoder,
 )
-from dgltrees.models.numbers import NumberDecoder
+from dgltrees.models.number_decoder import NumberDecoder
 from dgltrees.models.readout import Attention, EveryNode, Mean, Root
-from dgltrees.models.sequence_encoder import (
-    SequenceClassifier,
-    SequenceEncoder,
-    SequencePairClassifier,
-)
+from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.streaming import encode_roots
 from dgltrees.models.transformer_encoder import TransformerEncoder
 from dgltrees.models.word_vectors import read_word_vectors
@@ -48,41 +46,45 @@ __all__ = [
     "MLP",
     "NCE",
     "AddDecisions",
-    "AnswerSelector",
     "Attention",
     "BidirectionalEncoder",
     "BidirectionalLM",
+    "ClassHead",
+    "Classifier",
     "Comparison",
+    "ComparisonHead",
     "Compression",
     "Concat",
+    "Encoder",
+    "Encoding",
+    "EncodingPair",
     "EveryNode",
     "GivenVectors",
     "GlobalAttention",
     "Grown",
+    "Head",
+    "Input",
     "JointTreeLM",
     "LanguageModel",
     "Mean",
-    "NTIClassifier",
     "NTIEncoder",
-    "NTIPairClassifier",
     "NodeByNode",
     "NodeInput",
-    "NodeLabeler",
     "NumberDecoder",
     "OneHot",
-    "PairClassifier",
+    "PairHead",
     "Predictions",
+    "QuestionAnswerEncoder",
     "Root",
     "Sampling",
-    "SequenceClassifier",
+    "SentencePairEncoder",
     "SequenceDecoder",
     "SequenceEncoder",
     "SequenceLM",
-    "SequencePairClassifier",
+    "SharedWordCount",
     "Thermometer",
     "TransformerEncoder",
     "TreeAttention",
-    "TreeClassifier",
     "TreeEncoder",
     "TreeLM",
     "TreeMatching",

@@ -1,134 +1,73 @@
-"""Models that classify trees, pairs of trees, and nodes: from a batch to logits."""
+"""One classifier for trees, nodes and pairs, over any encoder."""
 
 from __future__ import annotations
 
-from typing import Optional, Union
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.initial import initialize
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
-from dgltrees.models.mlp import MLP
-from dgltrees.models.readout import Root
+from dgltrees.models.heads import Head
+from dgltrees.models.old_names import renamed
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Comparison", "NodeLabeler", "PairClassifier", "TreeClassifier"]
-
-Encoder = Union[TreeEncoder, BidirectionalEncoder]
+__all__ = ["Classifier"]
 
 
-class TreeClassifier(nn.Module):
-    """A class for every tree.
+class Classifier(nn.Module):
+    """An encoder, a readout and a head: from a batch to logits, losses and predictions.
 
-    Arguments:
-        encoder: gives every node a state.
-        readout: makes one vector a tree of them.
-        head: makes logits of that.
-    """
-
-    def __init__(self, encoder: Encoder, readout: nn.Module, head: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.readout, self.head = encoder, readout, head
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(T, classes)`` logits of all trees."""
-        logits: Tensor = self.head(self.readout(self.encoder(batch), batch))
-        return logits
-
-
-class NodeLabeler(nn.Module):
-    """A class for every node.
+    What is classified is the readout's choice and the head's: every tree or sentence
+    (:class:`~dgltrees.models.Root`, ``Mean``, ``Attention``), every node
+    (:class:`~dgltrees.models.EveryNode`), or every pair of trees, which a batch holds one after the
+    other (a head of arity 2).
 
     Arguments:
-        encoder: gives every node a state.
-        head: makes logits of a state.
-    """
-
-    def __init__(self, encoder: Encoder, head: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.head = encoder, head
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, classes)`` logits of all nodes, in the order of the batch's nodes."""
-        logits: Tensor = self.head(self.encoder(batch))
-        return logits
-
-
-class Comparison(nn.Module):
-    r"""The comparison layer of Bowman et al.
-
-    "Recursive Neural Networks Can Learn Logical Semantics" (2015), section 2:
-
-    .. math:: z(k) = \phi(a^T T_k \, b + M^a_k a + M^b_k b + \beta_k)
-
-    where a and b are the two encodings and :math:`\phi` is LeakyReLU with slope 0.01.
-
-    Arguments:
-        size: c, the size of an encoding.
-        width: number of outputs k.
-        init: ``"kaiming"`` (normal) or ``"xavier"`` (uniform); the bias is zero.
+        encoder: from a batch to an :class:`~dgltrees.models.Encoding`, or, of pairs, to an
+            :class:`~dgltrees.models.EncodingPair`.
+        readout: from what the encoder returns to ``(R, c)`` vectors.
+        head: from vectors to predictions.
+        features: from a batch to ``(R, f)`` more numbers, which follow each vector.
 
     Shapes:
-        ``(E, c)`` and ``(E, c)`` to ``(E, width)``.
-    """
-
-    def __init__(self, size: int, width: int, *, init: str = "kaiming") -> None:
-        super().__init__()
-        self.T = nn.Parameter(torch.empty(size, size * width))
-        self.M = nn.Parameter(torch.empty(2 * size, width))
-        self.bias = nn.Parameter(torch.zeros(width))
-        initialize(self.T, size**2, width, init)
-        initialize(self.M, 2 * size, width, init)
-
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Compare two encodings."""
-        aT = (a @ self.T).view(*a.shape, -1)  # (E, c, width)
-        bilinear = (aT * b.unsqueeze(-1)).sum(1)  # (E, width)
-        linear = torch.addmm(self.bias, torch.cat([a, b], 1), self.M)
-        return nn.functional.leaky_relu(bilinear + linear, 0.01)
-
-
-class PairClassifier(nn.Module):
-    """A relation for every pair of trees: one encoder for both, then a comparison layer.
-
-    Castellana and Bacciu, section V.B. The batch holds the two trees of a pair one after the other.
-
-    Arguments:
-        encoder: gives every node a state; its roots are compared.
-        classes: number of relations.
-        width: of the comparison layer, which a softmax layer follows (Bowman et al.); without it
-            the comparison layer's outputs are the logits.
-        init: ``"kaiming"`` (normal) or ``"xavier"`` (uniform).
-
-    Raises:
-        ConfigError: the width is not positive.
+        ``E = R / arity`` examples; logits are ``(E, classes)``.
     """
 
     def __init__(
         self,
-        encoder: Encoder,
-        classes: int,
+        encoder: nn.Module,
+        readout: nn.Module,
+        head: Head,
         *,
-        width: Optional[int] = None,
-        init: str = "kaiming",
+        features: Optional[nn.Module] = None,
     ) -> None:
         super().__init__()
-        if width is not None and width < 1:
-            raise ConfigError(f"expected the width to be at least 1, got {width}")
-        self.encoder, self.readout = encoder, Root()
-        self.compare = Comparison(encoder.size, classes if width is None else width, init=init)
-        self.head = nn.Identity() if width is None else MLP(width, classes, init=init)
+        self.encoder, self.readout, self.head = encoder, readout, head
+        self.features = features
 
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(T / 2, classes)`` logits of all pairs.
+    def vectors(self, batch: Any) -> Any:
+        """``(R, c + f)`` what the head reads of a batch."""
+        z = self.readout(self.encoder(batch))
+        return z if self.features is None else torch.cat([z, self.features(batch).to(z)], 1)
 
-        Raises:
-            TreeError: the number of trees is odd.
-        """
-        if batch.num_trees % 2:
-            raise TreeError(f"expected pairs of trees, got a batch of {batch.num_trees}")
-        roots = self.readout(self.encoder(batch), batch)  # (T, c)
-        logits: Tensor = self.head(self.compare(roots[0::2], roots[1::2]))
-        return logits
+    def forward(self, batch: Any, targets: Optional[Tensor] = None) -> Tensor:
+        """The logits of the head, ``(E, classes)``; with ``(E,)`` targets the ``(E,)`` losses."""
+        z = self.vectors(batch)
+        logits_or_losses: Tensor = self.head(z) if targets is None else self.head.nll(z, targets)
+        return logits_or_losses
+
+    def rollouts(self, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
+        """What :meth:`forward` gets in place of the batch, one for each update: the batch, once."""
+        return [batch]
+
+    def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """``(E,)`` each: the loss of the target, the prediction, and its probability."""
+        z = self.vectors(batch)
+        return self.head.nll(z, targets), *self.head.predict(z)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Load parameters, under the names of earlier versions too."""
+        return super().load_state_dict(renamed(state_dict, self), strict, assign)

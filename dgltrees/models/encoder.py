@@ -1,4 +1,4 @@
-"""From a batch of trees to a state for every node."""
+"""Encoders of trees: a cell from the leaves to the root, and back."""
 
 from __future__ import annotations
 
@@ -6,42 +6,45 @@ from collections.abc import Mapping
 from typing import Union
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
-from dgltrees.models.inputs import Concat, NodeInput
+from dgltrees.models.encoding import Backend, Encoder, Encoding
+from dgltrees.models.inputs import Input
 from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BidirectionalEncoder", "TreeEncoder"]
 
 
-class TreeEncoder(nn.Module):
+class TreeEncoder(Encoder):
     """Runs a cell from the leaves to the root.
 
     Arguments:
         inputs: gives every node its input.
-        cell: the cell, made for inputs of that size.
+        cell: the cell, for inputs of that size.
         backend: ``"levels"`` or ``"dgl"``.
-        fused: let the cell take a way of its own through all levels, if it has one; False where a
-            second derivative is wanted (gradient penalties), which such a way does not have.
-        checkpoint: compute levels again in the backward pass, for batches whose memory would not
-            suffice (see :func:`dgltrees.traverse`).
+        fused: use the cell's own way through all levels, if it has one; False where a second
+            derivative is needed (gradient penalties), which such a way does not have.
+        checkpoint: compute levels again in the backward pass, for batches that would not fit into
+            memory (see :func:`dgltrees.traverse`).
 
     Attributes:
-        size: c, the size of a node's encoding.
+        size: c, the size of a state.
 
     Raises:
         ConfigError: the cell takes inputs of another size, or the backend has no checkpoints.
     """
 
+    input: Input
+
     def __init__(
         self,
-        inputs: Union[NodeInput, Concat],
+        inputs: Input,
         cell: BaseCell,
         *,
-        backend: str = "levels",
+        backend: Backend = "levels",
         fused: bool = True,
         checkpoint: bool = False,
     ) -> None:
@@ -56,20 +59,15 @@ class TreeEncoder(nn.Module):
         self.input, self.cell, self.size = inputs, cell, cell.hidden_size
         self.backend, self.fused, self.checkpoint = backend, fused, checkpoint
 
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, c)`` encodings of all nodes, in the order of the batch's nodes."""
-        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": self._inputs(batch)}
+    def forward(self, batch: TreeBatch) -> Encoding:
+        """The states of all nodes, in the order of the batch's nodes."""
+        x = self.input.indexed(batch) if accepts_indexed(self.cell) else self.input(batch)
+        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": x}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
-        return self.states(self.cell, batch, ndata)
+        return Encoding(batch, self.traverse(self.cell, batch, ndata))
 
-    def _inputs(self, batch: TreeBatch) -> Union[Tensor, IndexedRows]:
-        if accepts_indexed(self.cell) and isinstance(self.input, NodeInput):
-            return self.input.indexed(batch)
-        made: Tensor = self.input(batch)
-        return made
-
-    def states(
+    def traverse(
         self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
     ) -> Tensor:
         """``(N, c)`` states ``h`` of a traversal with this encoder's options."""
@@ -84,17 +82,18 @@ class TreeEncoder(nn.Module):
         )["h"]
 
 
-class BidirectionalEncoder(nn.Module):
-    """Up, then down: what is below a node, then with it what is around the node.
+class BidirectionalEncoder(Encoder):
+    """Runs a cell from the leaves to the root, and a second one from the root to the leaves.
 
-    The second pass runs over the turned edges, from the root to the leaves. Its input is the state
-    of the first pass, its only message that of the parent, which stands at the node's own position
-    among its siblings, so that a cell with positions knows which child it goes down to.
+    The second cell's input is the state of the first one; its only message is the parent's, in the
+    slot of the node's own position among its siblings, so that a cell with positions knows to
+    which child it goes down.
 
     Arguments:
-        up: the encoder of the first pass; its ``backend``, ``fused`` and ``checkpoint`` hold
-            for both.
-        down: the cell of the second, without operators, ``input_size`` the size of ``up``.
+        up: the encoder from the leaves to the root; its ``backend``, ``fused`` and ``checkpoint``
+            hold for both ways.
+        down: the cell from the root to the leaves, without operators, whose ``input_size`` is the
+            size of ``up``.
 
     Attributes:
         size: the sizes of both states together.
@@ -116,8 +115,18 @@ class BidirectionalEncoder(nn.Module):
         self.up, self.down = up, down
         self.size = up.size + down.hidden_size
 
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, c_up + c_down)`` encodings of all nodes, in the order of the batch's nodes."""
-        up = self.up(batch)
-        down = self.up.states(self.down, batch.reversed(), {"x": up})
-        return torch.cat([up, down], 1)
+    @property
+    def input(self) -> Input:  # type: ignore[override]
+        """Gives every node its input."""
+        return self.up.input
+
+    @property
+    def cell(self) -> BaseCell:
+        """The cell from the leaves to the root."""
+        return self.up.cell
+
+    def forward(self, batch: TreeBatch) -> Encoding:
+        """The ``(N, c_up + c_down)`` states of all nodes, in the order of the batch's nodes."""
+        up = self.up(batch).states
+        down = self.up.traverse(self.down, batch.reversed(), {"x": up})
+        return Encoding(batch, torch.cat([up, down], 1))

@@ -1,10 +1,10 @@
-"""What a node shows to its cell: a vector for each id of a node column."""
+"""The input vectors of nodes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Optional
+from typing import Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -14,15 +14,49 @@ from dgltrees.traversal.order import at_node
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Concat", "GivenVectors", "NodeInput", "OneHot", "Thermometer", "WordEmbedding"]
+__all__ = [
+    "Concat",
+    "GivenVectors",
+    "Input",
+    "NodeInput",
+    "OneHot",
+    "Thermometer",
+    "WordEmbedding",
+]
 
 
-class NodeInput(nn.Module, ABC):
-    """Looks up a row of a table for each node's id; a node whose id is -1 gets zeros.
+class Input(nn.Module, ABC):
+    """A module from a batch to the ``(N, m)`` vectors of its nodes.
+
+    Attributes:
+        size: m, the size of a vector.
+        ids: the node column of the ids that have vectors; None where vectors are of no ids.
+    """
+
+    size: int
+    ids: Optional[str] = None
+
+    @property
+    def table(self) -> Optional[nn.Parameter]:
+        """``(rows, m)`` the vectors of all ids, as a parameter; None where there is none."""
+        return None
+
+    @abstractmethod
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """``(N, m)`` vectors of all nodes."""
+
+    def indexed(self, batch: TreeBatch) -> Union[Tensor, IndexedRows]:
+        """The same, with equal rows once, where that is known beforehand."""
+        vectors: Tensor = self(batch)
+        return vectors
+
+
+class NodeInput(Input):
+    """Looks up a row of a table for each node's id; a node whose id is -1 has zeros.
 
     Arguments:
         column: the node column of ids, 0 to ``rows - 1`` or -1.
-        rows: number of ids.
+        rows: the number of ids.
         size: m, the size of a vector.
 
     Raises:
@@ -37,6 +71,7 @@ class NodeInput(nn.Module, ABC):
                 f"and {size}"
             )
         self.column, self.rows, self.size = column, rows, size
+        self.ids = column
 
     @abstractmethod
     def look_up(self, ids: Tensor) -> Tensor:
@@ -51,17 +86,17 @@ class NodeInput(nn.Module, ABC):
         return self.look_up(self._ids(batch).long())
 
     def indexed(self, batch: TreeBatch) -> IndexedRows:
-        """The vectors of the ids that there are, and which of them each node has.
+        """The vectors of the ids in the batch, and the row of each node.
 
         Raises:
             TreeError: the batch has no such column, or an id is out of range.
         """
         ids = self._ids(batch)
-        if self.rows < len(ids):  # all that there can be
-            every = torch.arange(-1, self.rows, device=ids.device)
-            return IndexedRows(self.look_up(every), ids.long() + 1)
-        some, index = torch.unique(batch.on_host(ids).long(), return_inverse=True)
-        moved = (t.to(ids.device, non_blocking=True) for t in (some, index))
+        if self.rows < len(ids):
+            all_ids = torch.arange(-1, self.rows, device=ids.device)
+            return IndexedRows(self.look_up(all_ids), ids.long() + 1)
+        unique, index = torch.unique(batch.on_host(ids).long(), return_inverse=True)
+        moved = (t.to(ids.device, non_blocking=True) for t in (unique, index))
         return IndexedRows(self.look_up(next(moved)), next(moved))
 
     def _ids(self, batch: TreeBatch) -> Tensor:
@@ -74,16 +109,16 @@ class NodeInput(nn.Module, ABC):
         return ids
 
     def _check(self, batch: TreeBatch, ids: Tensor) -> None:
-        """Raise TreeError at a node whose id is out of range; one that was moved is not fetched."""
-        here = batch.on_host(ids).long()
-        wrong = (here < -1) | (here >= self.rows)
+        """Raise TreeError at a node whose id is out of range, without copying ids from a device."""
+        host_ids = batch.on_host(ids).long()
+        wrong = (host_ids < -1) | (host_ids >= self.rows)
         if wrong.any():
             node = int(wrong.byte().argmax())
             raise at_node(
                 batch,
                 node,
                 f"expected ids of column {self.column!r} to be -1 to {self.rows - 1}, got "
-                f"{int(here[node])}; make the input for as many ids as the vocabulary has",
+                f"{int(host_ids[node])}; make the input for as many ids as the vocabulary has",
             )
 
     def extra_repr(self) -> str:
@@ -106,11 +141,11 @@ class _Fixed(NodeInput):
 
 
 class OneHot(_Fixed):
-    """Id k is the vector with a one at place k.
+    """Id k has the vector with a one at index k.
 
     Arguments:
         column: the node column of ids.
-        size: number of ids, and of entries.
+        size: the number of ids, and of entries.
     """
 
     def __init__(self, column: str, size: int) -> None:
@@ -118,11 +153,13 @@ class OneHot(_Fixed):
 
 
 class Thermometer(_Fixed):
-    """Id k is the vector whose first k + 1 entries are one: digits, in section V.C of the paper.
+    """Id k has the vector whose first k + 1 entries are one.
+
+    Castellana and Bacciu, section V.C, so encode digits.
 
     Arguments:
         column: the node column of ids.
-        size: number of ids, and of entries.
+        size: the number of ids, and of entries.
     """
 
     def __init__(self, column: str, size: int) -> None:
@@ -134,10 +171,10 @@ class WordEmbedding(NodeInput):
 
     Arguments:
         column: the node column of ids.
-        rows: number of ids.
+        rows: the number of ids.
         size: m, the size of a vector.
-        vectors: ``(rows, m)`` what the vectors are at first; U(-0.05, 0.05), if not given.
-        frozen: keep them as they are at first.
+        vectors: ``(rows, m)`` the initial vectors; by default they are drawn from U(-0.05, 0.05).
+        frozen: do not train them.
     """
 
     def __init__(
@@ -158,14 +195,19 @@ class WordEmbedding(NodeInput):
             )
         self.weight = nn.Parameter(vectors.clone(), requires_grad=not frozen)
 
+    @property
+    def table(self) -> nn.Parameter:
+        """``(rows, m)`` the vectors of all ids."""
+        return self.weight
+
     def look_up(self, ids: Tensor) -> Tensor:
         """``(N, m)`` vectors of ids, zero where the id is -1."""
         vectors = nn.functional.embedding(ids.clamp(min=0), self.weight)
         return vectors.masked_fill((ids < 0).unsqueeze(1), 0.0)
 
 
-class GivenVectors(nn.Module):
-    """Vectors that the nodes have already.
+class GivenVectors(Input):
+    """The vectors in a node column.
 
     Arguments:
         column: the node column ``(N, size)``.
@@ -182,27 +224,27 @@ class GivenVectors(nn.Module):
         Raises:
             TreeError: the batch has no such column, or one of another size.
         """
-        found = batch.ndata.get(self.column)
-        if found is None or found.shape[1:] != (self.size,):
-            got = f"only {sorted(batch.ndata)}" if found is None else str(tuple(found.shape))
+        vectors = batch.ndata.get(self.column)
+        if vectors is None or vectors.shape[1:] != (self.size,):
+            got = f"only {sorted(batch.ndata)}" if vectors is None else str(tuple(vectors.shape))
             raise TreeError(
                 f"expected a node column {self.column!r} of shape (N, {self.size}), got {got}"
             )
-        return found
+        return vectors
 
     def extra_repr(self) -> str:
         """The column and the size, for printing."""
         return f"{self.column!r}, m={self.size}"
 
 
-class Concat(nn.Module):
+class Concat(Input):
     """Several inputs side by side.
 
     Arguments:
         inputs: the inputs; their sizes add up.
     """
 
-    def __init__(self, inputs: Sequence[NodeInput]) -> None:
+    def __init__(self, inputs: Sequence[Input]) -> None:
         super().__init__()
         self.inputs = nn.ModuleList(inputs)
         self.size = sum(each.size for each in inputs)

@@ -1,41 +1,48 @@
-"""From the states of the nodes to what is classified: a vector for each tree, or for each node."""
+"""Readouts: from an encoding to the vectors that are classified, per tree or per node."""
 
 from __future__ import annotations
+
+from typing import Union
 
 import torch
 from torch import Tensor, nn
 
+from dgltrees.models.encoding import Encoding, EncodingPair
+from dgltrees.models.heads import wide
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Attention", "EveryNode", "Mean", "Root"]
+__all__ = ["Attention", "EveryNode", "Mean", "Root", "mean_by_tree"]
 
 
 class Root(nn.Module):
-    """The state of the root: ``(N, c)`` to ``(T, c)``."""
+    """The vector of each tree, ``(T, c)``: the state of its root, or what its encoder has instead.
 
-    def forward(self, h: Tensor, batch: TreeBatch) -> Tensor:
-        """Read out ``h`` of all nodes of ``batch``."""
-        return h.index_select(0, batch.roots)
+    Of pairs, the vectors of both trees, one after the other.
+    """
+
+    def forward(self, encoding: Union[Encoding, EncodingPair]) -> Tensor:
+        """Read out an encoding."""
+        return encoding.roots
 
 
-def sum_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
-    """The sum over each tree's nodes, ``(N, d)`` to ``(T, d)``, in float32 at least."""
-    rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
-    total = rows.new_zeros(batch.num_trees, rows.shape[1])
-    return total.index_add(0, batch.tree_of_node, rows)
+class EveryNode(nn.Module):
+    """The states of the nodes that were encoded, ``(N, c)``; of sentences, those of the tokens."""
+
+    def forward(self, encoding: Encoding) -> Tensor:
+        """Read out an encoding."""
+        return encoding.tokens
 
 
 class Mean(nn.Module):
-    """The mean over a tree's nodes: ``(N, c)`` to ``(T, c)``; half floats are summed in float32."""
+    """The mean over the states of each tree, ``(T, c)``; half floats are summed in float32."""
 
-    def forward(self, h: Tensor, batch: TreeBatch) -> Tensor:
-        """Read out ``h`` of all nodes of ``batch``."""
-        total = sum_by_tree(h, batch)
-        return (total / batch.sizes.to(total).unsqueeze(1)).to(h.dtype)
+    def forward(self, encoding: Encoding) -> Tensor:
+        """Read out an encoding."""
+        return mean_by_tree(encoding.states, encoding.batch)
 
 
 class Attention(nn.Module):
-    r"""A learned mean over a tree's nodes: ``(N, c)`` to ``(T, c)``.
+    r"""A learned weighted mean over the states of each tree, ``(T, c)``.
 
     .. math::
 
@@ -55,21 +62,26 @@ class Attention(nn.Module):
         self.key = nn.Linear(size, size)
         self.score = nn.Linear(size, 1, bias=False)
 
-    def forward(self, h: Tensor, batch: TreeBatch) -> Tensor:
-        """Read out ``h`` of all nodes of ``batch``."""
-        tree, trees = batch.tree_of_node, batch.num_trees
-        s = self.score(torch.tanh(self.key(h)))  # (N, 1)
-        s = s.to(torch.promote_types(s.dtype, torch.float32))
-        top = s.detach().new_full((trees, 1), -torch.inf)
+    def forward(self, encoding: Encoding) -> Tensor:
+        """Read out an encoding."""
+        h, batch = encoding.states, encoding.batch
+        tree = batch.tree_of_node
+        s = wide(self.score(torch.tanh(self.key(h))))  # (N, 1)
+        top = s.detach().new_full((batch.num_trees, 1), -torch.inf)
         top = top.scatter_reduce(0, tree.unsqueeze(1), s.detach(), "amax")
         weight = torch.exp(s - top.index_select(0, tree))  # (N, 1)
-        total = sum_by_tree(torch.cat([weight * h, weight], 1), batch)  # (T, c + 1)
+        total = _sum_by_tree(torch.cat([weight * h, weight], 1), batch)  # (T, c + 1)
         return (total[:, :-1] / total[:, -1:]).to(h.dtype)
 
 
-class EveryNode(nn.Module):
-    """The states as they are: ``(N, c)`` to ``(N, c)``."""
+def mean_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
+    """The mean over each tree's nodes, ``(N, d)`` to ``(T, d)``; half floats sum in float32."""
+    total = _sum_by_tree(rows, batch)
+    return (total / batch.sizes.to(total).unsqueeze(1)).to(rows.dtype)
 
-    def forward(self, h: Tensor, batch: TreeBatch) -> Tensor:
-        """Read out ``h`` of all nodes of ``batch``."""
-        return h
+
+def _sum_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
+    """The sum over each tree's nodes, ``(N, d)`` to ``(T, d)``, in float32 at least."""
+    rows = wide(rows)
+    total = rows.new_zeros(batch.num_trees, rows.shape[1])
+    return total.index_add(0, batch.tree_of_node, rows)

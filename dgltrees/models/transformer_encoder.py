@@ -1,16 +1,17 @@
-"""Transformer encoders over sentences: the baseline that attends instead of reading along."""
+"""Transformer encoders over sentences: a baseline that attends."""
 
 from __future__ import annotations
 
 import math
-from typing import Union
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.inputs import GivenVectors, NodeInput
-from dgltrees.models.readout import Mean
+from dgltrees.models.encoding import Encoder, Encoding
+from dgltrees.models.inputs import Input
+from dgltrees.models.readout import mean_by_tree
+from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import within
 
@@ -20,25 +21,25 @@ _WIDEN = 4  # the paper's feed-forward layer is 2048 wide, its model 512
 _BASE = 10_000.0
 
 
-class TransformerEncoder(nn.Module):
-    """The mean over a sentence's words of what a transformer makes of them.
+class TransformerEncoder(Encoder):
+    """A transformer over the words of a sentence, whose vector is the mean over its words.
 
     Vaswani et al., "Attention Is All You Need" (NeurIPS 2017), the encoder: a linear map of the
     word vectors plus sinusoids of their positions, then layers of self-attention and a feed-forward
     layer four times as wide, with the layer normalisation before each and after the last.
 
-    A batch has the words of every sentence one after the other; the edges do not matter. Sentences
-    are padded to the longest, and the padding is attended to by none.
+    A batch holds the words of every sentence one after the other; its edges are not used. Sentences
+    are padded to the longest, and attention passes over the padding.
 
     Arguments:
         inputs: gives every word its vector.
         hidden_size: c.
-        layers: how many of them.
-        heads: of attention, in a layer.
-        dropout: probability of dropout on what the first layer reads and within layers.
+        layers: the number of layers.
+        heads: the number of attention heads per layer.
+        dropout: the probability of dropout on the input of the first layer and within layers.
 
     Attributes:
-        size: the size of an encoding, c.
+        size: c, the size of a state.
 
     Raises:
         ConfigError: the heads do not divide c.
@@ -46,12 +47,12 @@ class TransformerEncoder(nn.Module):
 
     def __init__(
         self,
-        inputs: Union[NodeInput, GivenVectors],
-        hidden_size: int,
+        inputs: Input,
+        hidden_size: Count,
         *,
-        layers: int = 1,
-        heads: int = 4,
-        dropout: float = 0.0,
+        layers: Count = 1,
+        heads: Count = 4,
+        dropout: Fraction = 0.0,
     ) -> None:
         super().__init__()
         if hidden_size % heads:
@@ -72,32 +73,37 @@ class TransformerEncoder(nn.Module):
         )
         norm = nn.LayerNorm(hidden_size)
         self.layers = nn.TransformerEncoder(layer, layers, norm, enable_nested_tensor=False)
-        self.readout = Mean()
 
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(T, size)`` encodings of all sentences."""
-        x = self.widen(self.input(batch))  # (N, c)
+    def forward(self, batch: TreeBatch) -> Encoding:
+        """The states of all words and sentences."""
+        x = self.widen(self.input(batch))
         tree, place = batch.tree_of_node, within(batch.sizes).to(batch.device)
         shape = batch.num_trees, int(batch.sizes.max())
-        positions = sinusoids(shape[1], self.size).to(x)
-        words = self.dropout(x + positions.index_select(0, place))
+        table = sinusoids(shape[1], self.size, x.dtype).to(x)
+        words = self.dropout(x + table.index_select(0, place))
         padded = x.new_zeros(*shape, self.size).index_put((tree, place), words)
         is_pad = torch.ones(shape, dtype=torch.bool, device=x.device)
         is_pad[tree, place] = False
         h = self.layers(padded, src_key_padding_mask=is_pad)  # (T, longest, c)
-        encodings: Tensor = self.readout(h[tree, place], batch)
-        return encodings
+        states = h[tree, place]
+        return Encoding(batch, states, vectors=mean_by_tree(states, batch))
 
 
-def sinusoids(length: int, size: int) -> Tensor:
-    r"""``(length, size)`` codes of positions, float32.
+def sinusoids(length: int, size: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    r"""``(length, size)`` codes of positions.
 
     .. math::
 
         PE(p, 2 i) = \sin(p / 10000^{2 i / c}), \quad PE(p, 2 i + 1) = \cos(p / 10000^{2 i / c})
 
     Vaswani et al. (2017), section 3.5.
+
+    Arguments:
+        length: the number of positions.
+        size: c.
+        dtype: of the codes; they are computed in float32 at least.
     """
-    rate = torch.exp(torch.arange(0, size, 2) * (-math.log(_BASE) / size))
-    angle = torch.arange(length).unsqueeze(1) * rate  # (length, ceil(size / 2))
-    return torch.stack([angle.sin(), angle.cos()], 2).flatten(1)[:, :size]
+    wide = torch.promote_types(dtype, torch.float32)
+    rate = torch.exp(torch.arange(0, size, 2, dtype=wide) * (-math.log(_BASE) / size))
+    angle = torch.arange(length, dtype=wide).unsqueeze(1) * rate  # (length, ceil(size / 2))
+    return torch.stack([angle.sin(), angle.cos()], 2).flatten(1)[:, :size].to(dtype)

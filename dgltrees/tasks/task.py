@@ -9,7 +9,6 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -20,15 +19,10 @@ from dgltrees.tasks.trees.build import encoder_parameters
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
 
-__all__ = ["Reader", "Task", "nll"]
+__all__ = ["Reader", "Task"]
 
 # Reads one file; with vocabularies ("target" is that of the classes) it adds no names to them.
 Reader = Callable[[Path, DataSettings, Optional[Mapping[str, Vocabulary]]], Examples]
-
-
-def nll(logits: Tensor, targets: Tensor) -> Tensor:
-    """Negative log-likelihood of every row, ``(R, C)`` and ``(R,)`` to ``(R,)``; 0 at target -1."""
-    return F.cross_entropy(logits.float(), targets, ignore_index=-1, reduction="none")
 
 
 @dataclass(frozen=True)
@@ -89,14 +83,14 @@ class Task:
         """Give a new model what it begins with of the training examples ``data``."""
 
     def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """What :meth:`losses` takes, for one update after the other: the batch, once; or what a
-        model decides about it beforehand, as often as it learns from that.
-        """
-        return [batch]
+        """What :meth:`losses` takes in place of the batch, one for each update."""
+        rollouts: Any = getattr(model, "rollouts", None)
+        return [batch] if rollouts is None else list(rollouts(batch, targets))
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
         """``(R,)`` what is learned to be small, 0 where a row has no class."""
-        return nll(model(batch), targets)
+        losses: Tensor = model(batch, targets)
+        return losses
 
     def share(self, examples: int, rows: int) -> int:
         """What the sum of a batch's losses is divided by: the rows with a class."""
@@ -104,9 +98,7 @@ class Task:
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """``(3, R)`` float64: loss, likeliest class and its probability of every row."""
-        logits = model(batch)  # (R, C)
-        probability, prediction = torch.softmax(logits.float(), -1).max(-1)
-        parts = nll(logits, targets), prediction, probability
+        parts = model.outputs(batch, targets)  # type: ignore[operator]
         return torch.stack([part.double() for part in parts])
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Union
 import torch
 from torch import Tensor
 
-from dgltrees._dgl import dgl
+from dgltrees._dgl import dgl, need_dgl
 from dgltrees.traversal.views import Edges, Nodes
 
 __all__ = [
@@ -57,7 +57,7 @@ class BuiltinReduce:
 
 def is_builtin(function: Any) -> bool:
     """Whether it is one of DGL's, such as ``fn.sum``."""
-    return isinstance(function, dgl.function.BuiltinFunction)
+    return dgl is not None and isinstance(function, dgl.function.BuiltinFunction)
 
 
 def message_function(function: Union[Message, Any]) -> Message:
@@ -65,11 +65,12 @@ def message_function(function: Union[Message, Any]) -> Message:
 
     Raises:
         TypeError: it is neither callable nor a built-in message function.
+        ConfigError: it is not callable, and without DGL there are no built-in functions.
     """
-    if isinstance(function, dgl.function.CopyMessageFunction):
+    if is_builtin(function) and isinstance(function, dgl.function.CopyMessageFunction):
         target, field, out = function.target, function.in_field, function.out_field
         return lambda edges: {out: _side(edges, target)[field]}
-    if isinstance(function, dgl.function.BinaryMessageFunction):
+    if is_builtin(function) and isinstance(function, dgl.function.BinaryMessageFunction):
         operation = _BINARY[function.binary_op]
         left, right, out = function.lhs, function.rhs, function.out_field
         x_field, y_field = function.lhs_field, function.rhs_field
@@ -90,8 +91,9 @@ def reduce_function(function: Union[Reduce, Any]) -> Reduce:
 
     Raises:
         TypeError: it is neither callable nor a built-in reduce function.
+        ConfigError: it is not callable, and without DGL there are no built-in functions.
     """
-    if isinstance(function, dgl.function.reducer.SimpleReduceFunction):
+    if is_builtin(function) and isinstance(function, dgl.function.reducer.SimpleReduceFunction):
         return BuiltinReduce(function)
     _check(function, "reduce")
     checked: Reduce = function
@@ -99,6 +101,8 @@ def reduce_function(function: Union[Reduce, Any]) -> Reduce:
 
 
 def _check(function: Any, kind: str) -> None:
+    if not callable(function):
+        need_dgl(f"a built-in {kind} function")
     if not callable(function) or is_builtin(function):
         raise TypeError(
             f"expected a {kind} function of one argument or one of DGL's built-in {kind} "

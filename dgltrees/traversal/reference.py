@@ -13,7 +13,7 @@ from typing import Any, Optional, Union
 import torch
 from torch import Tensor
 
-from dgltrees._dgl import dgl
+from dgltrees._dgl import need_dgl
 from dgltrees.errors import TreeError
 from dgltrees.traversal.arrange import call_arranged, with_positions
 from dgltrees.traversal.builtin import Message, Reduce, is_builtin, message_function
@@ -42,7 +42,9 @@ def run_dgl(
     Raises:
         TreeError: there is a cycle, or a message that no slot can take, or the tensors are not on
             the CPU.
+        ConfigError: there is no DGL.
     """
+    dgl = need_dgl("backend 'dgl'")
     for name, tensor in ndata.items():
         if tensor.device.type != "cpu":
             raise TreeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol, Union, cast
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Union, cast
 
 import torch
 from torch import Tensor
@@ -224,39 +224,22 @@ def schedule_of(
     reverse: bool = False,
     device: Union[str, torch.device] = "cpu",
 ) -> Schedule:
-    """The schedule of a batch on a device, made at the first call and kept with the batch.
+    """The cached schedule of a batch, on a device.
 
     Arguments:
         batch, group, pos, slots, reverse: see :func:`dgltrees.traversal.plan.make_schedule`.
         device: where the traversal's tensors are.
     """
-    values = [None if t is None else batch.on_host(t) for t in (group, pos if slots else None)]
-    known: list[_Known] = batch.memo.setdefault(("schedule", slots, reverse), [])
-    found = next((each for each in known if each.fits(values)), None)
-    if found is None:
-        with torch.inference_mode(False):  # training may want the schedule too
-            made = make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse)
-        kept = [None if t is None else t.clone() for t in values]  # whoever writes to them later
-        found = _Known(kept, {torch.device("cpu"): made})
-        known.append(found)
-    device = torch.device(device)
-    if device not in found.by_device:
-        found.by_device[device] = found.by_device[torch.device("cpu")].to(device)
-    return found.by_device[device]
-
-
-class _Known(NamedTuple):
-    """A schedule that has been made, on each device, and the groups and positions it is for."""
-
-    values: list[Optional[Tensor]]
-    by_device: dict[torch.device, Schedule]
-
-    def fits(self, values: list[Optional[Tensor]]) -> bool:
-        """Whether ``values`` are what it was made for."""
-        return all(
-            ours is theirs if ours is None or theirs is None else torch.equal(ours, theirs)
-            for ours, theirs in zip(self.values, values)
-        )
+    values = [
+        None if tensor is None else batch.on_host(tensor).numpy()
+        for tensor in (group, pos if slots else None)
+    ]
+    return batch.cache.get(
+        ("schedule", slots, reverse),
+        lambda: make_schedule(batch, group=group, pos=pos, slots=slots, reverse=reverse),
+        values=values,
+        device=device,
+    )
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""From data to graphs: forests of trees, batches of them, and what reads, builds or makes them."""
+"""Trees as arrays: forests, batches of them as graphs, data sets, samplers and vocabularies."""
 
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.examples import Examples

@@ -1,4 +1,4 @@
-"""A batch of trees on its way through a model."""
+"""Batches of trees: the graph and the tensors that a model reads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.trees.cache import Cache
 from dgltrees.trees.segments import owner
 
 if TYPE_CHECKING:
@@ -20,23 +21,26 @@ __all__ = ["TreeBatch"]
 
 
 class TreeBatch:
-    """The structure of some trees (or other acyclic graphs) and the tensors on it.
+    """One graph of several trees (or other acyclic graphs), with node and edge tensors.
 
-    The structure stays on the CPU; the tensors are wherever :meth:`to` puts them, so a CUDA device
-    works although DGL's wheels are for the CPU. ``N`` nodes, ``E`` edges, ``T`` trees.
+    ``N`` nodes, ``E`` edges, ``T`` trees. The structure (edges and sizes) is always on the CPU;
+    the node and edge tensors are where :meth:`to` puts them, so CUDA works with a DGL built for
+    the CPU.
 
     Arguments:
         src: ``(E,)`` int64, the node each edge leaves.
-        dst: ``(E,)`` int64, the node each edge enters. Edges into one node stand in the order in
-            which its mailbox holds their messages.
-        sizes: ``(T,)`` int64, the number of nodes of each tree; nodes stand tree after tree.
+        dst: ``(E,)`` int64, the node each edge enters. The mailbox of a node holds its messages in
+            the order of its edges here.
+        sizes: ``(T,)`` int64, the number of nodes of each tree; the nodes of the first tree come
+            first, and so on.
         ndata: node tensors, each ``(N, ...)``.
         edata: edge tensors, each ``(E, ...)``.
-        depth: ``(N,)`` edges between each node and its root, where known already.
+        depth: ``(N,)`` the number of edges between each node and its root, if it is known and each
+            node has at most one parent.
 
     Attributes:
-        memo: what has been derived from the structure alone (schedules), by name; shared by all
-            batches of the same structure.
+        cache: results that depend on the structure alone, such as schedules
+            (:class:`~dgltrees.trees.cache.Cache`); shared by all batches of the same structure.
     """
 
     def __init__(
@@ -54,12 +58,12 @@ class TreeBatch:
         self.edata: dict[str, Tensor] = dict(edata or {})
         self.depth = depth
         self.num_nodes = int(sizes.sum()) if depth is None else len(depth)
-        self.memo: dict[Any, Any] = {}
-        self._moved: list[_Moved] = []  # tensors that are elsewhere now, and what they were here
+        self.cache = Cache()
+        self._moved: list[_Moved] = []  # tensors on another device, and their originals here
 
     @classmethod
     def from_graph(cls, graph: DGLGraph) -> TreeBatch:
-        """The structure and the data of a homogeneous DGL graph, batched or not."""
+        """A batch with the edges, sizes and data of a homogeneous DGL graph, batched or not."""
         src, dst = graph.edges()
         return cls(
             src.long().cpu(),
@@ -76,10 +80,10 @@ class TreeBatch:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled is what a batch is, on the CPU and as arrays, and little of what is derived."""
-        structure = [_array(each) for each in (self.src, self.dst, self.sizes, self.roots)]
+        """Pickle structure and data as arrays on the CPU, without the cache."""
+        structure = [_array(tensor) for tensor in (self.src, self.dst, self.sizes, self.roots)]
         data = ({name: _array(t) for name, t in d.items()} for d in (self.ndata, self.edata))
-        return _unpickled, (structure, *data, self.depth)
+        return _unpickle, (structure, *data, self.depth)
 
     @property
     def num_trees(self) -> int:
@@ -88,33 +92,38 @@ class TreeBatch:
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """The device of the node and edge tensors."""
         for tensor in (*self.ndata.values(), *self.edata.values()):
             return tensor.device
         return torch.device("cpu")
 
     @cached_property
     def roots(self) -> Tensor:
-        """``(T,)`` int64 on :attr:`device`: of each tree the node that no edge leaves.
+        """``(T,)`` int64 on :attr:`device`: the root of each tree, the node that no edge leaves.
 
-        In a batch of graphs that are no trees there may be more than ``T`` of them.
+        Graphs that are not trees may have several, so that there are more than ``T``.
         """
         depth: Optional[NDArray[Any]] = self.depth
         if depth is None:
             depth = np.bincount(self.src.numpy(), minlength=self.num_nodes)
-        return torch.from_numpy(np.equal(depth, 0).nonzero()[0]).to(self.device)
+        roots = torch.from_numpy(np.equal(depth, 0).nonzero()[0])
+        return roots.to(self.device, non_blocking=True)
 
     @cached_property
     def tree_of_node(self) -> Tensor:
         """``(N,)`` int64 on :attr:`device`: the tree each node belongs to."""
-        return owner(self.sizes).to(self.device)
+        return owner(self.sizes).to(self.device, non_blocking=True)
 
     @cached_property
     def graph(self) -> DGLGraph:
-        """The batch as one DGL graph on the CPU, with the CPU's tensors as its data."""
-        from dgltrees._dgl import dgl
+        """The batch as one DGL graph on the CPU, with the CPU's tensors as its data.
 
-        graph = dgl.graph((self.src, self.dst), num_nodes=self.num_nodes)
+        Raises:
+            ConfigError: there is no DGL.
+        """
+        from dgltrees._dgl import need_dgl
+
+        graph = need_dgl("TreeBatch.graph").graph((self.src, self.dst), num_nodes=self.num_nodes)
         graph.set_batch_num_nodes(self.sizes)
         tree_of_edge = owner(self.sizes)[self.dst]
         graph.set_batch_num_edges(torch.bincount(tree_of_edge, minlength=self.num_trees))
@@ -123,60 +132,64 @@ class TreeBatch:
         return graph
 
     def refresh_graph(self) -> None:
-        """Show node data that have changed since in :attr:`graph`, if it has been made."""
+        """Copy the node tensors to :attr:`graph`, if it exists already."""
         if "graph" in self.__dict__ and self.device.type == "cpu":
             self.graph.ndata.update(self.ndata)
 
     def _like(self, ndata: Mapping[str, Tensor], edata: Mapping[str, Tensor]) -> TreeBatch:
-        """The same structure, with what has been derived of it, and other data."""
+        """The same structure and cache with other data."""
         batch = TreeBatch(
             self.src, self.dst, self.sizes, ndata=ndata, edata=edata, depth=self.depth
         )
-        batch.memo, batch._moved = self.memo, list(self._moved)
-        if "roots" in self.__dict__:  # of a batch with turned edges the structure does not tell
+        batch.cache, batch._moved = self.cache, list(self._moved)
+        if "roots" in self.__dict__:  # they cannot be told from reversed edges
             batch.__dict__["roots"] = self.roots.to(batch.device)
         return batch
 
     def with_data(self, ndata: Mapping[str, Tensor]) -> TreeBatch:
-        """The same structure and edge data with other node data."""
+        """The same batch with other node tensors, each ``(N, ...)``."""
         return self._like(ndata, self.edata)
 
     def on_host(self, tensor: Tensor) -> Tensor:
-        """A tensor of integers on the CPU; one that :meth:`to` moved is not copied back."""
+        """An integer tensor on the CPU; no copy from the device where :meth:`to` moved it there."""
         if tensor.device.type == "cpu":
             return tensor
         for pair in self._moved:
             if pair.moved is tensor and pair.still_equal():
-                return pair.here
+                return pair.original
         return tensor.cpu()
 
     def reversed(self) -> TreeBatch:
-        """The same nodes with every edge turned: from child-to-parent to parent-to-child.
+        """The same batch with ``src`` and ``dst`` exchanged: edges from parent to child.
 
-        What has been derived is kept, so turning a batch at every step costs one schedule, not
-        many. :attr:`roots` are still the roots of the trees.
+        :attr:`roots` stay the roots of the trees. All reversed batches of one structure share a
+        cache, so that a traversal of them is planned once.
         """
-        turned = TreeBatch(self.dst, self.src, self.sizes, ndata=self.ndata, edata=self.edata)
-        turned.memo = self.memo.setdefault("reversed", {"reversed": self.memo})
-        turned._moved = self._moved
-        turned.__dict__["roots"] = self.roots
-        return turned
+        batch = TreeBatch(self.dst, self.src, self.sizes, ndata=self.ndata, edata=self.edata)
+        batch.cache = self.cache.get("reversed", Cache)
+        batch.cache.get("reversed", lambda: self.cache)  # reversed twice is this batch again
+        batch._moved = self._moved
+        batch.__dict__["roots"] = self.roots
+        return batch
 
     def to(self, device: Union[str, torch.device]) -> TreeBatch:
-        """The same batch with its tensors on ``device``; copies run alongside where pinned."""
+        """The same batch with node and edge tensors on ``device``.
+
+        Copies from page-locked memory (:meth:`pin_memory`) do not block.
+        """
 
         def move(data: Mapping[str, Tensor]) -> dict[str, Tensor]:
             return {name: tensor.to(device, non_blocking=True) for name, tensor in data.items()}
 
         batch = self._like(move(self.ndata), move(self.edata))
-        for ours, theirs in ((self.ndata, batch.ndata), (self.edata, batch.edata)):
-            for name, tensor in ours.items():
+        for originals, moved in ((self.ndata, batch.ndata), (self.edata, batch.edata)):
+            for name, tensor in originals.items():
                 if tensor.device.type == "cpu" and not tensor.is_floating_point():
-                    batch._moved.append(_Moved.pair(tensor, theirs[name]))
+                    batch._moved.append(_Moved.pair(tensor, moved[name]))
         return batch
 
     def pin_memory(self) -> TreeBatch:
-        """The same batch with its tensors in page-locked memory, for fast copies to a GPU."""
+        """The same batch with node and edge tensors in page-locked memory, for copies to a GPU."""
         return self._like(
             {name: tensor.pin_memory() for name, tensor in self.ndata.items()},
             {name: tensor.pin_memory() for name, tensor in self.edata.items()},
@@ -187,7 +200,7 @@ def _array(tensor: Tensor) -> NDArray[Any]:
     return np.asarray(tensor.detach().cpu().numpy())
 
 
-def _unpickled(
+def _unpickle(
     structure: list[NDArray[np.int64]],
     ndata: dict[str, NDArray[Any]],
     edata: dict[str, NDArray[Any]],
@@ -202,25 +215,26 @@ def _unpickled(
         edata={name: torch.from_numpy(array) for name, array in edata.items()},
         depth=depth,
     )
-    batch.__dict__["roots"] = roots  # of a batch with turned edges the structure does not tell
+    batch.__dict__["roots"] = roots  # they cannot be told from reversed edges
     return batch
 
 
 class _Moved(NamedTuple):
-    """A tensor on the CPU and what it became elsewhere, as long as neither is written to."""
+    """A tensor on the CPU, its copy on a device, and both versions when it was copied."""
 
-    here: Tensor
+    original: Tensor
     moved: Tensor
     versions: tuple[int, int]
 
     @classmethod
-    def pair(cls, here: Tensor, moved: Tensor) -> _Moved:
-        return cls(here, moved, (_version(here), _version(moved)))
+    def pair(cls, original: Tensor, moved: Tensor) -> _Moved:
+        return cls(original, moved, (_version(original), _version(moved)))
 
     def still_equal(self) -> bool:
-        return self.versions == (_version(self.here), _version(self.moved))
+        """Whether neither tensor has been written to since."""
+        return self.versions == (_version(self.original), _version(self.moved))
 
 
 def _version(tensor: Tensor) -> int:
-    """How often a tensor has been written to; inference tensors do not count."""
+    """How often a tensor has been written to; 0 for inference tensors, which do not count."""
     return 0 if tensor.is_inference() else tensor._version

@@ -1,4 +1,4 @@
-"""The rules of a tree, and which tree, node and line breaks one."""
+"""Checks of the arrays of a forest; an error names file, line, tree and node."""
 
 from __future__ import annotations
 
@@ -24,10 +24,15 @@ __all__ = [
 
 
 def integers(values: ArrayLike, what: str, file: Optional[PathLike]) -> NDArray[np.int64]:
-    """``values`` as a row of int64, if that is what they are.
+    """``values`` as an array of one dimension, int64.
+
+    Arguments:
+        values: the integers.
+        what: their name in the errors, such as ``"parents"``.
+        file: the file they were read from, for the errors.
 
     Raises:
-        TreeError: they are no integers, too large, or not in one row.
+        TreeError: they are no integers, too large, or have not one dimension.
     """
     try:
         array = np.asarray(values)
@@ -50,17 +55,16 @@ def check_columns(
     vocabs: Mapping[str, Vocabulary],
     file: Optional[PathLike],
 ) -> None:
-    """Check that columns have a row for each node, of numbers or text, and known ids.
+    """Check that each column has a row per node, of numbers or text, and ids of its vocabulary.
 
     Raises:
-        TreeError: one has not.
+        TreeError: a column has not.
     """
     for name, column in columns.items():
         rows = len(column) if column.ndim else 0
         if rows != num_nodes:
             raise TreeError(
-                f"expected column {name!r} to have a row for each of the {num_nodes} nodes, "
-                f"got {rows} rows",
+                f"expected column {name!r} to have a row per node, {num_nodes}, got {rows} rows",
                 file=file,
             )
         if column.dtype.kind not in "biufcUS":
@@ -78,7 +82,7 @@ def check_columns(
 
 
 def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions that follow the order of the nodes, ``(N,)``; roots have 0."""
+    """``(N,)`` the number of siblings before each node in the order of the nodes; 0 at roots."""
     up = parent + np.repeat(offsets[:-1], np.diff(offsets))
     pos = cumcount(np.where(parent < 0, -1, up))
     pos[parent < 0] = 0
@@ -91,7 +95,7 @@ def check_offsets(
     file: Optional[PathLike],
     lines: Optional[Sequence[int]],
 ) -> None:
-    """Check that ``offsets`` cut ``num_nodes`` nodes into trees of at least one node.
+    """Check that offsets ``(T + 1,)`` divide ``num_nodes`` nodes into trees of at least one node.
 
     Raises:
         TreeError: they do not.
@@ -118,10 +122,12 @@ def check_trees(
     file: Optional[PathLike],
     lines: Optional[Sequence[int]],
 ) -> None:
-    """Check the arrays of a :class:`~dgltrees.trees.forest.Forest` whose offsets are right.
+    """Check that parents and positions make a tree of every segment; the offsets are right already.
+
+    The arguments are those of :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
     Raises:
-        TreeError: the first rule that is broken, at its first node.
+        TreeError: at the first node that breaks a rule.
     """
     if len(pos) != len(parent):
         raise TreeError(f"expected {len(parent)} positions, got {len(pos)}", file=file)

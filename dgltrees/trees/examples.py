@@ -1,4 +1,4 @@
-"""Trees with what is to be learned of them."""
+"""Data sets: trees and their targets."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ __all__ = ["Examples"]
 
 @dataclass(frozen=True)
 class Examples:
-    """A data set: example ``i`` is the trees ``arity * i`` to ``arity * (i + 1)`` of a forest.
+    """A data set: trees and targets of ``E`` examples.
+
+    Example ``i`` has the trees ``arity * i`` to ``arity * (i + 1) - 1`` of the forest.
 
     Arguments:
-        forest: the trees, ``arity`` for each of the ``E`` examples.
+        forest: the trees, ``arity`` per example.
         columns: example data, each ``(E, ...)``; ``"target"`` is the class to predict.
-        arity: 1 for single trees, 2 for pairs.
+        arity: the number of trees per example: 1, or 2 for pairs.
         targets: the names of the classes.
+
+    Raises:
+        TreeError: the number of trees is no multiple of the arity, or a column has not ``E`` rows.
     """
 
     forest: Forest
@@ -38,19 +43,20 @@ class Examples:
     def __post_init__(self) -> None:
         if len(self.forest) % self.arity:
             raise TreeError(
-                f"expected {self.arity} trees for each example, got {len(self.forest)} trees"
+                f"expected {self.arity} trees per example, got {len(self.forest)} trees"
             )
         for name, column in self.columns.items():
             if len(column) != len(self):
                 raise TreeError(
-                    f"expected column {name!r} to have a row for each of the {len(self)} "
-                    f"examples, got {len(column)} rows"
+                    f"expected column {name!r} to have a row per example, {len(self)}, "
+                    f"got {len(column)} rows"
                 )
 
     def __len__(self) -> int:
         return len(self.forest) // self.arity
 
     def _trees(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``(B * arity,)`` the trees of the examples ``ids`` ``(B,)``."""
         return np.asarray((ids[:, None] * self.arity + np.arange(self.arity)).ravel())
 
     @property
@@ -64,17 +70,17 @@ class Examples:
         return np.asarray(self.forest.depths.reshape(-1, self.arity).max(1))
 
     def select(self, ids: ArrayLike) -> Examples:
-        """The examples ``ids``, in that order."""
+        """A data set of the examples ``ids``, in that order."""
         chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
         columns = {name: column[chosen] for name, column in self.columns.items()}
         return Examples(self.forest.select(self._trees(chosen)), columns, self.arity, self.targets)
 
     @staticmethod
     def concat(parts: Sequence[Examples]) -> Examples:
-        """All examples of ``parts``, which have the same columns and vocabularies.
+        """One data set of all examples of ``parts``.
 
         Raises:
-            TreeError: there is no part, or they differ in more than their rows.
+            TreeError: there is no part, or they differ in arity, columns or vocabularies.
         """
         forest = Forest.concat([part.forest for part in parts])
         first = parts[0]
@@ -89,7 +95,7 @@ class Examples:
         return Examples(forest, columns, first.arity, first.targets)
 
     def batch(self, ids: ArrayLike) -> tuple[TreeBatch, dict[str, Tensor]]:
-        """The trees of the examples ``ids`` as one batch, and their columns as tensors."""
+        """The trees of the examples ``ids`` ``(B,)`` as one batch; their columns ``(B, ...)``."""
         chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
         columns = {name: torch.as_tensor(column[chosen]) for name, column in self.columns.items()}
         return self.forest.batch(self._trees(chosen)), columns

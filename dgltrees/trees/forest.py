@@ -34,17 +34,19 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Forest:
-    """Many rooted ordered trees as columns, ``N`` nodes in ``T`` trees.
+    """``T`` rooted ordered trees with ``N`` nodes in all, as arrays.
 
     The arrays may be memory-mapped. The constructor trusts them; :meth:`build` checks them.
 
     Arguments:
-        parent: ``(N,)`` int32, the parent's index *within its tree*, -1 at a root.
-        pos: ``(N,)`` int32, the child's position in its parent, from 0. Gaps are legal and mean
-            a missing child. A root has 0.
-        offsets: ``(T + 1,)`` int64; tree ``t`` owns the nodes ``offsets[t]:offsets[t + 1]``.
+        parent: ``(N,)`` int32, the parent of each node by its index *within its tree*, -1 at a
+            root.
+        pos: ``(N,)`` int32, the position of each node among the children of its parent, from 0. A
+            position that no child has is a missing child. 0 at a root.
+        offsets: ``(T + 1,)`` int64; tree ``t`` has the nodes ``offsets[t]:offsets[t + 1]``.
         columns: node data, each ``(N, ...)``.
-        vocabs: the names behind those columns that hold ids; an id of -1 is "none".
+        vocabs: the vocabularies of those columns that hold ids of names, by column; an id of -1 is
+            no name.
     """
 
     parent: NDArray[np.int32]
@@ -66,34 +68,38 @@ class Forest:
         file: Optional[PathLike] = None,
         lines: Optional[Sequence[int]] = None,
     ) -> Forest:
-        """A forest from parent arrays, checked.
+        """A forest of arrays that are checked first.
 
         Arguments:
-            parent, pos, offsets, columns, vocabs: as the class has them. Without ``pos`` the
-                children of a node stand in node order; without ``offsets`` there is one tree.
-            max_children: positions must be smaller than this.
-            file: where the trees were read, for the errors.
+            parent, pos, offsets, columns, vocabs: see the class. By default there is one tree, and
+                the children of a node have the positions 0, 1, ... in the order of the nodes.
+            max_children: the number of positions that a node has for children; None for any.
+            file: the file that the trees were read from, for the errors.
             lines: ``(T,)`` the line of each tree in that file, for the errors.
 
         Raises:
-            TreeError: a tree is empty or has not exactly one root, a parent is out of range, there
-                is a cycle, a position is negative, stands twice or is out of range, a column has
-                another length, a kind that no tensor has, or an id that its vocabulary has not;
-                with the file, line, tree and node.
+            TreeError: with file, line, tree and node: a tree is empty or has not exactly one root,
+                a parent is out of range, there is a cycle, a position is out of range or occurs
+                twice, a column has not ``N`` rows of numbers or text, or has an id that is not in
+                its vocabulary.
         """
-        wide = integers(parent, "parents", file)
-        whole = [0, len(wide)] if offsets is None else offsets
-        bounds = integers(whole, "offsets", file)
-        check_offsets(bounds, len(wide), file, lines)
+        parents = integers(parent, "parents", file)
+        bounds = integers([0, len(parents)] if offsets is None else offsets, "offsets", file)
+        check_offsets(bounds, len(parents), file, lines)
         if pos is None:
-            places = positions_by_order(wide, bounds)
+            positions = positions_by_order(parents, bounds)
         else:
-            places = integers(pos, "positions", file)
-        check_trees(wide, places, bounds, max_children, file, lines)
+            positions = integers(pos, "positions", file)
+        check_trees(parents, positions, bounds, max_children, file, lines)
         arrays = {name: np.asarray(column) for name, column in (columns or {}).items()}
-        check_columns(arrays, len(wide), vocabs or {}, file)
-        small = wide.astype(np.int32), places.astype(np.int32)
-        return cls(*small, bounds, arrays, dict(vocabs or {}))
+        check_columns(arrays, len(parents), vocabs or {}, file)
+        return cls(
+            parents.astype(np.int32),
+            positions.astype(np.int32),
+            bounds,
+            arrays,
+            dict(vocabs or {}),
+        )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -103,7 +109,7 @@ class Forest:
 
     @property
     def num_nodes(self) -> int:
-        """The number of nodes of all trees."""
+        """``N``, the number of nodes of all trees."""
         return len(self.parent)
 
     @cached_property
@@ -129,12 +135,12 @@ class Forest:
 
     @cached_property
     def depth(self) -> NDArray[np.int32]:
-        """``(N,)`` edges between each node and its root."""
+        """``(N,)`` the number of edges between each node and its root."""
         return depths(self.global_parent)
 
     @cached_property
     def depths(self) -> NDArray[np.int32]:
-        """``(T,)`` the depth of each tree: that of its deepest node."""
+        """``(T,)`` the depth of the deepest node of each tree."""
         if len(self) == 0:
             return np.zeros(0, np.int32)
         return np.maximum.reduceat(self.depth, self.offsets[:-1])
@@ -147,7 +153,7 @@ class Forest:
 
     @cached_property
     def _in_order(self) -> bool:
-        """Whether the children of every node stand in the order of their positions."""
+        """Whether the children of every node are stored in the order of their positions."""
         up = self.global_parent
         children = np.flatnonzero(up >= 0)
         children = children[np.argsort(up[children], kind="stable")]
@@ -155,7 +161,7 @@ class Forest:
         return not np.any(same & (self.pos[children[1:]] < self.pos[children[:-1]]))
 
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The nodes of the trees ``ids``, and their offsets."""
+        """The nodes of the trees ``ids`` ``(B,)``, and the offsets ``(B + 1,)`` between them."""
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
             raise IndexError(
                 f"expected tree ids between 0 and {len(self) - 1}, got {ids.min()} to {ids.max()}"
@@ -164,7 +170,7 @@ class Forest:
         return ranges(self.offsets.take(ids), sizes), offsets_of(sizes)
 
     def select(self, ids: ArrayLike) -> Forest:
-        """The trees ``ids``, in that order; an id may stand more than once.
+        """A forest of the trees ``ids``, in that order; an id may occur more than once.
 
         Raises:
             IndexError: an id is out of range.
@@ -173,22 +179,22 @@ class Forest:
         rows, offsets = self._rows(np.atleast_1d(integers(ids, "tree ids", None)))
         columns = {name: column[rows] for name, column in self.columns.items()}
         chosen = Forest(self.parent[rows], self.pos[rows], offsets, columns, self.vocabs)
-        for known in ("depth", "_in_order"):  # what is known of all trees need not be found again
-            if known in self.__dict__:
-                value = self.__dict__[known]
-                chosen.__dict__[known] = value[rows] if known == "depth" else value
+        if "depth" in self.__dict__:  # what has been computed for all trees holds for some
+            chosen.__dict__["depth"] = self.depth[rows]
+        if "_in_order" in self.__dict__:
+            chosen.__dict__["_in_order"] = self._in_order
         return chosen
 
     def tree(self, index: int) -> Forest:
-        """The forest of the one tree ``index``."""
+        """A forest of the one tree ``index``."""
         return self.select([index])
 
     @staticmethod
     def concat(forests: Sequence[Forest]) -> Forest:
-        """All trees of ``forests``, which have the same columns and vocabularies.
+        """One forest of all trees of ``forests``.
 
         Raises:
-            TreeError: there is no forest, or columns or vocabularies differ.
+            TreeError: there is no forest, or their columns or vocabularies differ.
         """
         if not forests:
             raise TreeError("expected at least one forest, got none")
@@ -209,11 +215,11 @@ class Forest:
         )
 
     def batch(self, ids: Optional[ArrayLike] = None) -> TreeBatch:
-        """One graph of the trees ``ids`` (all of them by default), with edges child to parent.
+        """One graph of the trees ``ids`` (by default all), with edges from child to parent.
 
-        The nodes stand tree after tree in the forest's order; the edges of a node stand in the
-        order of their positions, which is the order of its mailbox. Node data are the columns,
-        edge data ``pos``. Integers become int64.
+        The nodes are those of the first tree in the order of the forest, then those of the second,
+        and so on. The edges into a node, and so the messages in its mailbox, are in the order of
+        the children's positions. Node data are the columns, edge data ``pos``; integers are int64.
 
         Raises:
             IndexError: an id is out of range.
@@ -221,7 +227,7 @@ class Forest:
         """
         chosen = np.arange(len(self)) if ids is None else integers(ids, "tree ids", None)
         rows, offsets = self._rows(np.atleast_1d(chosen))
-        # Depths, parents and order are found once for all trees, then only read.
+        # Depths, parents and order are computed once for the forest, then read by every batch.
         depth, pos = self.depth.take(rows), self.pos.take(rows)
         parent = self.global_parent.take(rows) - rows + np.arange(len(rows))
         src = depth.nonzero()[0]
@@ -237,7 +243,7 @@ class Forest:
         )
 
     def save(self, folder: PathLike) -> None:
-        """Write the arrays as ``.npy`` files and the vocabularies as text into ``folder``."""
+        """Write the arrays to ``folder`` as ``.npy`` files, and the vocabularies as text."""
         folder = Path(folder)
         check_columns(self.columns, self.num_nodes, {}, folder)
         arrays: dict[str, NDArray[Any]] = {
@@ -246,33 +252,37 @@ class Forest:
             "offsets": self.offsets,
             **{f"column.{name}": column for name, column in self.columns.items()},
         }
-        (folder / "forest.json").unlink(missing_ok=True)  # no forest until all of it is there
+        (folder / "forest.json").unlink(missing_ok=True)  # no forest until it is complete
         for name, values in arrays.items():
             with replacing(folder / f"{name}.npy", "wb") as file:
                 np.save(file, values, allow_pickle=False)
         for name, vocab in self.vocabs.items():
             vocab.save(folder / f"vocab.{name}.txt")
-        about = {
+        metadata = {
             "version": _VERSION,
             "columns": list(self.columns),
             "vocabs": list(self.vocabs),
         }
         with replacing(folder / "forest.json") as file:
-            json.dump(about, file, indent=1)
+            json.dump(metadata, file, indent=1)
 
     @classmethod
     def load(cls, folder: PathLike, *, mmap: bool = True) -> Forest:
-        """Read what :meth:`save` wrote; with ``mmap`` the arrays stay on disk until read.
+        """Read the forest that :meth:`save` wrote to ``folder``.
+
+        Arguments:
+            folder: the folder.
+            mmap: map the arrays into memory, so that what is not used stays on disk.
 
         Raises:
             TreeError: the folder holds no forest, a damaged one, or one of another version.
         """
         folder = Path(folder)
         try:
-            about = json.loads((folder / "forest.json").read_text(encoding="utf-8"))
-            if about["version"] != _VERSION:
+            metadata = json.loads((folder / "forest.json").read_text(encoding="utf-8"))
+            if metadata["version"] != _VERSION:
                 raise TreeError(
-                    f"expected a forest of version {_VERSION}, got version {about['version']}; "
+                    f"expected a forest of version {_VERSION}, got version {metadata['version']}; "
                     "write it again with this version of the package",
                     file=folder,
                 )
@@ -280,10 +290,15 @@ class Forest:
                 name: np.load(
                     folder / f"{name}.npy", mmap_mode="r" if mmap else None, allow_pickle=False
                 )
-                for name in ["parent", "pos", "offsets", *(f"column.{c}" for c in about["columns"])]
+                for name in [
+                    "parent",
+                    "pos",
+                    "offsets",
+                    *(f"column.{c}" for c in metadata["columns"]),
+                ]
             }
             vocabs = {
-                name: Vocabulary.load(folder / f"vocab.{name}.txt") for name in about["vocabs"]
+                name: Vocabulary.load(folder / f"vocab.{name}.txt") for name in metadata["vocabs"]
             }
         except FileNotFoundError as error:
             raise TreeError(
@@ -299,7 +314,7 @@ class Forest:
                 file=folder,
             ) from error
         parent, pos, offsets = arrays["parent"], arrays["pos"], arrays["offsets"]
-        columns = {name: arrays[f"column.{name}"] for name in about["columns"]}
+        columns = {name: arrays[f"column.{name}"] for name in metadata["columns"]}
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), {}, folder)
@@ -307,7 +322,7 @@ class Forest:
 
 
 def _tensor(name: str, column: NDArray[Any]) -> torch.Tensor:
-    """Integers as int64, which indexes and one-hot codes want; everything else as it is."""
+    """A column as a tensor; integers as int64, which torch requires of indices."""
     if column.dtype.kind in "US":
         raise TreeError(
             f"expected column {name!r} to hold numbers, which is what a batch holds, got text; "

@@ -1,4 +1,4 @@
-"""Batches of trees that are alike."""
+"""Batches of trees of similar depth and size."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ __all__ = ["BatchSampler"]
 
 
 class BatchSampler:
-    """Cuts a data set into batches, anew and reproducibly at every epoch.
+    """The batches of each epoch, as ids of examples; the same seed and epoch give the same batches.
 
-    A batch costs its nodes and, on top, something for each level of its deepest tree. So the
-    examples are shuffled, cut into pools of many batches, and sorted by depth and size within a
-    pool; the batches of all pools are then shuffled.
+    The time of a batch grows with its nodes and with the depth of its deepest tree. So the examples
+    are shuffled, divided into pools of several batches, sorted by depth and size within each pool,
+    and cut into batches; the batches of all pools are then shuffled.
 
     Arguments:
-        sizes: ``(E,)`` nodes of each example.
-        depths: ``(E,)`` depth of each example; without it pools are sorted by size alone.
-        batch_size: examples in a batch, at most.
-        max_nodes: nodes in a batch, at most; an example larger than that is a batch of its own.
-        shuffle: off, the batches follow the order of the data, unsorted.
-        pool: batches in a pool; 1 draws every batch uniformly.
-        seed: with the epoch, decides every draw.
+        sizes: ``(E,)`` the number of nodes of each example.
+        depths: ``(E,)`` the depth of each example; without it pools are sorted by size alone.
+        batch_size: the largest number of examples in a batch.
+        max_nodes: the largest number of nodes in a batch; an example with more is a batch by
+            itself.
+        shuffle: if False, the batches are those of the data in their order, unsorted.
+        pool: the number of batches in a pool; with 1 every batch is a random sample.
+        seed: of the random numbers, together with the epoch.
 
     Raises:
         ConfigError: neither ``batch_size`` nor ``max_nodes`` is given, or one is not positive.
@@ -56,7 +57,7 @@ class BatchSampler:
         self.shuffle, self.pool, self.seed, self.epoch = shuffle, pool, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose batches iteration gives."""
+        """Set the epoch whose batches the sampler gives."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
@@ -66,7 +67,7 @@ class BatchSampler:
         return len(self.batches())
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """The epoch's batches, each the ids of its examples."""
+        """The batches of the epoch; each is the ids ``(B,)`` of its examples."""
         ids = np.arange(len(self.sizes))
         if not self.shuffle:
             return self._cut(ids)
@@ -79,14 +80,14 @@ class BatchSampler:
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def _pool_size(self) -> int:
-        """Examples in a pool."""
+        """The number of examples in a pool."""
         if self.batch_size is not None:
             return self.batch_size * self.pool
         mean = max(1.0, float(self.sizes.mean())) if len(self.sizes) else 1.0
         return max(1, int((self.max_nodes or 1) / mean)) * self.pool
 
     def _cut(self, ids: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Cut ``ids`` where a limit is reached."""
+        """Batches of ``ids`` in their order, each as large as the limits allow."""
         if self.max_nodes is None:
             step = self.batch_size or 1
             return [ids[start : start + step] for start in range(0, len(ids), step)]

@@ -1,4 +1,4 @@
-"""Sums and extremes over subtrees without a loop over nodes or levels."""
+"""Sums and extremes over all subtrees at once."""
 
 from __future__ import annotations
 
@@ -11,24 +11,21 @@ __all__ = ["over_subtrees"]
 
 
 def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: NDArray[np.int64]) -> NDArray[Any]:
-    """``ufunc`` (``np.add``, ``np.minimum``, ...) of the values in the subtree of each node.
+    """``(N,)`` the sum, minimum, ... of the values in the subtree of each node.
 
-    Pointer doubling: after round k a node holds the result over its descendants less than 2^k
-    edges below; those up to 2^(k + 1) are held by its descendants exactly 2^k edges below.
+    Pointer doubling: after round k the result of a node covers its descendants less than 2^k edges
+    below; each descendant exactly 2^k edges below has the results of the next 2^k.
 
     Arguments:
-        ufunc: associative and commutative.
-        values: ``(N,)``.
+        ufunc: an associative and commutative function: ``np.add``, ``np.minimum``, ...
+        values: ``(N,)``, whose dtype the result has.
         parent: ``(N,)`` the parent of each node among all nodes, -1 at a root; no cycles.
-
-    Returns:
-        ``(N,)`` of the dtype of ``values``.
     """
     result = values.copy()
-    low = np.flatnonzero(parent >= 0)
-    above = parent.copy()  # 2^k edges up, -1 beyond the root
-    while len(low):
-        ufunc.at(result, above[low], result[low].copy())
-        above[low] = above[above[low]]
-        low = low[above[low] >= 0]
+    nodes = np.flatnonzero(parent >= 0)
+    ancestor = parent.copy()  # 2^k edges up, -1 above the root
+    while len(nodes):
+        ufunc.at(result, ancestor[nodes], result[nodes].copy())
+        ancestor[nodes] = ancestor[ancestor[nodes]]
+        nodes = nodes[ancestor[nodes] >= 0]
     return result

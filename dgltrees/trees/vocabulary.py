@@ -1,4 +1,4 @@
-"""Names and their ids."""
+"""Vocabularies: names and their ids."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _HEADER = "dgltrees vocabulary 1"
 
 
 class Vocabulary:
-    """Names in the order of their ids, which begin at 0.
+    """Names with ids 0, 1, ... in their order.
 
-    A vocabulary grows while it meets new names, until it is frozen.
+    Until it is frozen, a vocabulary gives every new name that it encodes the next id.
 
     Arguments:
-        names: the first names; a repeated one counts once.
-        unknown: the name that stands for every name not in a frozen vocabulary. It is one of
-            the names, and is added if need be. Without it an unknown name is an error.
-        frozen: whether the vocabulary takes no more names.
+        names: the first names; one that occurs twice counts once.
+        unknown: the name that a frozen vocabulary encodes instead of any other name, such as
+            ``<unk>``; it is added to the names. Without it another name is an error.
+        frozen: no name is added.
     """
 
     def __init__(
@@ -50,22 +50,22 @@ class Vocabulary:
             return NotImplemented
         return self.names == other.names and self.unknown == other.unknown
 
-    __hash__ = None  # type: ignore[assignment]  # it grows
+    __hash__ = None  # type: ignore[assignment]  # its names change
 
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:5]) + (", ..." if len(self) > 5 else "")
         return f"Vocabulary({len(self)} names: {shown})"
 
     def freeze(self) -> Vocabulary:
-        """Take no more names; returns the vocabulary itself."""
+        """Add no name from now on; returns the vocabulary itself."""
         self.frozen = True
         return self
 
     def encode(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """The ids of ``names``, shape ``(len(names),)``.
+        """``(len(names),)`` int32, the ids of ``names``.
 
         Raises:
-            TreeError: a name is not in a frozen vocabulary that has no ``unknown``.
+            TreeError: the vocabulary is frozen, has no ``unknown``, and a name is not in it.
         """
         if not self.frozen:
             for name in dict.fromkeys(names):
@@ -73,14 +73,14 @@ class Vocabulary:
                     self._id[name] = len(self.names)
                     self.names.append(name)
         elif self.unknown is not None:
-            other = self._id[self.unknown]
-            return np.fromiter((self._id.get(n, other) for n in names), np.int32, len(names))
+            unknown = self._id[self.unknown]
+            return np.fromiter((self._id.get(n, unknown) for n in names), np.int32, len(names))
         try:
             return np.fromiter(map(self._id.__getitem__, names), np.int32, len(names))
         except KeyError as error:
-            known = ", ".join(map(repr, self.names[:10])) + (", ..." if len(self) > 10 else "")
+            shown = ", ".join(map(repr, self.names[:10])) + (", ..." if len(self) > 10 else "")
             raise TreeError(
-                f"expected one of the {len(self)} known names ({known}), got {error.args[0]!r}; "
+                f"expected one of the {len(self)} known names ({shown}), got {error.args[0]!r}; "
                 "correct the data, or use a vocabulary that has it or an unknown name"
             ) from None
 
@@ -88,27 +88,28 @@ class Vocabulary:
         """The names of ``ids``.
 
         Raises:
-            TreeError: an id has no name, such as -1, which stands for none.
+            TreeError: an id is out of range, such as -1, which is no name.
         """
-        found = []
+        names = []
         for i in ids:
             if not 0 <= i < len(self.names):
                 raise TreeError(f"expected ids from 0 to {len(self.names) - 1}, got {i}")
-            found.append(self.names[i])
-        return found
+            names.append(self.names[i])
+        return names
 
     def save(self, path: PathLike) -> None:
-        """Write the vocabulary as text: a header, then one JSON string a line."""
+        """Write the vocabulary as text: a header, then one JSON string per line."""
         with replacing(path) as file:
             file.write(f"{_HEADER} {json.dumps({'unknown': self.unknown})}\n")
             file.writelines(json.dumps(name, ensure_ascii=False) + "\n" for name in self.names)
 
     @classmethod
     def load(cls, path: PathLike) -> Vocabulary:
-        """Read what :meth:`save` wrote; the result is frozen.
+        """Read the vocabulary that :meth:`save` wrote; it is frozen.
 
         Raises:
-            TreeError: the file is no vocabulary, or a line is no JSON string or stands twice.
+            TreeError: with file and line: the file is no vocabulary, a line is no JSON string, or
+                a name occurs twice.
         """
         names: list[str] = []
         with open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""A long text as streams that are read side by side, window by window."""
+"""Windows of a long text, for truncated backpropagation through time."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ __all__ = ["WindowSampler"]
 
 
 class WindowSampler:
-    """Cuts a text into windows; those of a batch go on where those of the batch before it ended.
+    """The batches of a text; each window begins where that of the batch before ended.
 
-    The text is cut into streams of equal length, or one token more, and each of them into windows.
-    The last window of a stream takes the odd tokens, one more than asked for at most.
+    The text is divided into streams, whose lengths differ by one token at most, and each stream
+    into windows. A batch has one window per stream. The last window of a stream has what remains
+    of it, at most one token more than the others.
 
     Arguments:
-        tokens: N, how many the text has.
-        streams: B, of which a batch has a window each.
-        window: T, the tokens of each window.
+        tokens: N, the number of tokens of the text.
+        streams: B, the number of streams.
+        window: T, the number of tokens of each window.
 
     Raises:
         ConfigError: ``streams`` or ``window`` is not positive.
-        TreeError: the text has less than two tokens for each stream.
+        TreeError: the text has less than two tokens per stream.
     """
 
     def __init__(self, tokens: int, *, streams: int, window: int) -> None:
@@ -32,25 +33,19 @@ class WindowSampler:
                 raise ConfigError(f"expected {name} to be at least 1, got {value}")
         if tokens < 2 * streams:
             raise TreeError(
-                f"expected a text of at least 2 tokens for each of {streams} streams, got "
-                f"{tokens} tokens; take fewer streams (training.batch_size) or a longer text"
+                f"expected a text of at least {2 * streams} tokens, 2 per stream, got {tokens}; "
+                "use fewer streams (training.batch_size) or a longer text"
             )
-        self.starts = np.arange(streams + 1) * tokens // streams  # (B + 1,)
+        self.offsets = np.arange(streams + 1) * tokens // streams  # (B + 1,)
         self.window = window
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch: all are alike."""
+        """Do nothing: the batches of all epochs are the same."""
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """Of each batch the places of its tokens in the text: ``(B, T)``, -1 behind the last."""
-        starts, ends = self.starts[:-1, None], self.starts[1:, None]
-        shortest = int((ends - starts).min())
-        cuts = [*range(0, shortest, self.window), int((ends - starts).max())]
-        return [self._places(starts, ends, a, b) for a, b in zip(cuts, cuts[1:])]
-
-    @staticmethod
-    def _places(
-        starts: NDArray[np.int64], ends: NDArray[np.int64], begin: int, end: int
-    ) -> NDArray[np.int64]:
-        places = starts + np.arange(begin, end)
-        return np.where(places < ends, places, -1)
+        """The batches; each is ``(B, T)``, the indices of its tokens, -1 after a stream's end."""
+        begins, ends = self.offsets[:-1, None], self.offsets[1:, None]  # (B, 1)
+        shortest, longest = int((ends - begins).min()), int((ends - begins).max())
+        cuts = [*range(0, shortest, self.window), longest]
+        windows = [begins + np.arange(first, stop) for first, stop in zip(cuts, cuts[1:])]
+        return [np.where(tokens < ends, tokens, -1) for tokens in windows]

@@ -1,4 +1,4 @@
-"""Rare words."""
+"""Words with a meaning of their own, vocabularies without rare words, and recoded forests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["UNKNOWN", "frequent_words", "recode"]
+__all__ = ["END", "UNKNOWN", "frequent_words", "recode"]
 
 UNKNOWN = "<unk>"
-"""The word that stands for all rare ones."""
+"""The unknown word: stands for all words that a vocabulary lacks."""
+
+END = "<eos>"
+"""The word at the end of each line of running text."""
 
 
 def frequent_words(
@@ -24,19 +27,18 @@ def frequent_words(
     column: str = "word",
     keep: Sequence[str] = (ROOT,),
 ) -> Vocabulary:
-    """A frozen vocabulary of the words that stand at ``min_count`` nodes or more, and ``<unk>``.
+    """A frozen vocabulary of ``<unk>`` and the words that at least ``min_count`` nodes have.
 
-    The words are in the order of the vocabulary they come from.
+    The words are in the order of the forests' vocabulary, ``<unk>`` comes last.
 
     Arguments:
-        forests: they are counted one by one, so they may come from a stream; they share one
-            vocabulary.
-        min_count: the least count of a word.
-        column: the column of the words.
-        keep: words that stay however rare.
+        forests: forests with the same vocabulary; read one by one, so they may be a generator.
+        min_count: the smallest count of a word.
+        column: the node column of the words.
+        keep: words to include whatever their count.
 
     Raises:
-        TreeError: there is no forest, no such vocabulary, or another one.
+        TreeError: there is no forest, a forest has no such vocabulary, or theirs differ.
     """
     counts = np.zeros(0, np.int64)
     vocab = None
@@ -48,9 +50,9 @@ def frequent_words(
             )
         vocab = forest.vocabs[column]
         ids = forest.columns[column]
-        found = np.bincount(ids[ids >= 0], minlength=len(vocab))
-        found[: len(counts)] += counts
-        counts = found
+        total = np.bincount(ids[ids >= 0], minlength=len(vocab))
+        total[: len(counts)] += counts  # the vocabulary may have grown since
+        counts = total
     if vocab is None:
         raise TreeError("expected at least one forest, got none")
     names = [n for n, count in zip(vocab.names, counts) if count >= min_count or n in keep]
@@ -58,15 +60,16 @@ def frequent_words(
 
 
 def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = False) -> Forest:
-    """The same forest with ids from other vocabularies.
+    """The same forest with the ids of other vocabularies.
 
     Arguments:
-        vocabs: the new vocabularies, by column; the other columns stay as they are.
-        lower: whether to turn the words to lower case.
+        forest: the forest.
+        vocabs: the new vocabularies, by column; other columns remain as they are.
+        lower: change the names of column ``word`` to lower case.
 
     Raises:
-        TreeError: a column has no vocabulary so far, or a name of it is not in the new one, which
-            is frozen and has no name for the unknown.
+        TreeError: a column has no vocabulary so far, or a name of it is not in the new vocabulary,
+            which is frozen and has no unknown name.
     """
     columns = dict(forest.columns)
     for name, vocab in vocabs.items():
@@ -74,10 +77,10 @@ def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = Fa
             raise TreeError(f"expected a vocabulary {name!r}, got {list(forest.vocabs)}")
         ids = columns[name]
         used = np.unique(ids[ids >= 0])
-        new = np.full(len(forest.vocabs[name]) + 1, -1, np.int32)  # the last row is for none
+        new_id = np.full(len(forest.vocabs[name]) + 1, -1, np.int32)  # the last row is that of -1
         names = forest.vocabs[name].decode(used)
         if lower and name == "word":
             names = [word.lower() for word in names]
-        new[used] = vocab.encode(names)
-        columns[name] = new[ids]
+        new_id[used] = vocab.encode(names)
+        columns[name] = new_id[ids]
     return Forest(forest.parent, forest.pos, forest.offsets, columns, {**forest.vocabs, **vocabs})

@@ -3,11 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_steps
 from dgltrees.bench.cases import balanced, chain, random_binary
+from dgltrees.bench.contenders import Model
+from dgltrees.bench.device import DeviceRow, device_table
 from dgltrees.bench.memory import peak
 from dgltrees.cli import main
+from dgltrees.trees import TreeBatch
 
 SMALL = Case("small", 3, lambda rng: random_binary(rng, 2, 5))
 
@@ -20,8 +24,9 @@ def test_contenders_agree_and_are_all_timed() -> None:
 
 
 def test_a_contender_that_computes_something_else_is_found() -> None:
-    def wrong(model, batch):
-        return model.embed(batch.ndata["token"])
+    def wrong(model: Model, batch: TreeBatch) -> Tensor:
+        embedded: Tensor = model.embed(batch.ndata["token"])
+        return embedded
 
     contenders = [CONTENDERS["levels"], Contender("wrong", wrong)]
     with pytest.raises(RuntimeError, match="small: contenders should agree, their losses are"):
@@ -59,6 +64,23 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert "| small |" in printed
 
 
+def test_the_command_on_a_device(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dgltrees.bench.command.SIZES", (2,))
+    assert main(["bench", "--hidden", "4", "--rounds", "1", "--device", "cpu"]) == 0
+    *_, head, _, row = capsys.readouterr().out.splitlines()
+    assert head == "| device | trees | torch.nn.LSTM | child-sum | HOSVD, c = 20 | child-sum, dgl |"
+    assert row.startswith("| cpu | 2 | ")
+    assert main(["bench", "--device", "nowhere"]) == 2
+    assert "expected a device that torch can use here, got 'nowhere'" in capsys.readouterr().err
+
+
+def test_what_does_not_run_on_a_device_has_no_rate_there() -> None:
+    rows = [DeviceRow("cpu", 64, {"child-sum": 5e3, "child-sum, dgl": 1e3})]
+    assert device_table(rows).splitlines()[2] == "| cpu | 64 | - | 5 | - | 1 |"
+
+
 def test_memory_is_that_of_one_step_in_a_process_of_its_own() -> None:
-    bytes_of_nodes = peak("levels, checkpoint", "balanced 32 x 63", 64, hidden=64)
-    assert 64 * 63 * 64 * 4 * 4 < bytes_of_nodes < 64 * 63 * 64 * 4 * 60  # tables of float32
+    states = 64 * 63 * 64 * 4  # bytes of a float32 state per node
+    assert 4 * states < peak("levels, checkpoint", "balanced 32 x 63", 64, hidden=64) < 60 * states

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from dgltrees import traverse
 from dgltrees.cells import RRNetCell
-from dgltrees.models.rrnet import advance, begin
+from dgltrees.models.rrnet import advance, initial_state
 from dgltrees.trees.operations import Operation, operation_graph
 from tests.benchmarks.test_speed import measure
 
@@ -79,7 +79,7 @@ class Model(nn.Module):
         tokens = pad_sequence(texts, padding_value=len(CHARACTERS))
         x, operations = self.embed(tokens).unbind(), operations_of(tokens)
         lengths = torch.tensor([len(text) for text in texts])
-        state, found = begin(self.cell, len(texts), limit=8), []
+        state, found = initial_state(self.cell, len(texts), max_open=8), []
         for step in range(len(tokens)):
             there = int((lengths > step).sum())
             if there < len(state.size):

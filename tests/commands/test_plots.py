@@ -2,92 +2,126 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from dgltrees.commands import plots
-from dgltrees.commands.sweeps import combinations, table, without_flags
 from dgltrees.errors import ConfigError
 
+Line = dict[str, float]
 
-def _run(folder, lines):
+
+def run_folder(folder: Path, lines: Sequence[Line]) -> Path:
+    """A run directory with these lines of metrics."""
     folder.mkdir()
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (folder / "metrics.jsonl").write_text(text)
     return folder
 
 
-def test_learning_curves_of_runs_with_and_without_validation(tmp_path):
-    watched = [
-        {"epoch": e, "train_loss": 1 / e, "valid_loss": 2 / e, "valid_accuracy": 0.1 * e}
-        for e in (1, 2, 3)
+def epochs(count: int, **metrics: float) -> list[Line]:
+    """Lines of metrics, each value times the number of its epoch."""
+    return [
+        {"epoch": e, **{name: value * e for name, value in metrics.items()}}
+        for e in range(1, count + 1)
     ]
-    watched = [{**line, "valid_majority": 0.2} for line in watched]
-    plain = [{"epoch": 1, "train_loss": 1.0}]
-    runs = [_run(tmp_path / "a", watched), _run(tmp_path / "b", plain)]
-    plots.learning_curve(runs, tmp_path / "curve.svg")
-    assert "<svg" in (tmp_path / "curve.svg").read_text()
-    plots.learning_curve(runs, tmp_path / "curve.png")
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_learning_curve_of_a_language_model(tmp_path):
-    line = {"epoch": 1, "train_loss": 1.0, "valid_loss": 2.0, "valid_perplexity": 7.4}
-    plots.learning_curve([_run(tmp_path / "a", [line])], tmp_path / "curve.svg")
-    assert "perplexity" in (tmp_path / "curve.svg").read_text()
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that are saved, which are not written."""
+    saved: list[Figure] = []
+    monkeypatch.setattr(plots, "_save", lambda figure, path: saved.append(figure))
+    return saved
 
 
-def test_no_epochs(tmp_path):
+@pytest.mark.parametrize(
+    ("lines", "options", "labels"),
+    [
+        (epochs(2, train_loss=1), {}, ["loss (solid: training, dashed: validation)"]),
+        (
+            epochs(1, train_loss=1, valid_loss=2, valid_accuracy=0.1, valid_majority=0.1),
+            {"baseline": "majority"},
+            [
+                "loss (solid: training, dashed: validation)",
+                "validation accuracy (dotted: majority)",
+            ],
+        ),
+        (
+            epochs(2, train_loss=-1, valid_loss=2, valid_word_perplexity=7, valid_accuracy=0.1),
+            {"baseline": "majority", "separate_losses": True},
+            ["training loss (solid)", "validation word perplexity", "validation loss (dashed)"],
+        ),
+    ],
+    ids=["no validation", "one epoch", "a policy"],
+)
+def test_axes_of_a_learning_curve(
+    tmp_path: Path,
+    figures: list[Figure],
+    lines: list[Line],
+    options: dict[str, Any],
+    labels: list[str],
+) -> None:
+    run = run_folder(tmp_path / "run", lines)
+    metrics = ["f1", "word_perplexity", "accuracy"]
+    plots.learning_curve([run], tmp_path / "curve.png", metrics, **options)
+    axes = figures[0].axes
+    assert [each.get_ylabel() for each in axes] == labels
+    curves = [line for each in axes for line in each.lines if line.get_linestyle() != ":"]
+    assert {line.get_marker() for line in curves if np.size(line.get_xdata())} == {
+        "o" if len(lines) == 1 else ""
+    }
+
+
+def test_learning_curves_of_runs_with_and_without_validation(
+    tmp_path: Path, figures: list[Figure]
+) -> None:
+    lines = epochs(3, train_loss=1, valid_loss=2, valid_accuracy=0.1)
+    for seed, history in enumerate((lines, epochs(2, train_loss=1))):
+        run_folder(tmp_path / f"seed-{seed}", history)
+    plots.save_curve(tmp_path, ["accuracy"])
+    losses, accuracies = figures[0].axes
+    assert [np.size(line.get_xdata()) for line in losses.lines] == [3, 3, 2, 0]
+    assert [np.size(line.get_xdata()) for line in accuracies.lines] == [3, 0]
+
+
+def test_a_metric_against_parameters(tmp_path: Path, figures: list[Figure]) -> None:
+    row = {"group": "sum", "parameters": 10, "f1": {"mean": 0.5, "deviation": 0.1}}
+    for cell_parameters in (10, 20):
+        rows = [{**row, "cell_parameters": cell_parameters}]
+        plots.metric_against_parameters(rows, "f1", tmp_path / "f1.png")
+    labels = [(axes.get_xlabel(), axes.get_ylabel()) for figure in figures for axes in figure.axes]
+    assert labels == [
+        ("parameters of the cell", "validation f1"),
+        ("parameters of one aggregation", "validation f1"),
+    ]
+
+
+@pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_the_ending_is_the_format(tmp_path: Path, ending: str, start: bytes) -> None:
+    path = tmp_path / f"curve.{ending}"
+    plots.learning_curve([run_folder(tmp_path / "a", epochs(1, train_loss=1))], path, [])
+    assert path.read_bytes().startswith(start)
+
+
+def test_no_epochs(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     with pytest.raises(ConfigError, match=r"at least one epoch, got \['a'\]"):
-        plots.learning_curve([tmp_path / "a"], tmp_path / "curve.png")
+        plots.learning_curve([tmp_path / "a"], tmp_path / "curve.png", ["accuracy"])
     assert not (tmp_path / "curve.png").exists()
 
 
-def test_without_matplotlib(tmp_path, monkeypatch):
-    runs = [_run(tmp_path / "a", [{"epoch": 1, "train_loss": 1.0}])]
-    found = importlib.util.find_spec
-    monkeypatch.setattr(plots, "find_spec", lambda n: None if n == "matplotlib" else found(n))
-    assert not plots.has_matplotlib()
-    with pytest.raises(ConfigError, match=r"pip install 'dgltrees\[plots\]'"):
-        plots.learning_curve(runs, tmp_path / "curve.png")
-
-
-def test_a_grid_is_a_product():
-    found = combinations(["model.rank=3,5", "training.lr=0.1"])
-    assert found == [
-        (["rank_3", "lr_0.1"], ["--model.rank=3", "--training.lr=0.1"]),
-        (["rank_5", "lr_0.1"], ["--model.rank=5", "--training.lr=0.1"]),
-    ]
-    assert combinations([]) == [([], [])]
-    for wrong in ("model.rank", "model.rank=", "model.rank=3,,5"):
-        with pytest.raises(ConfigError, match="SETTING=VALUE,VALUE"):
-            combinations([wrong])
-
-
-def test_flags_are_taken_out_with_their_values():
-    argv = ["--out", "x", "--model.rank", "3", "--seeds", "0", "1", "--training.lr=-1", "--out=y"]
-    kept = without_flags(argv, ("--out", "--seeds"))
-    assert kept == ["--model.rank", "3", "--training.lr=-1"]
-
-
-def test_the_table_shows_mean_and_deviation():
-    row = {
-        "name": "lrt-sum-c3",
-        "parameters": 18,
-        "cell_parameters": 1234,
-        "measure": "accuracy",
-        "accuracy": {"mean": 0.5716, "deviation": 0.0025},
-        "majority": {"mean": 0.531, "deviation": 0.0},
-    }
-    line = table([row]).splitlines()[1]
-    assert line.split() == ["lrt-sum-c3", "18", "1,234", "57.16", "±", "0.25", "53.10"]
-
-
-def test_the_table_of_language_models():
-    row = {"name": "tree-lm", "parameters": 1234, "cell_parameters": 1234, "measure": "perplexity"}
-    row["perplexity"] = {"mean": 91.234, "deviation": 1.5}
-    row["test"] = {"mean": 95.0, "deviation": 1.0}
-    head, line = table([row]).splitlines()
-    assert head.split() == ["parameters", "(cell)", "perplexity"]
-    assert line.split() == ["tree-lm", "1,234", "1,234", "91.23", "±", "1.50", "test", "95.00"]
+def test_without_matplotlib(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_folder(tmp_path / "a", epochs(1, train_loss=1))
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(plots, "find_spec", lambda n: None if n == "matplotlib" else find_spec(n))
+    plots.learning_curve([run], tmp_path / "curve.png", ["accuracy"])
+    assert not (tmp_path / "curve.png").exists()
+    assert "pip install 'dgltrees[plots]'" in capsys.readouterr().err

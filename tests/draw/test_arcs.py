@@ -13,7 +13,7 @@ from dgltrees.draw.arcs_text import MAX_LEVELS
 from dgltrees.draw.fonts import text_width
 from dgltrees.trees.builders import from_heads
 from tests.draw.svg import canvas_size, node_boxes, numbers, of_class, texts
-from tests.trees.dependencies import HEADS, SENTENCE, forest_of, sentences
+from tests.trees.dependencies.sentences import HEADS, SENTENCE, forest_of, sentences
 
 
 def arc_ends(svg: str) -> list[tuple[float, float, float]]:
@@ -118,10 +118,10 @@ def test_words_and_labels_are_escaped() -> None:
     forest = from_heads(nasty, [0, 1, 2], columns={"deprel": nasty, "upos": nasty})
     svg = draw_arcs(forest).svg
     assert "<script" not in svg
-    shown = [nasty[0], nasty[1], '"a"\\n\\x1b[31m']
-    assert [label.text for label in of_class(svg, "label")] == shown
+    escaped = [nasty[0], nasty[1], '"a"\\n\\x1b[31m']
+    assert [label.text for label in of_class(svg, "label")] == escaped
     word_texts = [texts(node) for node in of_class(svg, "node")]
-    assert word_texts == [["<root>"], *([text, text] for text in shown)]
+    assert word_texts == [["<root>"], *([text, text] for text in escaped)]
     assert "\x1b" not in draw_arcs(forest).text
 
 

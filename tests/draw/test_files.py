@@ -116,9 +116,9 @@ def test_out_and_style(digits: Path, tmp_path: Path) -> None:
         ("b.txt", None, "tree 0\nSM  = 5\n├─ 2\n"),
         ("c.txt", "ascii", "tree 0\nSM  = 5\n|- 2\n"),
     ]:
-        drawn = draw_file(path, out=tmp_path / name, style=style)
-        assert (tmp_path / name).read_text(encoding="utf-8").rstrip("\n") == drawn.rstrip("\n")
-        assert drawn.startswith(start)
+        text = draw_file(path, out=tmp_path / name, style=style)
+        assert (tmp_path / name).read_text(encoding="utf-8").rstrip("\n") == text.rstrip("\n")
+        assert text.startswith(start)
     assert draw_file(path, style="svg").startswith("<svg")
     assert "└─1─ 3" in draw_file(path, positions="all")
 

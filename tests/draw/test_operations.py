@@ -48,8 +48,8 @@ def boxes(drawing: OperationsDrawing) -> list[list[tuple[str, float, float]]]:
 
 @settings(max_examples=40)
 @given(sequences(max_sequences=1, max_opens=0))
-def test_segments_are_the_entries_of_a_stack(drawn: Sequences) -> None:
-    operations = drawn[0][1:]
+def test_segments_are_the_entries_of_a_stack(sequence: Sequences) -> None:
+    operations = sequence[0][1:]
     if not operations:
         return
     tokens = [chr(ord("a") + place) for place in range(len(operations))]

@@ -80,9 +80,9 @@ def test_an_svg_has_at_most_so_many_nodes(name: str, tmp_path: Path) -> None:
 def test_titles_are_escaped_and_shortened(name: str) -> None:
     make, *_ = DRAWINGS[name]
     drawing = make("</svg><script>\x1b" + "x" * 200)
-    shown = "</svg><script>\\x1b" + "x" * 104 + "…"
-    assert shown in [text.text for text in ET.fromstring(drawing.svg).iter(f"{SVG}text")]
-    assert drawing.text.split("\n")[0] == shown
+    escaped = "</svg><script>\\x1b" + "x" * 104 + "…"
+    assert escaped in [text.text for text in ET.fromstring(drawing.svg).iter(f"{SVG}text")]
+    assert drawing.text.split("\n")[0] == escaped
     assert "".join(make("→").lines(ascii_only=True)).isascii()
 
 

@@ -74,20 +74,20 @@ def test_labels_are_escaped() -> None:
     nasty = ["<b>&amp;\"'</b>", "]]>", "a\nb", "\x00\x1b[31m", "\ud800", "e\u0301 中"]
     svg = draw(Forest.build([-1, 0, 0, 0, 0, 0]), labels=nasty).svg
     svg.encode()
-    shown = ["<b>&amp;\"'</b>", "]]>", "a\\nb", "\\x00\\x1b[31m", "\\ud800", nasty[-1]]
-    assert [texts(node) for node in of_class(svg, "node")] == [[text] for text in shown]
+    escaped = ["<b>&amp;\"'</b>", "]]>", "a\\nb", "\\x00\\x1b[31m", "\\ud800", nasty[-1]]
+    assert [texts(node) for node in of_class(svg, "node")] == [[text] for text in escaped]
 
 
 def test_positions() -> None:
     forest = Forest.build([-1, 0, 0, 1, 1], pos=[0, 0, 1, 0, 12])
 
-    def shown(positions: str) -> list[str]:
-        badges = of_class(draw(forest, positions=positions).svg, "position")
-        return ["".join(badge.itertext()) for badge in badges]
+    def badges(positions: str) -> list[str]:
+        elements = of_class(draw(forest, positions=positions).svg, "position")
+        return ["".join(badge.itertext()) for badge in elements]
 
-    assert shown("auto") == ["0", "12"]
-    assert shown("all") == ["0", "0", "12", "1"]
-    assert shown("none") == []
+    assert badges("auto") == ["0", "12"]
+    assert badges("all") == ["0", "0", "12", "1"]
+    assert badges("none") == []
 
 
 def test_predictions_show_right_and_wrong_by_sign_and_border() -> None:

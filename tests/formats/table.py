@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -70,31 +69,24 @@ SAMPLES = {
 }
 
 MANY = 100_000
-
-
-def _conllu(heads: Iterable[int]) -> str:
-    return "".join(f"{i + 1}\ta\t_\t_\t_\t_\t{head}\t_\t_\t_\n" for i, head in enumerate(heads))
-
-
 CHAINS = {
     "boolsent": "(1_AND " * MANY + "1" + ")" * MANY,
-    "conllu": _conllu(range(MANY)),
+    "conllu": "".join(f"{i + 1}\ta\t_\t_\t_\t_\t{i}\t_\t_\t_\n" for i in range(MANY)) + "\n",
     "dp": "".join(f"a\tNN\t{head}\n" for head in range(MANY)),
     "inex": "1:" + "3(" * MANY + "3($)" + ")" * MANY,
-    "listops": "1\t" + "[MAX " * MANY + "1" + " ]" * MANY + "\n",
-    "logic": "#\ta\t" + "( not " * MANY + "a" + " )" * MANY,
+    "listops": "1\t" + "( ( [MAX " * MANY + "1" + " ) ] )" * MANY + "\n",
+    "logic": "#\ta\t" + "( not " * MANY + "a" + " )" * MANY + "\n",
     "mrg": "(S " * MANY + "(S a)" + ")" * MANY,
     "sst": "(2 " * MANY + "(2 a)" + ")" * MANY,
 }
-"""Files whose last tree has one child per node."""
+"""Files whose last tree has one child per node, as the writers lay them out."""
 
 STARS = {
     "boolsent": "(1_AND" + " 1" * MANY + ")",
-    "conllu": _conllu([0] * MANY),
     "dp": "a\tNN\t0\n" * MANY,
     "inex": "1:3(" + "3($) " * MANY + ")",
     "listops": "1\t[MAX" + " 1" * MANY + " ]",
     "mrg": "(S " + "(S a)" * MANY + ")",
     "sst": "(2 " + "(2 a)" * MANY + ")",
 }
-"""Files of one tree whose nodes are all children of the root."""
+"""Files of one tree whose nodes are children of the root; CoNLL-U's rows are built as DP's are."""

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from dgltrees.formats.arithmetic import MEE_ALPHABET, SYMBOLS, combine, evaluate
 
@@ -16,8 +18,8 @@ EXPRESSIONS = st.recursive(
 )
 
 
-def codes(expressions):
-    """``(L, W)`` characters by their place in the alphabet, and the depth behind each."""
+def codes(expressions: Sequence[str]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """``(L, W)`` characters as rows of the alphabet, and ``(L, W)`` the depth behind each."""
     width = max(map(len, expressions)) + 1
     code = np.full((len(expressions), width), len(MEE_ALPHABET), np.int8)
     for row, expression in enumerate(expressions):
@@ -26,16 +28,16 @@ def codes(expressions):
     return code, np.cumsum(step, axis=1, dtype=np.int8)
 
 
-def test_operators_are_those_of_python():
+def test_operators_are_those_of_python() -> None:
     cases = list(itertools.product(range(4), range(-12, 13), range(-12, 13)))
     value, defined = combine(*np.array(cases).T)
-    for (operator, left, right), found, is_defined in zip(cases, value, defined):
+    for (operator, left, right), result, is_defined in zip(cases, value, defined):
         assert is_defined == (SYMBOLS[operator] != "%" or right != 0)
         if is_defined:
-            assert found == eval(f"({left}){SYMBOLS[operator]}({right})")
+            assert result == eval(f"({left}){SYMBOLS[operator]}({right})")
 
 
-def test_the_largest_values_are_exact():
+def test_the_largest_values_are_exact() -> None:
     product = "9"
     for _ in range(18):
         product = f"({product}*9)"
@@ -44,20 +46,20 @@ def test_the_largest_values_are_exact():
 
 
 @given(expressions=st.lists(EXPRESSIONS, min_size=1, max_size=6))
-def test_values_are_those_of_python(expressions):
-    found = evaluate(*codes(expressions))
-    assert not found.misplaced.any()
+def test_values_are_those_of_python(expressions: list[str]) -> None:
+    evaluation = evaluate(*codes(expressions))
+    assert not evaluation.misplaced.any()
     for row, expression in enumerate(expressions):
         try:
-            assert eval(expression) == found.value[row]
-            assert not found.undefined[row].any()
+            assert eval(expression) == evaluation.value[row]
+            assert not evaluation.undefined[row].any()
         except ZeroDivisionError:
-            first = int(found.undefined[row].argmax())
+            first = int(evaluation.undefined[row].argmax())
             assert is_zero_division(innermost(expression[: first + 1]))
 
 
-def innermost(prefix):
-    """The bracket that a prefix of an expression ends with."""
+def innermost(prefix: str) -> str:
+    """The bracket at the end of the beginning of an expression."""
     depth = 0
     for start in reversed(range(len(prefix))):
         depth += (prefix[start] == ")") - (prefix[start] == "(")
@@ -66,7 +68,7 @@ def innermost(prefix):
     raise AssertionError(prefix)
 
 
-def is_zero_division(expression):
+def is_zero_division(expression: str) -> bool:
     try:
         eval(expression)
     except ZeroDivisionError:
@@ -74,7 +76,7 @@ def is_zero_division(expression):
     return False
 
 
-def test_operators_too_many_and_brackets_without_one():
-    found = evaluate(*codes(["(1+2-3)", "1+2", "((1+2))", "((1+2)+(3))", "((1*2)+(3-4))"]))
-    places = [np.flatnonzero(row).tolist() for row in found.misplaced]
+def test_brackets_without_exactly_one_operator_are_found() -> None:
+    evaluation = evaluate(*codes(["(1+2-3)", "1+2", "((1+2))", "((1+2)+(3))", "((1*2)+(3-4))"]))
+    places = [np.flatnonzero(row).tolist() for row in evaluation.misplaced]
     assert places == [[4], [1], [6], [9], []]

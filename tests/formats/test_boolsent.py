@@ -1,22 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.formats import BOOLSENT_OPERATORS, read_boolsent, stream_boolsent
-from tests.trees.nested import arrays, assert_same, assert_shape, nested, write
+from dgltrees.formats import BOOLSENT_OPERATORS, read_boolsent
+from tests.trees.nested import Tree, arrays, assert_shape, nested, write
 
 HEADS = [f"{bit}_{name}" for bit in "01" for name in BOOLSENT_OPERATORS]
 
 
-def text_of(tree):
+def text_of(tree: Tree) -> str:
     return (
         f" {tree} " if isinstance(tree, str) else f"({tree[0]} {''.join(map(text_of, tree[1:]))})"
     )
 
 
 @given(trees=st.lists(nested(HEADS, "01"), min_size=1, max_size=4))
-def test_reads_what_was_written(tmp_path_factory, trees):
+def test_reads_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[Tree]
+) -> None:
     path = write(tmp_path_factory.mktemp("d"), "\n".join(map(text_of, trees)))
     examples = read_boolsent(path)
     assert_shape(examples.forest, trees)
@@ -29,13 +35,6 @@ def test_reads_what_was_written(tmp_path_factory, trees):
     assert columns["value"].tolist() == [-1 if "_" in label else int(label) for label in labels]
     assert columns["target"].tolist() == [int(label[0]) for label in labels]
     assert examples.columns["target"].tolist() == [int(arrays([tree])[2][0][0]) for tree in trees]
-
-
-@pytest.mark.parametrize("trees", [1, 2, 50])
-def test_chunks_equal_the_whole(tmp_path, trees):
-    path = write(tmp_path, "(1_AND  1 (1_OR  0  1 ) )\n(0_XOR  1  1 )\n 1\n")
-    chunks = list(stream_boolsent(path, trees=trees))
-    assert_same(type(chunks[0]).concat(chunks), read_boolsent(path))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,7 @@ def test_chunks_equal_the_whole(tmp_path, trees):
         ("(1_AND 1 1 1)", "expected at most 2 children, got 3"),
     ],
 )
-def test_bad_lines(tmp_path, line, message):
+def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path, f"(1_AND 1)\n{line}\n")
     with pytest.raises(TreeError) as caught:
         read_boolsent(path, max_children=2)

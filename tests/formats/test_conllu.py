@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Union
 
 import numpy as np
 import pytest
@@ -8,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, Forest, TreeError
-from dgltrees.formats import read_conllu, read_dp, stream_conllu, write_conllu
+from dgltrees.formats import read_conllu, stream_conllu, write_conllu
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
-from tests.trees.dependencies import random_heads
-from tests.trees.nested import assert_same, write
+from tests.trees.dependencies.sentences import random_heads
+from tests.trees.nested import assert_same, names_of, write
 
 SLEEP = """\
 # sent_id = one
@@ -33,11 +34,6 @@ def line(number: object, word: str, head: object, label: str = "dep") -> str:
     return f"{number}\t{word}\t_\t_\t_\t_\t{head}\t{label}\t_\t_\n"
 
 
-def named(forest: Forest, column: str) -> list:
-    names = [*forest.vocabs[column].names, None]
-    return [names[i] for i in forest.columns[column]]
-
-
 def test_a_file_by_hand(tmp_path: Path) -> None:
     examples = read_conllu(write(tmp_path, SLEEP))
     forest = examples.forest
@@ -46,10 +42,10 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
     assert forest.parent.tolist() == [-1, 3, 3, 4, 0, -1, 0, 1]
     assert forest.pos.tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
     root = "<root>"
-    assert named(forest, "word") == [root, "De", "le", "Chat", "dort", root, "Chat", "!"]
-    assert named(forest, "upos") == [None, "ADP", "DET", "NOUN", "VERB", None, "NOUN", "PUNCT"]
-    assert named(forest, "xpos") == [None, "IN", None, "NN", "VB", None, "NN", "."]
-    assert named(forest, "deprel")[:5] == [None, "case", "det", "nsubj:pass", "root"]
+    assert names_of(forest, "word") == [root, "De", "le", "Chat", "dort", root, "Chat", "!"]
+    assert names_of(forest, "upos") == [None, "ADP", "DET", "NOUN", "VERB", None, "NOUN", "PUNCT"]
+    assert names_of(forest, "xpos") == [None, "IN", None, "NN", "VB", None, "NN", "."]
+    assert names_of(forest, "deprel")[:5] == [None, "case", "det", "nsubj:pass", "root"]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -60,14 +56,14 @@ def test_ends_of_lines_a_byte_order_mark_and_blank_lines(tmp_path: Path, end: st
 
 
 @pytest.mark.parametrize("trees", [1, 2, 50])
-def test_chunks_equal_the_whole(tmp_path: Path, trees: int) -> None:
+def test_chunks_never_hold_sentences_of_two_files(tmp_path: Path, trees: int) -> None:
     path = write(tmp_path, SLEEP)
     chunks = list(stream_conllu([path, path], trees=trees))
     assert len(chunks) == 2 * -(-2 // trees)
     assert_same(type(chunks[0]).concat(chunks), read_conllu([path, path]))
 
 
-def test_a_stream_reads_no_further_than_it_must(tmp_path: Path) -> None:
+def test_a_stream_reads_a_chunk_at_a_time(tmp_path: Path) -> None:
     chunks = stream_conllu(write(tmp_path, f"{SLEEP}\nbad"), trees=1)
     assert [len(next(chunks)), len(next(chunks))] == [1, 1]
     with pytest.raises(TreeError, match=r":13: "):
@@ -76,8 +72,8 @@ def test_a_stream_reads_no_further_than_it_must(tmp_path: Path) -> None:
 
 def test_words_in_lower_case(tmp_path: Path) -> None:
     forest = read_conllu(write(tmp_path, SLEEP), lower=True).forest
-    assert named(forest, "word")[1:5] == ["de", "le", "chat", "dort"]
-    assert named(forest, "upos")[1] == "ADP"
+    assert names_of(forest, "word")[1:5] == ["de", "le", "chat", "dort"]
+    assert names_of(forest, "upos")[1] == "ADP"
 
 
 def test_rare_words_become_unknown(tmp_path: Path) -> None:
@@ -85,7 +81,7 @@ def test_rare_words_become_unknown(tmp_path: Path) -> None:
     train = read_conllu(path, min_count=2).forest
     assert train.vocabs["word"].names == ["<root>", "Chat", "<unk>"]
     unk = "<unk>"
-    assert named(train, "word") == ["<root>", unk, unk, "Chat", unk, "<root>", "Chat", unk]
+    assert names_of(train, "word") == ["<root>", unk, unk, "Chat", unk, "<root>", "Chat", unk]
     dev = read_conllu(path, vocabs=train.vocabs).forest
     np.testing.assert_array_equal(dev.columns["word"], train.columns["word"])
     for wrong, vocabs in ((2, train.vocabs), (0, None)):
@@ -118,7 +114,7 @@ def test_long_sentences_are_left_out_and_counted(tmp_path: Path) -> None:
     message = "data.txt: left out 1 of 2 sentences, which have more than 3 words"
     with pytest.warns(UserWarning, match=message):
         forest = read_conllu(path, max_words=3).forest
-    assert named(forest, "word") == ["<root>", "Chat", "!"]
+    assert names_of(forest, "word") == ["<root>", "Chat", "!"]
     assert len(forest.vocabs["word"]) == 3
     assert len(read_conllu(path, max_words=4)) == 2  # without a warning
     with (
@@ -138,11 +134,11 @@ def test_conll_x(tmp_path: Path) -> None:
         "1\tUm\tum\tart\tindef\t<arti>|M\t2\t>N\t_\t_\n2\tsonho\tsonho\tn\tn\tM|S\t0\tSTA\t0\tX\n"
     )
     forest = read_conllu(write(tmp_path, text)).forest
-    assert named(forest, "upos") == [None, "art", "n"]
-    assert named(forest, "xpos") == [None, "indef", "n"]
+    assert names_of(forest, "upos") == [None, "art", "n"]
+    assert names_of(forest, "xpos") == [None, "indef", "n"]
 
 
-BAD = [
+BAD: list[tuple[Union[str, bytes], int, str]] = [
     ("Once upon a time\n", 1, "expected ten columns with tabs between them, got 1; is this a CoN"),
     (
         line(1, "a", 0) + "2\tb\t_\t1\tdep\n",
@@ -169,7 +165,9 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "number", "message"), BAD)
 @pytest.mark.parametrize("trees", [1, 100])
-def test_bad_files(tmp_path: Path, text, number: int, message: str, trees: int) -> None:
+def test_bad_lines(
+    tmp_path: Path, text: Union[str, bytes], number: int, message: str, trees: int
+) -> None:
     good = SLEEP.encode() + b"\n"
     bad = text if isinstance(text, bytes) else text.encode()
     path = write(tmp_path, good + bad + b"\n" + good)
@@ -179,7 +177,7 @@ def test_bad_files(tmp_path: Path, text, number: int, message: str, trees: int) 
     assert message in str(caught.value)
 
 
-def test_an_unknown_tag(tmp_path: Path) -> None:
+def test_a_tag_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
     vocabs = {"upos": Vocabulary(["ADP", "DET", "NOUN"], frozen=True)}
     with pytest.raises(TreeError, match=r":8: expected one of the 3 known names .*, got 'VERB'"):
         read_conllu(write(tmp_path, SLEEP), vocabs=vocabs)
@@ -194,7 +192,12 @@ TAGS = st.sampled_from(["NOUN", "nsubj:pass", "_", "."])
     words=st.lists(st.tuples(WORDS, TAGS, TAGS, TAGS), min_size=1, max_size=12),
     trees=st.integers(1, 3),
 )
-def test_reads_what_was_written(tmp_path_factory, seed: int, words: list, trees: int) -> None:
+def test_a_written_file_has_the_bytes_that_were_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    words: list[tuple[str, str, str, str]],
+    trees: int,
+) -> None:
     folder = tmp_path_factory.mktemp("d")
     rng = np.random.default_rng(seed)
     text = ""
@@ -216,7 +219,7 @@ def test_comments_are_written(tmp_path: Path) -> None:
     assert text.startswith("# sent_id = x\n# score = 0.0\n1\tChat\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n")
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_forests_that_cannot_be_written(tmp_path: Path) -> None:
     forest = read_conllu(write(tmp_path, SLEEP)).forest
     path = tmp_path / "a"
     bad = Vocabulary(["<root>", "a\tb"])
@@ -239,23 +242,3 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match="tree 1: expected comments of one line"):
         write_conllu(forest, path, comments=[{}, {"text": "a\n1\tb"}])
     assert not path.exists()
-
-
-def test_dp(tmp_path: Path) -> None:
-    forest = read_dp(write(tmp_path, "Pierre\tNNP\t2\nVinken\tNNP\t0\n\nMr.\tNNP\t0\n")).forest
-    assert forest.parent.tolist() == [-1, 2, 0, -1, 0]
-    assert named(forest, "word") == ["<root>", "Pierre", "Vinken", "<root>", "Mr."]
-    assert named(forest, "xpos") == [None, "NNP", "NNP", None, "NNP"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a\tNN\t0\n\nb\tNN\n", ":3: expected word TAB tag TAB head, got 2 columns"),
-        ("a\tNN\t0\nb\tNN\tx\n", ":2: expected the number of a word, or 0 for the root"),
-        ("a\tNN\t0\nb\tNN\t5\n", ":2: expected a head from 0 to 2"),
-    ],
-)
-def test_bad_dp(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(TreeError, match=message):
-        read_dp(write(tmp_path, text))

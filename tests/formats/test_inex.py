@@ -1,16 +1,20 @@
+from __future__ import annotations
+
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.formats import read_inex, stream_inex
+from dgltrees.formats import read_inex
 from dgltrees.trees import Vocabulary
-from tests.trees.nested import arrays, assert_same, assert_shape, nested, write
+from tests.trees.nested import Tree, arrays, assert_shape, nested, write
 
 TAGS = ["7", "12", "354"]
 
 
-def text_of(tree):
+def text_of(tree: Tree) -> str:
     if isinstance(tree, str):
         return f"{tree}($)"
     return f"{tree[0]}({' '.join(map(text_of, tree[1:]))})"
@@ -21,7 +25,9 @@ def text_of(tree):
         st.tuples(st.sampled_from(["1", "3", "11"]), nested(TAGS, TAGS)), min_size=1, max_size=4
     )
 )
-def test_reads_what_was_written(tmp_path_factory, rows):
+def test_reads_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, Tree]]
+) -> None:
     path = write(tmp_path_factory.mktemp("d"), "".join(f"{c}:{text_of(t)}\n" for c, t in rows))
     examples = read_inex(path)
     trees = [tree for _, tree in rows]
@@ -32,14 +38,7 @@ def test_reads_what_was_written(tmp_path_factory, rows):
     assert examples.targets.decode(examples.columns["target"]) == [name for name, _ in rows]
 
 
-@pytest.mark.parametrize("trees", [1, 2, 50])
-def test_chunks_equal_the_whole(tmp_path, trees):
-    path = write(tmp_path, "1:3(4($) 3($))\n3:1($)\n1:9(8(7(6($))) 5($))\n")
-    chunks = list(stream_inex(path, trees=trees))
-    assert_same(type(chunks[0]).concat(chunks), read_inex(path))
-
-
-def test_given_vocabularies(tmp_path):
+def test_names_that_frozen_vocabularies_lack(tmp_path: Path) -> None:
     path = write(tmp_path, "1:3(4($))\n2:3($)\n")
     with pytest.raises(TreeError, match=r":2: expected one of the 1 known names \('1'\), got '2'"):
         read_inex(path, vocabs={"target": Vocabulary(["1"], frozen=True)})
@@ -67,7 +66,7 @@ BEHIND = "expected a bracket behind every label and nowhere else, got "
         ("1:3(1($) 2($) 3($))", "expected at most 2 children, got 3"),
     ],
 )
-def test_bad_lines(tmp_path, line, message):
+def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path, f"1:3($)\n{line}\n")
     with pytest.raises(TreeError) as caught:
         read_inex(path, max_children=2)

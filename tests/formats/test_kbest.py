@@ -34,7 +34,9 @@ BY_NUMBER = (
 
 
 @pytest.mark.parametrize(("text", "ids"), [(BY_ID, ["x", "y"]), (BY_NUMBER, [None, None])])
-def test_groups(tmp_path: Path, text: str, ids: list[Optional[str]]) -> None:
+def test_analyses_of_a_sentence_share_an_id_or_are_numbered(
+    tmp_path: Path, text: str, ids: list[Optional[str]]
+) -> None:
     lists = read_kbest(write(tmp_path, text))
     assert len(lists) == 2
     assert lists.ids == ids
@@ -43,7 +45,7 @@ def test_groups(tmp_path: Path, text: str, ids: list[Optional[str]]) -> None:
     assert lists.forest.parent.tolist() == [-1, 0, 1, -1, 2, 0, -1, 0, 1]
 
 
-def test_many_files(tmp_path: Path) -> None:
+def test_files_are_joined(tmp_path: Path) -> None:
     path = write(tmp_path, BY_ID)
     lists = read_kbest([path, path], lower=True)
     assert lists.offsets.tolist() == [0, 2, 3, 5, 6]
@@ -62,7 +64,7 @@ def test_many_files(tmp_path: Path) -> None:
         (analysis("a b", [2, 1], sent_id="z"), 16, "got no root"),
     ],
 )
-def test_bad_lists(tmp_path: Path, more: str, line: int, message: str) -> None:
+def test_bad_files(tmp_path: Path, more: str, line: int, message: str) -> None:
     path = write(tmp_path, BY_ID + more)
     with pytest.raises(TreeError) as caught:
         read_kbest(path)
@@ -70,7 +72,7 @@ def test_bad_lists(tmp_path: Path, more: str, line: int, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_numbers_that_jump(tmp_path: Path) -> None:
+def test_a_number_that_is_skipped_is_an_error(tmp_path: Path) -> None:
     text = BY_NUMBER + analysis("a b", [0, 1], analysis=3)
     with pytest.raises(TreeError, match=r":15: .* '# analysis = 2', got # analysis = 3"):
         read_kbest(write(tmp_path, text))

@@ -1,29 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, Literal, Union
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
+from dgltrees import Forest, TreeError
 from dgltrees.formats import LISTOPS_OPERATORS, read_listops, stream_listops, write_listops
-from tests.trees.nested import arrays, assert_same, assert_shape, nested, write
+from tests.trees.nested import Tree, arrays, assert_shape, nested, write
 
 EXPRESSIONS = nested(LISTOPS_OPERATORS, "0123456789", max_children=5)
 
 
-def value(tree):
+def value(tree: Tree) -> int:
     """The rules of the data set, by recursion."""
     if isinstance(tree, str):
         return int(tree)
     values = [value(child) for child in tree[1:]]
-    rules = {"MAX": max, "MIN": min, "MED": np.median, "SM": sum}
+    rules: dict[str, Callable[[list[int]], float]] = {
+        "MAX": max,
+        "MIN": min,
+        "MED": np.median,
+        "SM": sum,
+    }
     return int(rules[tree[0]](values)) % 10
 
 
-def nary(tree):
+def nary(tree: Tree) -> str:
     return tree if isinstance(tree, str) else f"[{tree[0]} {' '.join(map(nary, tree[1:]))} ]"
 
 
-def binary(tree):
+def binary(tree: Tree) -> str:
     if isinstance(tree, str):
         return tree
     text = "[" + tree[0]
@@ -32,7 +42,7 @@ def binary(tree):
     return f"( {text} ] )"
 
 
-def tree_of(forest, node):
+def tree_of(forest: Forest, node: Any) -> Tree:
     """A node of a forest as nested tuples, by recursion."""
     op, digit = forest.columns["op"][node], forest.columns["value"][node]
     if op < 0:
@@ -43,7 +53,9 @@ def tree_of(forest, node):
 
 
 @given(trees=st.lists(EXPRESSIONS, min_size=1, max_size=5), form=st.sampled_from([nary, binary]))
-def test_reads_what_was_written(tmp_path_factory, trees, form):
+def test_reads_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[Tree], form: Callable[[Tree], str]
+) -> None:
     path = write(tmp_path_factory.mktemp("d"), "".join(f"{value(t)}\t{form(t)}\n" for t in trees))
     examples = read_listops(path)
     assert_shape(examples.forest, trees)
@@ -68,13 +80,13 @@ def test_reads_what_was_written(tmp_path_factory, trees, form):
         ("7\t7", "7"),
     ],
 )
-def test_targets_are_the_values(tmp_path, line, tree):
+def test_targets_are_the_values(tmp_path: Path, line: str, tree: Tree) -> None:
     examples = read_listops(write(tmp_path, line))
     assert tree_of(examples.forest, 0) == tree
     assert examples.columns["target"].tolist() == [value(tree)]
 
 
-def test_header_says_that_the_value_comes_last(tmp_path):
+def test_header_says_that_the_value_comes_last(tmp_path: Path) -> None:
     text = "Source\tTarget\n( ( ( [MAX 1 ) 2 ) ] )\t2\n7\t3\n"
     examples = read_listops(write(tmp_path, text))
     assert examples.columns["target"].tolist() == [2, 3]
@@ -84,7 +96,9 @@ def test_header_says_that_the_value_comes_last(tmp_path):
 @given(
     trees=st.lists(EXPRESSIONS, min_size=1, max_size=4), form=st.sampled_from(["binary", "nary"])
 )
-def test_writes_what_was_read(tmp_path_factory, trees, form):
+def test_writes_what_was_read(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[Tree], form: Literal["binary", "nary"]
+) -> None:
     folder = tmp_path_factory.mktemp("d")
     text = "".join(f"{value(t)}\t{(binary if form == 'binary' else nary)(t)}\n" for t in trees)
     examples = read_listops(write(folder, text))
@@ -92,7 +106,7 @@ def test_writes_what_was_read(tmp_path_factory, trees, form):
     assert (folder / "again.tsv").read_bytes() == text.encode()
 
 
-def test_a_failed_write_leaves_nothing(tmp_path):
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     examples = read_listops(write(tmp_path, "2\t[MAX 1 2 ]\n"))
     examples.forest.columns["value"][1] = -1
     with pytest.raises(TreeError, match=r"^tree 0, node 1: expected an operator at a node with"):
@@ -121,7 +135,7 @@ def test_a_failed_write_leaves_nothing(tmp_path):
         ("Source\tTarget\n1\tx", 2, "expected the value of an expression"),
     ],
 )
-def test_bad_lines(tmp_path, text, line, message):
+def test_bad_lines(tmp_path: Path, text: Union[str, bytes], line: int, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
         read_listops(path)
@@ -129,26 +143,17 @@ def test_bad_lines(tmp_path, text, line, message):
     assert message in str(caught.value)
 
 
-def test_max_children_is_the_users(tmp_path):
+def test_max_children_is_the_users(tmp_path: Path) -> None:
     path = write(tmp_path, "6\t[MAX 1 2 3 4 5 6 ]")
     assert read_listops(path, max_children=None).forest.degree.tolist()[0] == 6
     with pytest.raises(TreeError, match="at most 3 children"):
         read_listops(path, max_children=3)
 
 
-def test_errors_in_later_chunks_have_the_files_line(tmp_path):
+def test_errors_in_later_chunks_have_the_files_line(tmp_path: Path) -> None:
     path = write(tmp_path, "2\t[MAX 1 2 ]\n\n" * 5 + "2\t[MAX 1 b ]\n")
     chunks = stream_listops(path, trees=2)
     for _ in range(5):
         next(chunks)
     with pytest.raises(TreeError, match=r":11: .* got 'b'"):
         next(chunks)
-
-
-@pytest.mark.parametrize("trees", [1, 2, 3, 100])
-def test_chunks_equal_the_whole(tmp_path, trees):
-    lines = ["2\t[MAX 1 2 ]", "", "7\t7", "0\t[MIN 0 [SM 5 6 ] ]", "3\t( ( ( [MAX 3 ) 2 ) ] )"]
-    path = write(tmp_path, "\n".join(lines))
-    chunks = list(stream_listops(path, trees=trees))
-    assert max(map(len, chunks)) <= trees
-    assert_same(type(chunks[0]).concat(chunks), read_listops(path))

@@ -1,4 +1,8 @@
+from __future__ import annotations
+
 import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,26 +16,29 @@ from dgltrees.formats import (
     LOGIC_TOKENS,
     read_logic,
     read_logic_sequences,
-    stream_logic,
     stream_logic_sequences,
     write_logic,
 )
+from dgltrees.trees import Examples
 from dgltrees.trees.operations import match_splits
-from tests.trees.nested import arrays, assert_same, assert_shape, write
+from tests.formats.table import SAMPLES
+from tests.trees.nested import Tree, arrays, assert_same, assert_shape, write
 
-SENTENCES = st.recursive(
+SENTENCES: st.SearchStrategy[Tree] = st.recursive(
     st.sampled_from("abcdef"),
     lambda below: (
         st.tuples(st.just("not"), below) | st.tuples(st.sampled_from(["and", "or"]), below, below)
     ),
     max_leaves=8,
 )
+Pair = tuple[str, Tree, Tree]  # relation, left and right sentence
+
 PAIRS = st.lists(
     st.tuples(st.sampled_from(LOGIC_RELATIONS), SENTENCES, SENTENCES), min_size=1, max_size=5
 )
 
 
-def text_of(tree):
+def text_of(tree: Tree) -> str:
     if isinstance(tree, str):
         return tree
     if tree[0] == "not":
@@ -39,16 +46,18 @@ def text_of(tree):
     return f"( {text_of(tree[1])} ( {tree[0]} {text_of(tree[2])} ) )"
 
 
-def operators(tree):
+def operators(tree: Tree) -> int:
     return 0 if isinstance(tree, str) else 1 + sum(map(operators, tree[1:]))
 
 
-def lines(pairs):
+def lines(pairs: Sequence[Pair]) -> str:
     return "".join(f"{r}\t{text_of(left)}\t{text_of(right)}\n" for r, left, right in pairs)
 
 
 @given(pairs=PAIRS)
-def test_reads_what_was_written(tmp_path_factory, pairs):
+def test_reads_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]
+) -> None:
     examples = read_logic(write(tmp_path_factory.mktemp("d"), lines(pairs)))
     trees = [tree for _, left, right in pairs for tree in (left, right)]
     assert len(examples) == len(pairs)
@@ -69,38 +78,33 @@ def test_reads_what_was_written(tmp_path_factory, pairs):
 
 
 @given(pairs=PAIRS)
-def test_writes_what_was_read(tmp_path_factory, pairs):
+def test_writes_what_was_read(tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]) -> None:
     folder = tmp_path_factory.mktemp("d")
     write_logic(read_logic(write(folder, lines(pairs))), folder / "again")
     assert (folder / "again").read_bytes() == lines(pairs).encode()
 
 
-def test_a_node_that_does_not_fit_its_operator_is_not_written(tmp_path):
+def test_a_node_that_does_not_fit_its_operator_is_not_written(tmp_path: Path) -> None:
     examples = read_logic(write(tmp_path, "#\ta\t( not b )\n"))
     examples.forest.columns["op"][1] = LOGIC_OPERATORS.index("and")
     with pytest.raises(TreeError, match=r"^tree 1, node 0: expected two children below 'and'"):
         write_logic(examples, tmp_path / "again")
 
 
-def test_operators_of_the_larger_side(tmp_path):
+def test_operators_are_those_of_the_longer_sentence(tmp_path: Path) -> None:
     text = "#\ta\tb\n<\t( not ( a ( and b ) ) )\t( not c )\n>\ta\t( ( not a ) ( or ( not b ) ) )\n"
     assert read_logic(write(tmp_path, text)).columns["operators"].tolist() == [0, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("stream", "read"),
-    [(stream_logic, read_logic), (stream_logic_sequences, read_logic_sequences)],
-)
 @pytest.mark.parametrize("trees", [1, 2, 50])
-def test_chunks_equal_the_whole(tmp_path, trees, stream, read):
-    text = "#\ta\tb\n<\t( not ( a ( and b ) ) )\t( not c )\n\n^\ta\t( not a )"
-    path = write(tmp_path, text)
-    chunks = list(stream(path, trees=trees))
-    assert_same(type(chunks[0]).concat(chunks), read(path))
+def test_chunks_of_sequences_equal_the_whole(tmp_path: Path, trees: int) -> None:
+    path = write(tmp_path, SAMPLES["logic"].text)
+    chunks = list(stream_logic_sequences(path, trees=trees))
+    assert_same(Examples.concat(chunks), read_logic_sequences(path))
 
 
-def sequences(examples):
-    """The tokens of each sentence and their operations, as one letter each."""
+def sequences(examples: Examples) -> Iterator[tuple[str, str]]:
+    """The tokens of each sentence, and the first letters of their operations."""
     forest = examples.forest
     for start, stop in zip(forest.offsets, forest.offsets[1:]):
         tokens = forest.vocabs["word"].decode(forest.columns["word"][start:stop])
@@ -109,12 +113,14 @@ def sequences(examples):
 
 
 @given(pairs=PAIRS)
-def test_sequences_are_the_tokens_of_the_lines(tmp_path_factory, pairs):
+def test_sequences_are_the_tokens_of_the_lines(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]
+) -> None:
     path = write(tmp_path_factory.mktemp("d"), lines(pairs))
     examples, trees = read_logic_sequences(path), read_logic(path)
     texts = [text_of(tree) for _, left, right in pairs for tree in (left, right)]
-    for text, (found, operations) in zip(texts, sequences(examples)):
-        assert found == text
+    for text, (tokens, operations) in zip(texts, sequences(examples)):
+        assert tokens == text
         assert operations == "".join({"(": "S", ")": "M"}.get(t, "R") for t in text.split())
     assert len(texts) == len(examples.forest)
     match_splits(examples.forest.columns["op"], examples.forest.sizes, complete=True)
@@ -123,7 +129,7 @@ def test_sequences_are_the_tokens_of_the_lines(tmp_path_factory, pairs):
     assert (examples.arity, examples.targets) == (2, trees.targets)
 
 
-def test_the_spaces_of_a_line_do_not_matter(tmp_path):
+def test_the_spaces_of_a_line_do_not_matter(tmp_path: Path) -> None:
     path = write(tmp_path, "\n <\t(not(a(and b)))  c\r\n\n=\tb\tb\n")
     examples = read_logic_sequences(path)
     assert list(sequences(examples)) == [
@@ -159,7 +165,7 @@ PAIR = "'and' or 'or' begins the second bracket of a pair"
         ("#\t( a ( or ( or b ) ) )\tc", PAIR),
     ],
 )
-def test_bad_lines(tmp_path, line, message):
+def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path, f"=\ta\ta\n{line}\n")
     for read in (read_logic, read_logic_sequences):
         with pytest.raises(TreeError, match=re.escape(message)) as caught:

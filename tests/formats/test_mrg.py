@@ -1,3 +1,8 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Optional, Union
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,7 +10,7 @@ from hypothesis import strategies as st
 from dgltrees import ConfigError, TreeError
 from dgltrees.formats import read_mrg, stream_mrg
 from dgltrees.trees import Vocabulary
-from tests.trees.nested import assert_same, write
+from tests.trees.nested import names_of, write
 
 NEWS = """
 ( (S
@@ -18,23 +23,18 @@ NEWS = """
 """
 
 
-def named(forest, column):
-    names = [*forest.vocabs[column].names, None]
-    return [names[i] for i in forest.columns[column]]
-
-
-def test_a_file_by_hand(tmp_path):
+def test_a_file_by_hand(tmp_path: Path) -> None:
     examples = read_mrg(write(tmp_path, NEWS))
     forest = examples.forest
     assert not examples.columns
     assert forest.sizes.tolist() == [10, 2, 2]
     assert forest.parent.tolist() == [-1, 0, 1, 1, 0, 4, 4, 6, 6, 0, -1, 0, -1, 0]
     assert forest.pos.tolist() == [0, 0, 0, 1, 1, 0, 1, 0, 1, 2, 0, 0, 0, 0]
-    assert named(forest, "label") == [
+    assert names_of(forest, "label") == [
         *("S", "NP-SBJ", "NNP", "NNP", "VP", "VBZ", "NP-PRD", None, "NN", "."),
         *("S", "VB", "FRAG", "UH"),
     ]
-    assert named(forest, "word") == [
+    assert names_of(forest, "word") == [
         *(None, None, "Mr.", "Vinken", None, "is", None, "old", "chairman", "."),
         *(None, "Go", None, "Yes"),
     ]
@@ -49,18 +49,22 @@ TREES = st.recursive(
 )
 
 
-def text_of(tree, space):
-    label, rest = tree
-    inside = rest if isinstance(rest, str) else space.join(text_of(child, space) for child in rest)
-    return f"({label} {inside})"
+Constituent = tuple[str, Any]  # a label, and a word or the constituents below it
 
 
-def rows(tree):
+def text_of(tree: Constituent, space: str) -> str:
+    label, below = tree
+    if not isinstance(below, str):
+        below = space.join(text_of(child, space) for child in below)
+    return f"({label} {below})"
+
+
+def rows(tree: Constituent) -> list[tuple[str, Optional[str], int]]:
     """``(label, word, number of children)`` in preorder."""
-    label, rest = tree
-    if isinstance(rest, str):
-        return [(label, rest, 0)]
-    return [(label, None, len(rest)), *(row for child in rest for row in rows(child))]
+    label, below = tree
+    if isinstance(below, str):
+        return [(label, below, 0)]
+    return [(label, None, len(below)), *(row for child in below for row in rows(child))]
 
 
 @given(
@@ -68,30 +72,24 @@ def rows(tree):
     space=st.sampled_from([" ", "\n  ", "\r\n"]),
     wrap=st.booleans(),
 )
-def test_reads_what_was_written(tmp_path_factory, trees, space, wrap):
+def test_reads_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[Constituent], space: str, wrap: bool
+) -> None:
     texts = [text_of(tree, space) for tree in trees]
     path = write(tmp_path_factory.mktemp("d"), "\n\n".join(f"( {t})" if wrap else t for t in texts))
     forest = read_mrg(path).forest
-    got = zip(named(forest, "label"), named(forest, "word"), forest.degree.tolist())
+    got = zip(names_of(forest, "label"), names_of(forest, "word"), forest.degree.tolist())
     assert list(got) == [row for tree in trees for row in rows(tree)]
 
 
-def test_many_files_share_their_vocabularies(tmp_path):
+def test_files_share_their_vocabularies(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     one, two = write(tmp_path, NEWS), write(tmp_path / "a", "(S (VB Stop) (. .))")
     together = read_mrg([one, two])
     assert len(together) == 4
-    assert named(together.forest, "word")[-2:] == ["Stop", "."]
+    assert names_of(together.forest, "word")[-2:] == ["Stop", "."]
     with pytest.raises(ConfigError, match="expected at least one file"):
         read_mrg([])
-
-
-@pytest.mark.parametrize("trees", [1, 2, 50])
-def test_chunks_equal_the_whole(tmp_path, trees):
-    path = write(tmp_path, NEWS)
-    chunks = list(stream_mrg(path, trees=trees))
-    assert len(chunks) == -(-3 // trees)
-    assert_same(type(chunks[0]).concat(chunks), read_mrg(path))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +108,9 @@ def test_chunks_equal_the_whole(tmp_path, trees):
     ],
 )
 @pytest.mark.parametrize("trees", [1, 100])
-def test_bad_lines(tmp_path, text, line, message, trees):
+def test_bad_lines(
+    tmp_path: Path, text: Union[str, bytes], line: int, message: str, trees: int
+) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
         list(stream_mrg(path, trees=trees, max_children=2))
@@ -118,7 +118,7 @@ def test_bad_lines(tmp_path, text, line, message, trees):
     assert message in str(caught.value)
 
 
-def test_an_unknown_tag(tmp_path):
+def test_a_tag_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
     path = write(tmp_path, NEWS)
     vocabs = {"label": Vocabulary(["S", "NP-SBJ", "NNP", "VP"], frozen=True)}
     with pytest.raises(TreeError, match=r":4: expected one of the 4 known names .*, got 'VBZ'"):

@@ -47,7 +47,7 @@ def test_answers_in_any_order(tmp_path: Path) -> None:
         (HEADER + '1,"_____,a,b,c,d,e\n', "expected CSV, got"),
     ],
 )
-def test_questions_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_questions(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TreeError, match=message):
         read_questions(write(tmp_path, text))
 
@@ -63,13 +63,13 @@ def test_questions_that_are_none(tmp_path: Path, text: str, message: str) -> Non
         ("7,a\n7,a\n", ":3: .* got a second one, '7'"),
     ],
 )
-def test_answers_that_do_not_fit(tmp_path: Path, rows: str, message: str) -> None:
+def test_bad_answers(tmp_path: Path, rows: str, message: str) -> None:
     questions = read_questions(write(tmp_path, HEADER + ROWS))
     with pytest.raises(TreeError, match=message):
         read_answers(write(tmp_path, "id,answer\n" + rows), questions)
 
 
-def test_other_bytes(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "questions.csv"
     path.write_bytes(HEADER.encode() + "1,_____ caf\xe9,a,b,c,d,e\n".encode("latin-1"))
     with pytest.raises(TreeError, match=r"questions\.csv:2: expected UTF-8 .* byte 0xe9"):

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from dgltrees.errors import TreeError
-from dgltrees.formats import END, read_running_text
-
-
-def _file(tmp_path, data: bytes):
-    path = tmp_path / "text.txt"
-    path.write_bytes(data)
-    return path
+from dgltrees.formats import read_running_text
+from dgltrees.trees.words import END
+from tests.trees.nested import write
 
 
-def test_lines_end_with_the_end_and_blank_ones_are_passed_over(tmp_path):
-    data = read_running_text(_file(tmp_path, " the cat \n\nit 's a caf\u00e9 N\n".encode()))
+def test_every_line_but_blank_ones_ends_with_a_word_of_its_own(tmp_path: Path) -> None:
+    data = read_running_text(write(tmp_path, " the cat \n\nit 's a caf\u00e9 N\n".encode()))
     vocab = data.forest.vocabs["word"]
     lines = [data.forest.tree(i).columns["word"].tolist() for i in range(len(data))]
     assert [vocab.decode(line) for line in lines] == [
@@ -23,21 +18,8 @@ def test_lines_end_with_the_end_and_blank_ones_are_passed_over(tmp_path):
     assert data.forest.depths.tolist() == [2, 5]
 
 
-def test_a_frozen_vocabulary_makes_unknown_words(tmp_path):
-    first = read_running_text(_file(tmp_path, b"a b <unk>\n"))
+def test_words_that_a_frozen_vocabulary_lacks_are_unknown(tmp_path: Path) -> None:
+    first = read_running_text(write(tmp_path, b"a b <unk>\n"))
     first.forest.vocabs["word"].freeze()
-    data = read_running_text(_file(tmp_path, b"b c\n"), vocabs=first.forest.vocabs)
+    data = read_running_text(write(tmp_path, b"b c\n"), vocabs=first.forest.vocabs)
     assert data.forest.vocabs["word"].decode(data.forest.columns["word"]) == ["b", "<unk>", END]
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", r"text.txt: expected at least one sentence, got an empty file"),
-        (b" \n\n", r"text.txt: expected at least one sentence, got an empty file"),
-        (b"a b\nc \xff d\n", r"text.txt:2: expected text in utf-8, got b'c "),
-    ],
-)
-def test_broken_files(tmp_path, data, message):
-    with pytest.raises(TreeError, match=message):
-        read_running_text(_file(tmp_path, data))

@@ -1,3 +1,8 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Optional, Union
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,21 +22,26 @@ TREES = st.recursive(
 )
 
 
-def text_of(tree):
-    label, rest = tree
-    return f"({label} {rest if isinstance(rest, str) else ' '.join(map(text_of, rest))})"
+Constituent = tuple[str, Any]  # a label, and a word or the constituents below it
 
 
-def rows(tree):
+def text_of(tree: Constituent) -> str:
+    label, below = tree
+    return f"({label} {below if isinstance(below, str) else ' '.join(map(text_of, below))})"
+
+
+def rows(tree: Constituent) -> list[tuple[int, Optional[str], int]]:
     """``(label, word, number of children)`` in preorder."""
-    label, rest = tree
-    if isinstance(rest, str):
-        return [(int(label), rest, 0)]
-    return [(int(label), None, len(rest)), *(row for child in rest for row in rows(child))]
+    label, below = tree
+    if isinstance(below, str):
+        return [(int(label), below, 0)]
+    return [(int(label), None, len(below)), *(row for child in below for row in rows(child))]
 
 
 @given(trees=st.lists(TREES, min_size=1, max_size=4))
-def test_reads_what_was_written(tmp_path_factory, trees):
+def test_reads_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[Constituent]
+) -> None:
     path = write(tmp_path_factory.mktemp("d"), "\n".join(map(text_of, trees)))
     examples = read_sst(path)
     forest = examples.forest
@@ -45,7 +55,7 @@ def test_reads_what_was_written(tmp_path_factory, trees):
     assert examples.columns["target"].tolist() == [int(tree[0]) for tree in trees]
 
 
-def test_positions_and_parents(tmp_path):
+def test_positions_and_parents(tmp_path: Path) -> None:
     forest = read_sst(write(tmp_path, "(3 (2 The) (4 (3 good) (2 one)))\n(0 bad)\n")).forest
     assert forest.parent.tolist() == [-1, 0, 0, 2, 2, -1]
     assert forest.pos.tolist() == [0, 0, 1, 0, 1, 0]
@@ -53,8 +63,8 @@ def test_positions_and_parents(tmp_path):
 
 
 @pytest.mark.parametrize("trees", [1, 2, 50])
-def test_chunks_equal_the_whole(tmp_path, trees):
-    """The words' ids too: a word that is first met as a label has no smaller id for it."""
+def test_words_have_the_same_ids_in_chunks(tmp_path: Path, trees: int) -> None:
+    """Also those that occur earlier in the text as a label."""
     text = "(3 (2 The) (4 (3 2) (2 one)))\r\n(0 one)\r\n\r\n(1 (1 3) (1 The))\r\n"
     path = write(tmp_path, text)
     chunks = list(stream_sst(path, trees=trees))
@@ -62,11 +72,11 @@ def test_chunks_equal_the_whole(tmp_path, trees):
     assert chunks[0].forest.vocabs["word"].names == ["The", "2", "one", "3"]
 
 
-def test_a_byte_order_mark_is_no_word(tmp_path):
+def test_a_byte_order_mark_is_no_word(tmp_path: Path) -> None:
     assert read_sst(write(tmp_path, "\ufeff(2 a)")).forest.num_nodes == 1
 
 
-def test_a_given_vocabulary(tmp_path):
+def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
     path = write(tmp_path, "(2 (2 a) (2 b))\n(2 (2 a) (2 zz))\n")
     words = Vocabulary(["b", "a"], unknown="?", frozen=True)
     examples = read_sst(path, vocabs={"word": words})
@@ -79,7 +89,7 @@ def test_a_given_vocabulary(tmp_path):
         read_sst(path, vocabs={"words": words})
 
 
-def test_max_children(tmp_path):
+def test_max_children(tmp_path: Path) -> None:
     path = write(tmp_path, "(2 (2 a) (2 b) (2 c))")
     assert read_sst(path).forest.pos.max() == 2
     with pytest.raises(TreeError, match="expected at most 2 children, got 3"):
@@ -101,9 +111,9 @@ def test_max_children(tmp_path):
         (b"(2 caf\xe9)", "expected UTF-8 text, got the byte 0xe9; convert the file to UTF-8"),
     ],
 )
-def test_bad_lines(tmp_path, line, message):
-    line = line if isinstance(line, bytes) else line.encode()
-    path = write(tmp_path, b"(2 a)\n" + line + b"\n(2 a)\n")
+def test_bad_lines(tmp_path: Path, line: Union[str, bytes], message: str) -> None:
+    data = line if isinstance(line, bytes) else line.encode()
+    path = write(tmp_path, b"(2 a)\n" + data + b"\n(2 a)\n")
     with pytest.raises(TreeError) as caught:
         read_sst(path)
     assert str(caught.value).startswith(f"{path}:2: ")

@@ -100,10 +100,15 @@ def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(CHAINS))
 def test_a_chain(tmp_path: Path, name: str) -> None:
-    forest = FORMATS[name].read(write(tmp_path, CHAINS[name])).forest
+    form = FORMATS[name]
+    examples = form.read(write(tmp_path, CHAINS[name]))
+    forest = examples.forest
     assert forest.sizes[-1] == MANY + 1
     np.testing.assert_array_equal(forest.parent[-MANY - 1 :], np.arange(-1, MANY))
     assert forest.pos.max() == 0
+    if form.write is not None:
+        form.write(examples, tmp_path / "again")
+        assert (tmp_path / "again").read_text() == CHAINS[name]
 
 
 @pytest.mark.parametrize("name", sorted(STARS))

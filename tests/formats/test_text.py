@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Callable
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
 from dgltrees.formats import sentences_of_lines, sentences_of_text, split_sentences, tokenize
+from dgltrees.formats.sentences import Sentence
 from tests.trees.nested import write
 
 
@@ -26,14 +29,14 @@ from tests.trees.nested import write
         ("", ""),
     ],
 )
-def test_words(text: str, words: str) -> None:
+def test_a_text_is_split_into_words(text: str, words: str) -> None:
     assert tokenize(text) == words.split()
 
 
 @given(st.text())
 def test_words_are_the_text_without_spaces_and_underscores(text: str) -> None:
-    kept = "".join(c for c in text if not c.isspace() and c != "_")
-    assert "".join(tokenize(text)) == kept
+    letters = "".join(c for c in text if not c.isspace() and c != "_")
+    assert "".join(tokenize(text)) == letters
     assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
 
 
@@ -48,24 +51,25 @@ def test_words_are_the_text_without_spaces_and_underscores(text: str) -> None:
         ("no end", ["no end"]),
     ],
 )
-def test_sentences(paragraph: str, sentences: list[str]) -> None:
+def test_a_paragraph_is_split_into_sentences(paragraph: str, sentences: list[str]) -> None:
     assert split_sentences(paragraph) == sentences
 
 
-def test_one_sentence_a_line(tmp_path: Path) -> None:
-    found = list(sentences_of_lines(write(tmp_path, "a b .\n\n  c  \n")))
-    assert [one.words for one in found] == [["a", "b", "."], ["c"]]
-    assert [one.line for one in found] == [1, 3]
+def test_a_sentence_per_line(tmp_path: Path) -> None:
+    sentences = list(sentences_of_lines(write(tmp_path, "a b .\n\n  c  \n")))
+    assert [sentence.words for sentence in sentences] == [["a", "b", "."], ["c"]]
+    assert [sentence.line for sentence in sentences] == [1, 3]
 
 
 def test_paragraphs_end_at_blank_lines(tmp_path: Path) -> None:
     path = write(tmp_path, "Header:\n*END* of it\nIt was\nlate. She\nleft.\n\nNo more\n\n")
-    found = list(sentences_of_text(path, after="*END*"))
-    assert [" ".join(one.words) for one in found] == ["It was late .", "She left .", "No more"]
-    assert [one.line for one in found] == [3, 3, 7]
+    sentences = list(sentences_of_text(path, after="*END*"))
+    texts = [" ".join(sentence.words) for sentence in sentences]
+    assert texts == ["It was late .", "She left .", "No more"]
+    assert [sentence.line for sentence in sentences] == [3, 3, 7]
     with pytest.warns(UserWarning, match="no line has 'NOWHERE'; read from the beginning"):
-        found = list(sentences_of_text(path, after="NOWHERE"))
-    assert found[0].words[:2] == ["Header", ":"]
+        sentences = list(sentences_of_text(path, after="NOWHERE"))
+    assert sentences[0].words[:2] == ["Header", ":"]
 
 
 def test_encodings(tmp_path: Path) -> None:
@@ -79,6 +83,6 @@ def test_encodings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [sentences_of_lines, sentences_of_text])
-def test_an_empty_file(tmp_path: Path, read) -> None:
+def test_an_empty_file(tmp_path: Path, read: Callable[[Path], Iterator[Sentence]]) -> None:
     with pytest.raises(TreeError, match="expected at least one sentence, got an empty file"):
         list(read(write(tmp_path, "\n \n")))

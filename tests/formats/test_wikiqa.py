@@ -1,23 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import TreeError
 from dgltrees.formats import WordRules, read_wikiqa, stream_wikiqa
 from dgltrees.trees import Examples
-from tests.trees.nested import assert_same
+from tests.trees.nested import assert_same, write
 
 HEAD = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 TEXT = "who is it ?\tIt is Ada .\t1\nwho is it ?\tno\t0\nwhy ?\tno\t0\nwho is it ?\ta\t0\n"
 
 
-def write(folder, text):
-    path = folder / "wiki.txt"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def test_lines_of_text(tmp_path):
+def test_a_file_of_plain_lines(tmp_path: Path) -> None:
     data = read_wikiqa(write(tmp_path, TEXT))
     assert data.columns["question"].tolist() == [0, 0, 1, 2]  # equal ones only where they follow
     assert data.columns["sentence"].tolist() == [0, 1, 0, 0]
@@ -27,7 +23,7 @@ def test_lines_of_text(tmp_path):
     assert shared == [False, True, True, False, True, True, False, False]  # is it, It is
 
 
-def test_the_official_file(tmp_path):
+def test_the_official_file(tmp_path: Path) -> None:
     rows = [
         ("Q0", "Who's it?", "D1", "Ada", "D1-9", 'It\'s "Ada".', "1"),
         ("Q0", "Who's it?", "D1", "Ada", "D1-10", "No.", "0"),
@@ -40,13 +36,13 @@ def test_the_official_file(tmp_path):
     assert words[:9] == ["Who", "'s", "it", "?", "It", "'s", '"', "Ada", '"']
 
 
-def test_names_are_numbers_where_there_are_none(tmp_path):
+def test_sentences_without_ids_are_ranked_by_their_numbers(tmp_path: Path) -> None:
     data = read_wikiqa(write(tmp_path, "".join(f"q\ts\t{i % 2}\n" for i in range(12))))
     assert data.columns["rank"].tolist() == [0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 2, 3]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_chunks_never_part_a_question(tmp_path, size):
+def test_a_question_is_in_one_chunk(tmp_path: Path, size: int) -> None:
     path = write(tmp_path, TEXT)
     chunks = list(stream_wikiqa(path, size))
     assert [len(chunk) for chunk in chunks] == {1: [2, 1, 1], 2: [2, 2], 3: [3, 1]}[size]
@@ -64,22 +60,14 @@ def test_chunks_never_part_a_question(tmp_path, size):
         ("q\ts t u v\t0\n", 1, "at most 3 words, got 4"),
     ],
 )
-def test_broken_files(tmp_path, text, line, message):
+def test_bad_lines(tmp_path: Path, text: str, line: int, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError, match=message) as caught:
         read_wikiqa(path, rules=WordRules(max_words=3))
     assert str(caught.value).startswith(f"{path}:{line}: ")
 
 
-def test_an_empty_file_and_no_chunks(tmp_path):
-    with pytest.raises(TreeError, match="at least one question, got an empty file"):
-        read_wikiqa(write(tmp_path, "\n"))
-    with pytest.raises(ConfigError, match="trees=0"):
-        next(stream_wikiqa(write(tmp_path, TEXT), 0))
-
-
-def test_words_that_are_cut_off_are_not_shared(tmp_path):
-    data = read_wikiqa(
-        write(tmp_path, "a b c\tc\t0\n"), rules=WordRules(max_words=2, truncate=True)
-    )
+def test_words_that_are_cut_off_are_not_shared(tmp_path: Path) -> None:
+    path = write(tmp_path, "a b c\tc\t0\n")
+    data = read_wikiqa(path, rules=WordRules(max_words=2, truncate=True))
     assert not data.forest.columns["shared"].any()

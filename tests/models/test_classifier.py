@@ -10,18 +10,18 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees.cells import make_cell
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
 from dgltrees.models import (
     MLP,
     Attention,
+    Classifier,
     Comparison,
+    ComparisonHead,
+    Encoding,
     EveryNode,
     Mean,
-    NodeLabeler,
     OneHot,
-    PairClassifier,
     Root,
-    TreeClassifier,
     TreeEncoder,
 )
 from tests.models.test_encoder import world
@@ -37,9 +37,9 @@ def test_root_and_mean_and_every_node() -> None:
     forest = world()
     batch, h = forest.batch(), torch.randn(forest.num_nodes, 6)
     trees = [slice(a, b) for a, b in zip(forest.offsets, forest.offsets[1:])]
-    assert_close(Root()(h, batch), h[torch.from_numpy(forest.roots)])
-    assert_close(Mean()(h, batch), torch.stack([h[tree].mean(0) for tree in trees]))
-    assert EveryNode()(h, batch) is h
+    assert_close(Root()(Encoding(batch, h)), h[torch.from_numpy(forest.roots)])
+    assert_close(Mean()(Encoding(batch, h)), torch.stack([h[tree].mean(0) for tree in trees]))
+    assert EveryNode()(Encoding(batch, h)) is h
 
 
 def test_attention_is_a_softmax_over_each_tree() -> None:
@@ -50,7 +50,7 @@ def test_attention_is_a_softmax_over_each_tree() -> None:
     for a, b in zip(forest.offsets, forest.offsets[1:]):
         s = attention.score(torch.tanh(attention.key(h[a:b])))
         expected.append((torch.softmax(s, 0) * h[a:b]).sum(0))
-    made = attention(h, batch)
+    made = attention(Encoding(batch, h))
     assert_close(made, torch.stack(expected))
     weight = torch.randn_like(made)
     assert_close(
@@ -63,7 +63,7 @@ def test_attention_stands_large_scores() -> None:
     forest, attention = world(), Attention(6)
     torch.nn.init.constant_(attention.score.weight, 1000.0)
     h = torch.randn(forest.num_nodes, 6)
-    assert torch.isfinite(attention(h, forest.batch())).all()
+    assert torch.isfinite(attention(Encoding(forest.batch(), h))).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
@@ -74,7 +74,7 @@ def test_half_floats_are_summed_in_float32(
     """100 001 ones are beyond float16, and bfloat16 stops counting at 256."""
     batch, model = star(100_000).batch(), readout().to(dtype)
     h = torch.ones(100_001, 2, dtype=dtype, requires_grad=True)
-    made = model(h, batch)
+    made = model(Encoding(batch, h))
     assert_close(made, torch.ones(1, 2, dtype=dtype))
     made.sum().backward()
     assert torch.isfinite(h.grad).all()
@@ -85,7 +85,7 @@ def test_half_floats_are_summed_in_float32(
 )
 def test_tree_classifier(readout: torch.nn.Module) -> None:
     forest = world()
-    model = TreeClassifier(encoder(), readout, MLP(6, 10, (20, 20)))
+    model = Classifier(encoder(), readout, MLP(6, 10, (20, 20)))
     logits = model(forest.batch())
     assert logits.shape == (len(forest), 10)
     for t in range(len(forest)):
@@ -94,9 +94,9 @@ def test_tree_classifier(readout: torch.nn.Module) -> None:
 
 def test_node_labeler() -> None:
     forest = world()
-    model = NodeLabeler(encoder(), MLP(6, 5))
+    model = Classifier(encoder(), EveryNode(), MLP(6, 5))
     batch = forest.batch()
-    assert_close(model(batch), model.head(model.encoder(batch)))
+    assert_close(model(batch), model.head(model.encoder(batch).states))
     assert model(batch).shape == (forest.num_nodes, 5)
 
 
@@ -131,19 +131,17 @@ def test_comparison_entry_by_entry() -> None:
 @pytest.mark.parametrize("width", [None, 9])
 def test_pair_classifier(width: int | None) -> None:
     forest = world(trees=6)
-    model = PairClassifier(encoder(), 7, width=width)
+    model = Classifier(encoder(), Root(), ComparisonHead(6, 7, comparison=width))
     logits = model(forest.batch())
     assert logits.shape == (3, 7)
-    roots = model.encoder(forest.batch())[torch.from_numpy(forest.roots)]
+    roots = model.encoder(forest.batch()).roots
     for pair in range(3):
-        z = model.compare(roots[2 * pair][None], roots[2 * pair + 1][None])
-        assert_close(model.head(z)[0], logits[pair])
+        z = model.head.compare(roots[2 * pair][None], roots[2 * pair + 1][None])
+        assert_close(model.head.output(z)[0], logits[pair])
     swapped = forest.select(np.array([1, 0, 3, 2, 5, 4]))
     assert (model(swapped.batch()) - logits).abs().max() > 1e-4
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ConfigError, match="expected the width to be at least 1, got 0"):
-        PairClassifier(encoder(), 7, width=0)
-    with pytest.raises(TreeError, match="expected pairs of trees, got a batch of 3"):
-        PairClassifier(encoder(), 7)(world(trees=3).batch())
+    with pytest.raises(TreeError, match="expected pairs of trees or sentences, got a batch of 3"):
+        Classifier(encoder(), Root(), ComparisonHead(6, 7))(world(trees=3).batch())

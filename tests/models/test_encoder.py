@@ -45,7 +45,7 @@ def test_tree_encoder_is_the_traversal() -> None:
     encoder, batch = up(), world().batch()
     ndata = {"x": INPUT(batch), "op": batch.ndata["op"]}
     assert encoder.size == 3
-    assert_close(encoder(batch), traverse(encoder.cell, batch, ndata)["h"])
+    assert_close(encoder(batch).states, traverse(encoder.cell, batch, ndata)["h"])
     assert set(batch.ndata) == {"value", "op"}
 
 
@@ -66,26 +66,26 @@ def test_a_second_derivative_without_fusing(encoder: str) -> None:
     def penalty(fused: bool) -> torch.Tensor:
         model = fusing(encoder, fused)
         weights = list(model.parameters())
-        grads = torch.autograd.grad(model(batch).sum(), weights, create_graph=True)
+        grads = torch.autograd.grad(model(batch).states.sum(), weights, create_graph=True)
         sum(g.square().sum() for g in grads).backward()
         return weights[0].grad
 
     assert penalty(False).abs().max() > 0
     with pytest.raises(RuntimeError, match="run the cell with fused=False"):
         penalty(True)
-    assert_close(fusing(encoder, True)(batch), fusing(encoder, False)(batch))
+    assert_close(fusing(encoder, True)(batch).states, fusing(encoder, False)(batch).states)
 
 
 @pytest.mark.parametrize("down", ["lstm", "child_sum"])
 def test_backends_agree(down: str) -> None:
     batch = world().batch()
-    assert_close(both(down)(batch), both(down, "dgl")(batch))
+    assert_close(both(down)(batch).states, both(down, "dgl")(batch).states)
 
 
 def test_down_is_the_recursion_from_the_root() -> None:
     """A node's second state is one step of the cell from its parent's."""
     forest, encoder = world(), both("lstm")
-    h = encoder(forest.batch())
+    h = encoder(forest.batch()).states
     cell = encoder.down
     assert encoder.size == h.shape[1] == 8
     states: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
@@ -111,7 +111,7 @@ def test_every_node_sees_the_whole_tree_after_both_passes(monkeypatch: pytest.Mo
     x = INPUT(batch).requires_grad_()
     monkeypatch.setattr(encoder.up.input, "forward", lambda batch: x)
     leaf = int(np.flatnonzero(forest.degree == 0)[0])
-    encoder(batch)[leaf, 3:].sum().backward()
+    encoder(batch).states[leaf, 3:].sum().backward()
     others = [v for v in np.flatnonzero(forest.degree == 0) if v != leaf]
     assert (x.grad[others].abs().amax(1) > 0).all()
 
@@ -140,7 +140,7 @@ def test_checkpoints_change_nothing(encoder: str) -> None:
     for checkpoint in (False, True):
         model = up() if encoder == "up" else both("lstm")
         (model if encoder == "up" else model.up).checkpoint = checkpoint
-        h = model(batch)
+        h = model(batch).states
         h.square().sum().backward()
         found.append((h, {name: p.grad for name, p in model.named_parameters()}))
     assert_close(found[1], found[0])

@@ -24,7 +24,7 @@ def test_the_probabilities_of_all_numbers_add_up_to_one():
 
 def test_the_answer_is_the_likeliest_digit_then_the_likeliest_after_it():
     decoder, z = drawn(), torch.randn(5, 4, dtype=torch.float64)
-    number, probability = decoder.best(z)
+    number, probability = decoder.predict(z)
     every = torch.arange(100)
     for row, found, sure in zip(z, number.tolist(), probability):
         p = decoder.nll(row.expand(100, 4), every).neg().exp().view(10, 10)

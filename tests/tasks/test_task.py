@@ -6,10 +6,10 @@ import torch
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.accuracy import Outputs
+from dgltrees.models.heads import class_nll
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.splits import load_examples, vocabularies
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import nll
 from dgltrees.tasks.trees.supervision import supervised
 from tests.training.samples import SAMPLES
 
@@ -33,7 +33,7 @@ def _outputs(prediction):
 
 def test_nll_leaves_out_rows_without_a_class():
     logits = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
-    found = nll(logits, torch.tensor([2, -1, 0]))
+    found = class_nll(logits, torch.tensor([2, -1, 0]))
     expected = -torch.log_softmax(logits, 1)
     torch.testing.assert_close(
         found, torch.stack([expected[0, 2], torch.tensor(0.0), expected[2, 0]])
@@ -52,7 +52,7 @@ def test_a_model_gives_a_row_of_logits_for_every_target(name):
     logits = model(batch)
     assert logits.shape == (len(targets), len(data.targets))
     assert targets.tolist() == task.targets(data)[task.rows(data, ids)].tolist()
-    nll(logits, targets).sum().backward()
+    class_nll(logits, targets).sum().backward()
     assert all(p.grad is not None for p in model.parameters())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 from hypothesis import strategies as st
@@ -75,6 +75,12 @@ def assert_same(first: Examples, second: Examples) -> None:
         assert list(one) == list(other)
         for name in one:
             np.testing.assert_array_equal(one[name], other[name])
+
+
+def names_of(forest: Forest, column: str) -> list[Optional[str]]:
+    """The name of each node in a column of ids, None for -1."""
+    names = [*forest.vocabs[column].names, None]
+    return [names[i] for i in forest.columns[column]]
 
 
 def write(folder: Path, content: Union[str, bytes]) -> Path:

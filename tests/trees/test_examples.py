@@ -26,11 +26,9 @@ def test_pairs() -> None:
 
 
 def test_numbers_that_do_not_go_together() -> None:
-    with pytest.raises(TreeError, match="expected 2 trees for each example, got 1 trees"):
+    with pytest.raises(TreeError, match="expected 2 trees per example, got 1 trees"):
         Examples(chain(2), arity=2)
-    with pytest.raises(
-        TreeError, match="expected column 'target' to have a row for each of the 1 ex"
-    ):
+    with pytest.raises(TreeError, match="expected column 'target' to have a row per example, 1"):
         Examples(chain(2), {"target": np.zeros(3)})
     with pytest.raises(TreeError, match="expected parts with the same arity"):
         Examples.concat([pairs(), Examples(pairs().forest, {"target": np.zeros(4)})])

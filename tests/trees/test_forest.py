@@ -85,7 +85,7 @@ def test_a_batch_is_pickled_without_what_follows_from_it() -> None:
     batch.ndata["x"] = torch.randn(batch.num_nodes, 2)
     size = len(pickle.dumps(batch))
     _ = batch.graph
-    batch.memo["schedule"] = torch.zeros(1000)
+    batch.cache.get("zeros", lambda: torch.zeros(1000))
     assert len(pickle.dumps(batch)) == size
     for each in (batch, batch.reversed()):
         again = pickle.loads(pickle.dumps(each))
@@ -93,7 +93,6 @@ def test_a_batch_is_pickled_without_what_follows_from_it() -> None:
             assert torch.equal(getattr(again, name), getattr(each, name))
         for name, tensor in {**each.ndata, **each.edata}.items():
             assert torch.equal({**again.ndata, **again.edata}[name], tensor)
-        assert again.memo == {}
     assert np.array_equal(pickle.loads(pickle.dumps(batch)).depth, batch.depth)
 
 
@@ -156,7 +155,7 @@ def test_select_concat_and_trees() -> None:
         (
             [-1, 0],
             {"columns": {"x": [1]}},
-            "expected column 'x' to have a row for each of the 2 nodes",
+            "expected column 'x' to have a row per node, 2",
         ),
     ],
 )
@@ -247,9 +246,7 @@ def test_columns_hold_numbers_and_known_ids() -> None:
         Forest.build([-1, 0], columns={"w": ["a", "b"]}).batch()
     with pytest.raises(TreeError, match="expected column 'w' to hold numbers or text, got object"):
         Forest.build([-1, 0], columns={"w": [None, {}]})
-    with pytest.raises(
-        TreeError, match="expected column 'w' to have a row for each of the 2 nodes"
-    ):
+    with pytest.raises(TreeError, match="expected column 'w' to have a row per node, 2"):
         Forest.build([-1, 0], columns={"w": 3})
 
 

@@ -29,7 +29,7 @@ def test_all_epochs_are_alike():
 
 
 def test_short_texts_and_sizes_that_are_not_positive():
-    message = r"at least 2 tokens for each of 4 streams, got 7 tokens; take fewer streams"
+    message = r"at least 8 tokens, 2 per stream, got 7; use fewer streams"
     with pytest.raises(TreeError, match=message):
         WindowSampler(7, streams=4, window=3)
     for name in ("streams", "window"):

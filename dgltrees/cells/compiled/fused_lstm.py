@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from dgltrees.cells.compiled.compiled_lstm import CompiledLSTM
 from dgltrees.cells.compiled.kernels import compiles, shards_for
 from dgltrees.cells.compiled.once import refuse_second_derivative
-from dgltrees.cells.compiled.plans.rows import Part, RowPlan, num_levels, rows_of
+from dgltrees.cells.compiled.plans.rows import Part, RowPlan, num_levels, row_plan
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 
@@ -72,7 +72,7 @@ def fused_lstm(
     shards = 1
     if compiles(wx):
         shards = shards_for(batch.num_nodes, num_levels(batch), U.shape[1], wx.itemsize)
-    plan = rows_of(batch, types, shards, device=wx.device)
+    plan = row_plan(batch, types, shards, device=wx.device)
     if plan is None:
         return None
     way: Any = CompiledLSTM if compiles(wx) else _FusedLSTM

@@ -19,7 +19,7 @@ from torch import Tensor
 from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.fused_maps import FusedMap, Kept
 from dgltrees.cells.compiled.once import refuse_second_derivative
-from dgltrees.cells.compiled.plans.blocks import Block, BlockPlan, Panel, blocks_of
+from dgltrees.cells.compiled.plans.blocks import Block, BlockPlan, Panel, block_plan
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["fused_tensor"]
@@ -67,7 +67,7 @@ def fused_tensor(
         return None
     types_of_nodes, L = U_f.shape[:2]
     cost = sum(p.numel() for p in (*parameters, U_f)) // types_of_nodes
-    plan = blocks_of(batch, types, L, cost, device=x.device)
+    plan = block_plan(batch, types, L, cost, device=x.device)
     if plan is None:
         return None
     a = leaf(x.index_select(0, plan.leaves))

@@ -24,8 +24,8 @@ from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.compiled.fused_tensor import fused_tensor
 from dgltrees.cells.compiled.fused_top_down import Own, fused_top_down
 from dgltrees.cells.compiled.plans.full_levels import full_levels
-from dgltrees.cells.compiled.plans.operations import operations_of
-from dgltrees.cells.compiled.plans.sources import sources_of
+from dgltrees.cells.compiled.plans.operations import operation_plan
+from dgltrees.cells.compiled.plans.sources import source_plan
 from dgltrees.cells.grouped import check_types, to_device
 from dgltrees.cells.rrnet import RRNetCell, operations_in
 from dgltrees.cells.s_lstm import SLSTM
@@ -155,7 +155,7 @@ def top_down(
         # The batch may know them without a device being asked.
         ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
     x = cell.check(ndata)
-    plan = sources_of(batch, cell.sets(ndata), device=x.device)
+    plan = source_plan(batch, cell.sets(ndata), device=x.device)
     layers: list[tuple[Tensor, Tensor]] = []
     for layer in range(cell.layers):
         x = layers[-1][0] if layer else x
@@ -182,7 +182,7 @@ def rrnet(cell: RRNetCell, batch: TreeBatch, ndata: Fields) -> States:
             f"expected the inputs and operations of {batch.num_nodes} nodes, got {len(x)} and "
             f"{len(operations)}; give each node a row"
         )
-    plan = operations_of(batch, operations, device=x.device)
+    plan = operation_plan(batch, operations, device=x.device)
     start = tuple(ndata.get(name) for name in ("h", "c", "down", "down_c"))
     mlp = (cell.V_1, cell.b_1, cell.V_2, cell.b_2) if cell.merge == "mlp" else (None,) * 4
     norm = (cell.gain, cell.shift) if cell.layer_norm else (None, None)

@@ -16,4 +16,4 @@ GENERATORS: dict[str, Callable[..., dict[str, Path]]] = {
     "logic": make_logic,
     "mee": make_mee,
 }
-"""What ``dgltrees make NAME`` calls; their keyword arguments are its options."""
+"""The generators of ``dgltrees make NAME``; their keyword arguments are its options."""

@@ -1,9 +1,9 @@
-"""ListOps: nested operations on lists of digits, drawn by the release's rule.
+"""ListOps: nested operations on lists of digits, drawn from the distribution of the release.
 
-Nikita Nangia and Samuel Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", 2018.
-A node is a digit with probability 3/4, else one of MIN, MAX, MED and SM (sum modulo 10) with 2 to
-5 arguments, all equally likely; at the last level it is always a digit. A data set is a set of
-distinct trees. What this file does not do: reproduce the very trees of the release.
+Nangia & Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", NAACL SRW 2018. A node is
+a digit with probability 3/4, else one of MIN, MAX, MED and SM (sum modulo 10) with 2 to 5
+arguments, all equally likely; at the last level it is always a digit. The trees of a data set are
+distinct. They are not the trees of the release.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Callable, Literal
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic.draws import below, distinct, shuffle, stream
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, cut, write_folder
+from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
 
 __all__ = ["make_listops"]
 
 VERSION = 1
-"""Goes up when the same settings give other bytes."""
+"""Increased whenever the same settings give other bytes."""
 
 DIGIT = 0.75
 """The probability that a node is a digit."""
@@ -54,25 +54,26 @@ def make_listops(
 ) -> dict[str, Path]:
     """Write a ListOps data set: ``train.tsv``, ``valid.tsv``, ``test.tsv``, ``manifest.json``.
 
-    A line is ``label TAB tree``. All trees of all splits are distinct, and every split has the
-    same distribution: as many trees as are wanted in all are drawn, shuffled and dealt out.
+    A line is ``value TAB expression``. The expressions of all splits are distinct, and every split
+    has the same distribution: all expressions are drawn, shuffled and then split.
 
     Args:
-        out: the folder to write to; new or empty.
-        train: trees in the training file; a split of 0 trees has no file.
-        valid: trees in the validation file.
-        test: trees in the test file.
+        out: the folder to write to, new or empty.
+        train: expressions in the training file; a split of 0 expressions has no file.
+        valid: expressions in the validation file.
+        test: expressions in the test file.
         seed: the same seed gives the same bytes on every machine.
         form: ``binary`` is the release's ``( ( ( [SM 6 ) 5 ) ] )``, ``nary`` is ``[SM 6 5 ]``.
-        max_depth: levels of nodes, the root's included; 1 leaves digits alone.
+        max_depth: the number of levels of nodes, the root's included; 1 gives single digits.
         max_arguments: the largest number of arguments of an operator, 2 to 5.
-        overwrite: write although the folder holds files; those of an older data set go.
+        overwrite: write to a folder that holds files; those of an older data set are removed.
 
     Returns:
-        The paths written, by name: ``train``, ``valid``, ``test``, ``manifest``.
+        the files, by name: ``train``, ``valid``, ``test``, ``manifest``.
 
     Raises:
-        ConfigError: for settings out of range, more trees than there are, or a folder in use.
+        ConfigError: a setting is out of range, there are fewer distinct expressions than asked for,
+            or the folder holds files.
     """
     sizes = [train, valid, test]
     _check(sizes, form, max_depth, max_arguments)
@@ -97,12 +98,8 @@ def make_listops(
 
 
 def _check(sizes: list[int], form: str, max_depth: int, max_arguments: int) -> None:
-    """Refuse settings that make no sense."""
-    for split, size in zip(SPLITS, sizes):
-        if size < 0:
-            raise ConfigError(f"{split}: expected 0 trees or more, got {size}")
-    if not any(sizes):
-        raise ConfigError("train, valid and test are all 0: there is nothing to write")
+    """Raise ConfigError for settings out of range."""
+    check_sizes(sizes, "trees")
     if form not in ("binary", "nary"):
         raise ConfigError(f"form: expected 'binary' or 'nary', got {form!r}")
     if max_depth < 1:
@@ -112,9 +109,9 @@ def _check(sizes: list[int], form: str, max_depth: int, max_arguments: int) -> N
 
 
 def _draw(rng: random.Random, binary: bool, max_depth: int, max_arguments: int) -> str:
-    """One tree as a line of the file, its value worked out while it is drawn."""
+    """One line of the file; the value is computed while the expression is drawn."""
     words: list[str] = []
-    pending: list[tuple[int, int, list[int]]] = []  # operator, arguments wanted, their values
+    pending: list[tuple[int, int, list[int]]] = []  # operator, number of arguments, their values
     while True:
         if len(pending) + 1 < max_depth and rng.random() >= DIGIT:
             operator = below(rng, len(OPERATORS))
@@ -126,7 +123,7 @@ def _draw(rng: random.Random, binary: bool, max_depth: int, max_arguments: int) 
             continue
         value = below(rng, 10)
         words.append(str(value))
-        while pending:  # hand the value up through all operators that it completes
+        while pending:  # the value is an argument, which may complete its operator
             operator, arguments, values = pending[-1]
             values.append(value)
             if binary:

@@ -1,11 +1,10 @@
-"""Math expression evaluation: arithmetic on digits, in brackets, with the value.
+"""Math expression evaluation: bracketed arithmetic on digits, with its value.
 
-Athul Paul Jacob, Zhouhan Lin, Alessandro Sordoni and Yoshua Bengio, "Learning Hierarchical
-Structures On-The-Fly with a Recurrent-Recursive Model for Sequences", 2018, section 3.1. An
-expression of n operators has k of them on the left of its root, k even over 0 to n-1, and so has
-every part of it; operators and digits are all equally likely. Those without a value, because of a
-remainder by zero, and those whose value has not two digits are dropped. What this file does not
-do: reproduce the very expressions of the paper.
+Jacob, Lin, Sordoni & Bengio, "Learning Hierarchical Structures On-The-Fly with a
+Recurrent-Recursive Model for Sequences", RepL4NLP 2018, section 3.1. In an expression of n
+operators, the number of operators to the left of the root is uniform over 0 to n - 1, and likewise
+in every subexpression; operators and digits are uniform. Expressions with a remainder by zero, and
+those whose value does not have two digits, are dropped. They are not the expressions of the paper.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from dgltrees.formats.arithmetic import (
     combine,
 )
 from dgltrees.formats.synthetic.draws import shuffle, stream, table
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, cut, write_folder
+from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
 
 __all__ = ["draw_expressions", "make_mee"]
 
 VERSION = 1
-"""Goes up when the same settings give other bytes."""
+"""Increased whenever the same settings give other bytes."""
 
 BLOCK = 50_000
-"""So many expressions are drawn at once; what comes out does not depend on it."""
+"""The number of expressions drawn at once; the result does not depend on it."""
 
 
 def make_mee(
@@ -52,25 +51,26 @@ def make_mee(
 ) -> dict[str, Path]:
     """Write math expressions: ``train4.tsv`` to ``train7.tsv``, ``valid4.tsv`` ..., ``test4.tsv``.
 
-    A line is ``value TAB expression``; file n holds expressions of n operators. All expressions of
+    A line is ``value TAB expression``; file n holds expressions of n operators. The expressions of
     all splits are distinct, and all splits of a length have the same distribution.
 
     Args:
-        out: the folder to write to; new or empty.
-        train: training expressions of each length; a split of 0 expressions has no files.
-        valid: validation expressions of each length.
-        test: test expressions of each length.
-        lengths: numbers of operators, each 1 to 18.
+        out: the folder to write to, new or empty.
+        train: training expressions per length; a split of 0 expressions has no files.
+        valid: validation expressions per length.
+        test: test expressions per length.
+        lengths: the numbers of operators, each 1 to 18.
         seed: the same seed gives the same bytes on every machine.
-        positive: also drop expressions in which a part is negative, as the authors' code does;
-            the paper restricts the value of the whole alone.
-        overwrite: write although the folder holds files; those of an older data set go.
+        positive: also drop expressions with a negative subexpression, as the authors' code does;
+            the paper restricts the value of the whole expression alone.
+        overwrite: write to a folder that holds files; those of an older data set are removed.
 
     Returns:
-        The paths written, by name: ``train4``, ..., ``manifest``.
+        the files, by name: ``train4``, ..., ``manifest``.
 
     Raises:
-        ConfigError: for settings out of range, more expressions than there are, or a folder in use.
+        ConfigError: a setting is out of range, there are fewer distinct expressions than asked for,
+            or the folder holds files.
     """
     sizes = [train, valid, test]
     _check(sizes, lengths)
@@ -93,12 +93,8 @@ def make_mee(
 
 
 def _check(sizes: Sequence[int], lengths: Sequence[int]) -> None:
-    """Refuse settings that make no sense."""
-    for split, size in zip(SPLITS, sizes):
-        if size < 0:
-            raise ConfigError(f"{split}: expected 0 expressions or more, got {size}")
-    if not any(sizes):
-        raise ConfigError("train, valid and test are all 0: there is nothing to write")
+    """Raise ConfigError for settings out of range."""
+    check_sizes(sizes, "expressions")
     once = len(set(lengths)) == len(lengths) > 0
     if not once or not all(1 <= n <= MOST_OPERATORS for n in lengths):
         raise ConfigError(
@@ -108,78 +104,77 @@ def _check(sizes: Sequence[int], lengths: Sequence[int]) -> None:
 
 
 def _distinct(rng: random.Random, n: int, count: int, positive: bool) -> list[str]:
-    """``count`` different lines of one length, in the order in which they were drawn."""
+    """``count`` different lines of expressions of n operators, in the order of their draws."""
     lines = np.zeros(0, f"S{4 * n + 4}")
     while len(lines) < count:
-        drawn = draw_expressions(rng, n, BLOCK)
-        keep = drawn.defined & (drawn.value >= SMALLEST_VALUE) & (drawn.value <= LARGEST_VALUE)
+        block = draw_expressions(rng, n, BLOCK)
+        mask = block.defined & (block.value >= SMALLEST_VALUE) & (block.value <= LARGEST_VALUE)
         if positive:
-            keep &= ~drawn.negative
-        known, lines = len(lines), np.append(lines, _lines(drawn, keep))
+            mask &= ~block.negative
+        before, lines = len(lines), np.append(lines, _lines(block, mask))
         first = np.unique(lines, return_index=True)[1]
         lines = lines[np.sort(first)]
-        if len(lines) == known:
+        if len(lines) == before:
             raise ConfigError(
                 f"{count:,} distinct expressions of length {n} were asked for in all splits "
-                f"together, but after {known:,} the next {BLOCK:,} draws gave nothing new; "
+                f"together, but after {before:,} the next {BLOCK:,} draws gave nothing new; "
                 "ask for fewer"
             )
-    chosen: list[str] = lines[:count].astype(str).tolist()
-    return chosen
+    texts: list[str] = lines[:count].astype(str).tolist()
+    return texts
 
 
 class Expressions(NamedTuple):
     """``B`` expressions of ``n`` operators."""
 
     digits: NDArray[np.int64]  # (B, n + 1)
-    operators: NDArray[np.int64]  # (B, n) places in SYMBOLS, the i-th right of the i-th digit
-    opens: NDArray[np.int64]  # (B, n + 1) brackets that open before each digit
-    closes: NDArray[np.int64]  # (B, n + 1) brackets that close behind it
+    operators: NDArray[np.int64]  # (B, n) rows of SYMBOLS; operator i follows digit i
+    opens: NDArray[np.int64]  # (B, n + 1) the number of brackets that open before each digit
+    closes: NDArray[np.int64]  # (B, n + 1) the number of brackets that close behind each digit
     value: NDArray[np.int64]  # (B,)
-    defined: NDArray[np.bool_]  # (B,) no remainder by zero
-    negative: NDArray[np.bool_]  # (B,) a part, or the whole, is below zero
+    defined: NDArray[np.bool_]  # (B,) whether no subexpression is a remainder by zero
+    negative: NDArray[np.bool_]  # (B,) whether the value of any subexpression is below zero
 
 
 def draw_expressions(rng: random.Random, n: int, count: int) -> Expressions:
-    """Draw ``count`` expressions of ``n`` operators, whatever they are worth.
+    """Draw ``count`` expressions of ``n`` operators, with any value.
 
-    The operators are applied in a random order, all orders equally likely. Then each of them is
-    equally likely to come last, which makes it the root, and so within every part.
+    The operators are applied in a uniformly random order. So each of them is equally likely to be
+    the last, which is the root; and likewise in every subexpression.
     """
-    drawn = table(rng, count, 3 * n + 1)
-    order = np.argsort(drawn[:, :n], axis=1, kind="stable")
-    operators = (drawn[:, n : 2 * n] * len(SYMBOLS)).astype(np.int64)
-    digits = (drawn[:, 2 * n :] * 10).astype(np.int64)
+    uniform = table(rng, count, 3 * n + 1)
+    order = np.argsort(uniform[:, :n], axis=1, kind="stable")
+    operators = (uniform[:, n : 2 * n] * len(SYMBOLS)).astype(np.int64)
+    digits = (uniform[:, 2 * n :] * 10).astype(np.int64)
     rows = np.arange(count)
-    value = digits.copy()  # of each part at its first digit
-    first = np.tile(np.arange(n + 1), (count, 1))  # of each part at its last digit
-    last = first.copy()  # of each part at its first digit
+    value = digits.copy()  # of each subexpression, at its first digit
+    first = np.tile(np.arange(n + 1), (count, 1))  # digit of each subexpression, at its last one
+    last = first.copy()  # digit of each subexpression, at its first one
     opens, closes = np.zeros_like(digits), np.zeros_like(digits)
     defined, negative = np.ones(count, bool), np.zeros(count, bool)
-    for place in order.T:  # joins the parts left and right of an operator
-        begin, end = first[rows, place], last[rows, place + 1]
-        result, good = combine(operators[rows, place], value[rows, begin], value[rows, place + 1])
+    for i in order.T:  # joins the subexpressions to the left and right of operator i
+        begin, end = first[rows, i], last[rows, i + 1]
+        result, exists = combine(operators[rows, i], value[rows, begin], value[rows, i + 1])
         value[rows, begin], first[rows, end], last[rows, begin] = result, begin, end
         opens[rows, begin] += 1
         closes[rows, end] += 1
-        defined &= good
+        defined &= exists
         negative |= result < 0
     return Expressions(digits, operators, opens, closes, value[:, 0], defined, negative)
 
 
-def _lines(drawn: Expressions, keep: NDArray[np.bool_]) -> NDArray[np.bytes_]:
-    """``(K,)`` lines of the file: those expressions to keep, whose values have two digits."""
-    digits, operators, opens, closes, value = (column[keep] for column in drawn[:5])
+def _lines(expressions: Expressions, mask: NDArray[np.bool_]) -> NDArray[np.bytes_]:
+    """The lines of the expressions in ``mask``, whose values have two digits."""
+    digits, operators, opens, closes, value = (column[mask] for column in expressions[:5])
     count, n = operators.shape
     rows = np.arange(count)[:, None]
-    before = np.cumsum(opens, axis=1) + np.cumsum(closes, axis=1) - closes  # brackets
-    at_digit = before + 2 * np.arange(n + 1)
+    brackets_before = np.cumsum(opens, axis=1) + np.cumsum(closes, axis=1) - closes
+    at_digit = brackets_before + 2 * np.arange(n + 1)
     at_operator = (at_digit + closes)[:, :-1] + 1
     text = np.zeros((count, 4 * n + 1), np.uint8)
     text[rows, at_digit] = ord("0") + digits
     text[rows, at_operator] = np.frombuffer(SYMBOLS.encode(), np.uint8)[operators]
-    # Brackets close behind a digit, when one digit more than operators has been written, and open
-    # elsewhere.
+    # Brackets close where there is one digit more than operators to the left, and open elsewhere.
     behind_digit = np.cumsum(text != 0, axis=1) % 2 == 1
     brackets = np.where(behind_digit, ord(")"), ord("("))
     tens, ones = np.divmod(value, 10)

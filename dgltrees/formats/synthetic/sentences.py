@@ -1,11 +1,11 @@
 """Propositional sentences with a given number of operators, drawn from a small grammar.
 
 At the first three levels a node is a variable with probability 0.55, else AND or OR of two nodes
-of the next level; at the fourth it is a variable. A third of all nodes is negated, once. These
-numbers were fitted to the pairs of Bowman, Potts and Manning, "Recursive Neural Networks Can
-Learn Logical Semantics", 2015.
+of the next level; at the fourth it is a variable. Each node is negated with probability 1/3. These
+numbers were fitted to the pairs of Bowman, Potts & Manning, "Recursive Neural Networks Can Learn
+Logical Semantics", CVSC 2015.
 
-A truth table is an integer of 64 bits, one for every assignment of the six variables.
+A truth table is an integer of 64 bits, one per assignment of the six variables.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VARIABLE = 0.55
 NEGATED = 1 / 3
 
 LARGEST = 2 ** (LEVELS + 1) - 1 + 2**LEVELS - 1
-"""The most operators: every node negated, and every one above the last level AND or OR."""
+"""The most operators: every node is negated, and AND or OR above the last level."""
 
 ALWAYS = 2**64 - 1
 TABLES = {
@@ -36,29 +36,29 @@ _Shape = tuple[bool, int, int]  # negated?, operators to the left and right; -1,
 
 
 def _grammar() -> tuple[list[list[tuple[list[float], list[_Shape]]]], list[float]]:
-    """What a node with ``k`` operators at and below it can be, by level and ``k``.
+    """The possible shapes of a node by its level and the number ``k`` of operators in its subtree.
 
     Returns:
-        for every level and k, running sums of the weights of the shapes, and the shapes; and the
-        probability of k operators at the first level.
+        per level and k, the cumulative weights of the shapes and the shapes; and the probability of
+        k operators at the first level.
     """
     table: list[list[tuple[list[float], list[_Shape]]]] = []
-    lower: list[float] = []  # probability of k operators, one level down
+    lower: list[float] = []  # probability of k operators at the next level
     for level in range(LEVELS, -1, -1):
         variable = VARIABLE if level < LEVELS else 1.0
         sizes = 2 * len(lower) + 1 if lower else 2
         row, totals = [], []
         for k in range(sizes):
             weights, shapes = [], []
-            for negated, sign in ((False, 1 - NEGATED), (True, NEGATED)):
-                rest = k - negated
-                if rest == 0:
-                    weights.append(sign * variable)
+            for negated, weight in ((False, 1 - NEGATED), (True, NEGATED)):
+                remaining = k - negated
+                if remaining == 0:
+                    weights.append(weight * variable)
                     shapes.append((negated, -1, -1))
-                for left in range(rest):
-                    right = rest - 1 - left
+                for left in range(remaining):
+                    right = remaining - 1 - left
                     if left < len(lower) and right < len(lower):
-                        weights.append(sign * (1 - variable) * lower[left] * lower[right])
+                        weights.append(weight * (1 - variable) * lower[left] * lower[right])
                         shapes.append((negated, left, right))
             sums = list(accumulate(weights))
             row.append((sums, shapes))
@@ -72,38 +72,39 @@ _TABLE, SIZE_WEIGHTS = _grammar()
 
 
 def draw_sentence(rng: random.Random, operators: int, variables: str) -> tuple[str, int]:
-    """One sentence with exactly this many operators, and its truth table.
+    """Draw a sentence with exactly this many operators.
 
     Arguments:
-        operators: AND, OR and NOT together, 0 to ``LARGEST``.
+        operators: the number of AND, OR and NOT together, 0 to ``LARGEST``.
         variables: the letters to draw from, such as ``"acdf"``.
 
     Returns:
-        text such as ``( a ( or ( not b ) ) )``, and the table, bit i for assignment i.
+        the sentence, such as ``( a ( or ( not b ) ) )``, and its truth table, whose bit i is its
+        value under assignment i.
     """
-    todo: list[Union[tuple[int, int], str]] = [(0, operators)]
-    done: list[tuple[str, int]] = []
-    while todo:
-        item = todo.pop()
+    pending: list[Union[tuple[int, int], str]] = [(0, operators)]  # (level, size), or an operator
+    operands: list[tuple[str, int]] = []
+    while pending:
+        item = pending.pop()
         if not isinstance(item, str):
             level, size = item
             sums, shapes = _TABLE[level][size]
             negated, left, right = shapes[bisect_right(sums, rng.random() * sums[-1])]
             if negated:
-                todo.append("not")
+                pending.append("not")
             if left < 0:
                 letter = variables[below(rng, len(variables))]
-                done.append((letter, TABLES[letter]))
+                operands.append((letter, TABLES[letter]))
             else:
-                todo.append(("and", "or")[below(rng, 2)])
-                todo.append((level + 1, right))
-                todo.append((level + 1, left))
+                pending.append(("and", "or")[below(rng, 2)])
+                pending.append((level + 1, right))
+                pending.append((level + 1, left))
             continue
-        text, table = done.pop()
+        text, table = operands.pop()
         if item == "not":
-            done.append((f"( not {text} )", ALWAYS ^ table))
+            operands.append((f"( not {text} )", ALWAYS ^ table))
         else:
-            first, other = done.pop()
-            both = other & table if item == "and" else other | table
-            done.append((f"( {first} ( {item} {text} ) )", both))
-    return done[0]
+            left_text, left_table = operands.pop()
+            joined = left_table & table if item == "and" else left_table | table
+            operands.append((f"( {left_text} ( {item} {text} ) )", joined))
+    return operands[0]

@@ -1,4 +1,4 @@
-"""Write a generated data set: all of its files, and a manifest, or nothing."""
+"""Folders of generated files, written all at once with a manifest."""
 
 from __future__ import annotations
 
@@ -14,17 +14,34 @@ from typing import Any
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 
-__all__ = ["MANIFEST", "SPLITS", "check_folder", "cut", "write_folder"]
+__all__ = ["MANIFEST", "SPLITS", "check_folder", "check_sizes", "cut", "write_folder"]
 
 SPLITS = ("train", "valid", "test")
 MANIFEST = "manifest.json"
 
 
-def check_folder(out: PathLike, overwrite: bool) -> Path:
-    """The folder to write into, as an absolute path; nothing is made yet.
+def check_sizes(sizes: Sequence[int], what: str) -> None:
+    """Check the sizes of the three splits.
+
+    Arguments:
+        sizes: in the order of ``SPLITS``.
+        what: what the splits consist of, in the plural, for the error.
 
     Raises:
-        ConfigError: when it is not a folder, or holds files and ``overwrite`` is not set.
+        ConfigError: a size is negative, or all are 0.
+    """
+    for split, size in zip(SPLITS, sizes):
+        if size < 0:
+            raise ConfigError(f"{split}: expected 0 {what} or more, got {size}")
+    if not any(sizes):
+        raise ConfigError("train, valid and test are all 0: there is nothing to write")
+
+
+def check_folder(out: PathLike, overwrite: bool) -> Path:
+    """The absolute path of the folder to write to, which need not exist.
+
+    Raises:
+        ConfigError: the path is a file, or the folder holds files and ``overwrite`` is false.
     """
     folder = Path(os.path.abspath(out))
     if folder.exists() and not folder.is_dir():
@@ -38,7 +55,7 @@ def check_folder(out: PathLike, overwrite: bool) -> Path:
 
 
 def cut(items: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[str]]:
-    """Consecutive pieces of ``items`` of these sizes."""
+    """Successive slices of ``items`` of these sizes."""
     start = 0
     for size in sizes:
         yield items[start : start + size]
@@ -48,23 +65,23 @@ def cut(items: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[str]]:
 def write_folder(
     folder: Path, files: Mapping[str, Sequence[str]], header: Mapping[str, Any]
 ) -> dict[str, Path]:
-    """Write text files and their manifest to a folder, all at once at the end.
+    """Write text files and their manifest to a folder: all of them, or none if writing fails.
 
-    Everything is written to a temporary folder first; if that fails, the folder stays as it was.
-    Files are UTF-8 with ``\\n`` after every line. Files that an older manifest in the folder lists
-    and that are not written anew are removed, so that no splits of two runs mix; the manifest goes
-    first and comes last.
+    Files are UTF-8 with ``\\n`` behind every line. Files that an older manifest in the folder lists
+    are removed, so that splits of two runs never mix. The manifest is removed first and written
+    last.
 
     Arguments:
-        folder: where to; see `check_folder`.
-        files: lines, without their line ends, by file name; a file without lines is left out.
-        header: what the manifest says besides the files: generator, version, settings.
+        folder: the folder; see `check_folder`.
+        files: the lines of each file, without line ends, by file name; a file without lines is not
+            written.
+        header: further items of the manifest: generator, version, settings.
 
     Returns:
-        The paths written, the manifest's included, by file name without its suffix.
+        the paths of the files and the manifest, by file name without its suffix.
 
     Raises:
-        ConfigError: when the folder's old manifest cannot be read.
+        ConfigError: the folder has a manifest that is not one of a generated data set.
     """
     stale = _listed(folder)
     written = {name: lines for name, lines in files.items() if lines}
@@ -85,7 +102,7 @@ def write_folder(
 
 
 def _write(path: Path, lines: Sequence[str]) -> dict[str, Any]:
-    """Write one file; gives its line of the manifest."""
+    """Write a file and return its entry in the manifest."""
     data = "".join(f"{line}\n" for line in lines).encode("utf-8")
     path.write_bytes(data)
     return {
@@ -96,7 +113,7 @@ def _write(path: Path, lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _listed(folder: Path) -> list[str]:
-    """The files that the folder's manifest lists; none without a manifest."""
+    """The names of the files in the folder's manifest; none if there is no manifest."""
     path = folder / MANIFEST
     if not path.exists():
         return []

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
+from dgltrees.models.heads import MLP
 from dgltrees.models.language_model.possible_edges import deciding, outgoing
 from dgltrees.models.language_model.tree_lm import TreeLM, source_of_node
-from dgltrees.models.mlp import MLP
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.dependencies import EDGE_TYPES
 
 __all__ = ["AddDecisions", "Decisions", "JointTreeLM"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Optional
+from typing import ClassVar, NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,11 @@ class LanguageModel(nn.Module, ABC):
         ConfigError: sizes do not fit, or the probability is not in [0, 1).
     """
 
+    uses_trees: ClassVar[bool] = False
+    """Whether the model reads the edges of the trees, and not the words alone."""
+    start: Optional[int] = None
+    """The id of START, where START and STOP are generated; STOP's is the next."""
+
     def __init__(
         self,
         words: int,
@@ -82,6 +87,15 @@ class LanguageModel(nn.Module, ABC):
     @abstractmethod
     def forward(self, batch: TreeBatch) -> Predictions:
         """All words of all trees but ROOT."""
+
+    def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
+        """``(P, K)`` scores of the labels of dependencies; None of a model without labels.
+
+        Arguments:
+            h: ``(P, d)`` the states that the words are predicted from.
+            words: ``(P,)`` the words.
+        """
+        return None
 
     def log_prob(self, batch: TreeBatch) -> Tensor:
         """``(T,)`` the log-probability of each sentence, by the full softmax."""

@@ -18,9 +18,9 @@ from dgltrees.models.language_model.add_decisions import AddDecisions, JointTree
 from dgltrees.models.language_model.possible_edges import deciding
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.tree_lm import TreeLM
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import offsets_of, within
+from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Grown", "grow_trees"]
@@ -84,8 +84,7 @@ def grow_trees(
     """
     if trees < 1 or max_words < 1:
         raise ConfigError(f"expected at least 1 tree and 1 word, got {trees} and {max_words}")
-    words = model if isinstance(model, TreeLM) else model.words
-    decisions = None if isinstance(model, TreeLM) else model.decisions
+    words, decisions = model.words, model.decisions
     if decisions is None and words.start is None:
         raise ConfigError("expected a model with decisions to add edges or with stops=True")
     growth = _Growth(words, decisions, trees, max_words, root, generator)
@@ -178,8 +177,8 @@ class _Growth:
         )
         n = self.size[alive]
         self.h[alive, n], self.c[alive, n], self.word[alive, n] = h, c, word
-        if model.labels is not None:
-            scores = model.label_scores(h[:, -1], word)
+        scores = model.label_scores(h[:, -1], word)
+        if scores is not None:
             self.label[alive, n] = sampling.draw(scores, self.generator)
         self.size[alive] = n + 1
         self._hang(alive, source, etype, n)
@@ -261,7 +260,7 @@ class _Growth:
 
     def finish(self, vocabs: dict[str, Vocabulary]) -> Grown:
         """The trees as they are now."""
-        real = torch.arange(self.word.shape[1], device=self.size.device) < self.size[:, None]
+        real = mask_of(self.size, self.word.shape[1])
         columns = {"word": self.word, "etype": self.etype}
         if self.model.labels is not None:
             columns["deprel"] = self.label

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uniform
-from dgltrees.errors import ConfigError
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.traversal import traverse
@@ -54,6 +53,10 @@ class TreeLM(LanguageModel):
     Raises:
         ConfigError: a size is not positive or sizes do not fit.
     """
+
+    uses_trees = True
+    decisions: None = None
+    """A :class:`~dgltrees.models.JointTreeLM` has some."""
 
     def __init__(
         self,
@@ -122,7 +125,12 @@ class TreeLM(LanguageModel):
         h = self.dropout(H.index_select(0, rows))
         return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
 
-    def label_scores(self, h: Tensor, words: Tensor) -> Tensor:
+    @property
+    def words(self) -> TreeLM:
+        """The model of the words: this one."""
+        return self
+
+    def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
         r"""``(P, K)`` scores of the labels of P dependencies, whose softmax is P(label | w, D(w)).
 
         The paper's trees have no labels; here one follows its word, and a softmax layer reads what
@@ -132,11 +140,11 @@ class TreeLM(LanguageModel):
             h: ``(P, d)`` the states that the words are predicted from.
             words: ``(P,)`` the words.
 
-        Raises:
-            ConfigError: the model has no labels.
+        Returns:
+            None of a model without labels.
         """
         if self.labels is None:
-            raise ConfigError("expected a model of labels, got one of words alone; give labels=K")
+            return None
         scores: Tensor = self.labels(torch.cat([h, F.embedding(words, self.output)], 1))
         return scores
 

@@ -3,14 +3,10 @@
 Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
 """
 
-from dgltrees.models.nti.answers import AnswerSelector, word_counts
 from dgltrees.models.nti.attend_edges import attend_along_edges
-from dgltrees.models.nti.attention import Attended, GlobalAttention, pad_mass
-from dgltrees.models.nti.classifiers import NTIClassifier, NTIPairClassifier
+from dgltrees.models.nti.attention import Attended, AttentionOverTrees, GlobalAttention, pad_mass
 from dgltrees.models.nti.decoder import SequenceDecoder
-from dgltrees.models.nti.encoder import NTIEncoder, make_nti_encoder
-from dgltrees.models.nti.encoding import Encoding, NodeTable
-from dgltrees.models.nti.heads import PairHead, pair_features
+from dgltrees.models.nti.encoder import NTIEncoder, make_leaves, make_nti_encoder
 from dgltrees.models.nti.leaves import (
     BidirectionalLSTMLeaves,
     IdentityLeaves,
@@ -19,31 +15,35 @@ from dgltrees.models.nti.leaves import (
 )
 from dgltrees.models.nti.matching import TreeMatching
 from dgltrees.models.nti.node_by_node import NodeByNode
+from dgltrees.models.nti.pairs import (
+    PairEncoder,
+    QuestionAnswerEncoder,
+    SentencePairEncoder,
+    SharedWordCount,
+)
 from dgltrees.models.nti.sentences import Sentences
 from dgltrees.models.nti.tree_attention import TreeAttention
 
 __all__ = [
-    "AnswerSelector",
     "Attended",
+    "AttentionOverTrees",
     "BidirectionalLSTMLeaves",
-    "Encoding",
     "GlobalAttention",
     "IdentityLeaves",
     "LSTMLeaves",
     "LeafFunction",
-    "NTIClassifier",
     "NTIEncoder",
-    "NTIPairClassifier",
     "NodeByNode",
-    "NodeTable",
-    "PairHead",
+    "PairEncoder",
+    "QuestionAnswerEncoder",
+    "SentencePairEncoder",
     "Sentences",
     "SequenceDecoder",
+    "SharedWordCount",
     "TreeAttention",
     "TreeMatching",
     "attend_along_edges",
+    "make_leaves",
     "make_nti_encoder",
     "pad_mass",
-    "pair_features",
-    "word_counts",
 ]

@@ -1,7 +1,7 @@
 """Global attention as message passing along ATTEND edges, from each tree node to each query.
 
-The reference for :class:`~dgltrees.models.nti.attention.GlobalAttention`: as many messages as there
-are pairs of a node and a query, where the batched product has none.
+The reference for :class:`~dgltrees.models.nti.attention.GlobalAttention`: one message per pair of a
+node and a query, where that has a batched product.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltrees.models.encoding import Backend, Encoding
 from dgltrees.models.nti.attention import GlobalAttention
-from dgltrees.models.nti.encoding import Encoding
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.trees.batch import TreeBatch
 
@@ -21,13 +21,13 @@ __all__ = ["attend_along_edges"]
 
 
 def attend_along_edges(
-    attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: str = "dgl"
+    attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: Backend = "dgl"
 ) -> Tensor:
-    """What the attention makes of ``(T, Q, c)`` queries to T trees: ``(T, Q, c)``.
+    """The attention vectors ``(T, Q, c)`` of ``(T, Q, c)`` queries to T trees.
 
     Arguments:
         attention: global attention.
-        queries: Q to each tree.
+        queries: Q per tree.
         encoding: T trees.
         backend: ``"dgl"`` or ``"levels"``.
     """
@@ -35,26 +35,25 @@ def attend_along_edges(
     batch = _attend_edges(encoding.batch, number)
     nodes = encoding.batch.num_nodes
     rows = queries.reshape(-1, size)
-    none, ones = rows.new_zeros(nodes, size), rows.new_zeros(len(rows))
     ndata = {
-        "s": torch.cat([encoding.h, torch.zeros_like(rows)]),
-        "q": torch.cat([none, rows]),
-        "pad": torch.cat([encoding.pad.to(rows.dtype), ones]),
+        "s": torch.cat([encoding.states, torch.zeros_like(rows)]),
+        "q": torch.cat([rows.new_zeros(nodes, size), rows]),
+        "pad": torch.cat([encoding.pad.to(rows.dtype), rows.new_zeros(len(rows))]),
     }
-    made = traverse(_Attend(attention), batch, ndata, backend=backend, outputs=["out"])["out"]
-    return made[nodes:].view(trees, number, size)
+    states = traverse(_Attend(attention), batch, ndata, backend=backend, outputs=["out"])
+    return states["out"][nodes:].view(trees, number, size)
 
 
 def _attend_edges(trees: TreeBatch, queries: int) -> TreeBatch:
-    """A graph of all tree nodes and, behind them, the queries of each tree."""
+    """A graph of all tree nodes and, after them, the queries of each tree."""
     sizes = trees.sizes.numpy()
     tree, node = trees.tree_of_node.cpu().numpy(), np.arange(trees.num_nodes)
     src = np.tile(node, (queries, 1)).T.ravel()
     dst = trees.num_nodes + (tree[:, None] * queries + np.arange(queries)).ravel()
-    whole = trees.num_nodes + len(sizes) * queries
+    num_nodes = trees.num_nodes + len(sizes) * queries
     edges = np.lexsort((src, dst))
     return TreeBatch(
-        torch.from_numpy(src[edges]), torch.from_numpy(dst[edges]), torch.tensor([whole])
+        torch.from_numpy(src[edges]), torch.from_numpy(dst[edges]), torch.tensor([num_nodes])
     )
 
 

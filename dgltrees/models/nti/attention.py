@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple, Optional
+from typing import Literal, NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import Score
-from dgltrees.models.nti.encoding import Encoding
+from dgltrees.models.encoding import Encoding
+
+ScoreName = Literal["mlp", "dot", "map"]
+"""The names of scoring functions."""
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks", "pad_mass"]
 
 CHUNK = 640 << 20
-"""Bytes that all queries of one chunk may take at once, about."""
+"""About how many bytes the queries of one chunk take."""
 
 
 class Attended(NamedTuple):
-    """What attention makes of ``Q`` queries to each of ``T`` trees of at most ``M`` nodes.
+    """The result of attention for ``Q`` queries to each of ``T`` trees of at most ``M`` nodes.
 
-    Arguments:
-        h: ``(T, Q, c)``.
-        weights: ``(T, Q, M)`` which part each node has in it, in the order of the tree's nodes;
-            they sum to 1. For drawing: through those of tree attention no gradient flows.
+    Attributes:
+        h: ``(T, Q, c)`` the attention vectors.
+        weights: ``(T, Q, M)`` the weight of each node, in the order of the tree's nodes; they sum
+            to 1. For drawing: through those of tree attention no gradient flows.
     """
 
     h: Tensor
@@ -34,26 +37,33 @@ class Attended(NamedTuple):
 
 
 def pad_mass(attended: Attended, encoding: Encoding) -> Tensor:
-    """``(T, Q)`` the part of the attention that falls on nodes without a token below them."""
+    """``(T, Q)`` the sum of the weights of nodes without a token below them."""
     return (attended.weights * encoding.table.pad.unsqueeze(1)).sum(2)
 
 
 class AttentionOverTrees(nn.Module, ABC):
-    """What global and tree attention share.
+    """The base of global and tree attention.
 
     Arguments:
         size: c.
-        score: ``"mlp"``, equation (11), ``"dot"`` or ``"map"``, the paper's code
-            (:class:`~dgltrees.cells.scores.Score`).
-        mask_pads: whether nodes without a token below them are passed over; the paper does not.
-        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``.
+        score: the scoring function: ``"mlp"``, equation (11), ``"dot"``, or ``"map"``, that of the
+            paper's code (:class:`~dgltrees.cells.scores.Score`).
+        mask_pads: pass over nodes without a token below them; the paper does not.
+        init: how weights are drawn.
 
     Raises:
         ConfigError: there is no such score.
     """
 
+    __call__: Callable[..., Attended]
+
     def __init__(
-        self, size: int, *, score: str = "mlp", mask_pads: bool = False, init: str = "kaiming"
+        self,
+        size: int,
+        *,
+        score: ScoreName = "mlp",
+        mask_pads: bool = False,
+        init: Init = "kaiming",
     ) -> None:
         super().__init__()
         self.size, self.mask_pads = size, mask_pads
@@ -62,8 +72,8 @@ class AttentionOverTrees(nn.Module, ABC):
         initialize(self.W_1, size, size, init)
 
     def keys(self, encoding: Encoding) -> Tensor:
-        """``(T, M, c)`` what the scores need of all nodes, whatever the queries."""
-        return self.score.keys(encoding.table.h)
+        """``(T, M, c)`` the part of the scores of all nodes that does not depend on queries."""
+        return self.score.keys(encoding.table.states)
 
     @abstractmethod
     def forward(
@@ -74,7 +84,7 @@ class AttentionOverTrees(nn.Module, ABC):
         Arguments:
             queries: ``(T, Q, c)``.
             encoding: T trees.
-            keys: :meth:`keys` of ``encoding``, where it is asked more than once.
+            keys: :meth:`keys` of ``encoding``, where there are several calls.
         """
 
     def extra_repr(self) -> str:
@@ -83,7 +93,7 @@ class AttentionOverTrees(nn.Module, ABC):
 
 
 class GlobalAttention(AttentionOverTrees):
-    r"""A query attends to all nodes of a tree alike.
+    r"""Attention of a query over all nodes of a tree at once.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (12) to
     (15):
@@ -95,12 +105,17 @@ class GlobalAttention(AttentionOverTrees):
         z        &= S \alpha^T \\
         h_{tree} &= ReLU(W_1 z + W_2 q)
 
-    where the columns of S are the states of the 2n - 1 nodes. Arguments are those of
+    where the columns of S are the states of the 2n - 1 nodes. For the arguments see
     :class:`AttentionOverTrees`.
     """
 
     def __init__(
-        self, size: int, *, score: str = "mlp", mask_pads: bool = False, init: str = "kaiming"
+        self,
+        size: int,
+        *,
+        score: ScoreName = "mlp",
+        mask_pads: bool = False,
+        init: Init = "kaiming",
     ) -> None:
         super().__init__(size, score=score, mask_pads=mask_pads, init=init)
         self.W_2 = nn.Parameter(torch.empty(size, size))
@@ -111,7 +126,8 @@ class GlobalAttention(AttentionOverTrees):
     ) -> Attended:
         """See :class:`AttentionOverTrees`: a batched product, in chunks over the queries."""
         table = encoding.table
-        return self.over(queries, table.h, table.pad if self.mask_pads else ~table.there, keys)
+        hidden = table.pad if self.mask_pads else ~table.mask
+        return self.over(queries, table.states, hidden, keys)
 
     def over(
         self, queries: Tensor, h: Tensor, hidden: Tensor, keys: Optional[Tensor] = None
@@ -121,8 +137,8 @@ class GlobalAttention(AttentionOverTrees):
         Arguments:
             queries: ``(T, Q, c)``.
             h: ``(T, M, c)``.
-            hidden: ``(T, M)`` bool, vectors that are passed over.
-            keys: ``(T, M, c)`` what the scores need of ``h``; made where it is not given.
+            hidden: ``(T, M)`` bool, vectors to pass over.
+            keys: ``(T, M, c)`` :meth:`keys` of ``h``; computed by default.
         """
         keys = self.score.keys(h) if keys is None else keys
 
@@ -141,19 +157,19 @@ class GlobalAttention(AttentionOverTrees):
 def in_chunks(
     attend: Callable[[Tensor], tuple[Tensor, Tensor]], queries: Tensor, size: int
 ) -> Attended:
-    """``attend`` for some queries at a time; where there are more chunks, each is recomputed.
+    """Call ``attend`` on chunks of the queries; several chunks are recomputed for gradients.
 
     Arguments:
-        attend: from ``(T, Q, c)`` to what :class:`Attended` holds.
+        attend: from ``(T, Q, c)`` to the parts of :class:`Attended`.
         queries: ``(T, Q, c)``.
-        size: bytes that one query to each tree takes.
+        size: the bytes that one query per tree takes.
     """
     at_once = max(1, CHUNK // max(1, size))
     if at_once >= queries.shape[1]:
         return Attended(*attend(queries))
     number = queries.shape[1]
     sizes = [min(at_once, number - first) for first in range(0, number, at_once)]
-    pieces = queries.split_with_sizes(sizes, 1)  # whose gradients are put together once
-    parts = [checkpoint(attend, q, use_reentrant=False) for q in pieces]
+    chunks = queries.split_with_sizes(sizes, 1)  # their gradients are concatenated once
+    parts = [checkpoint(attend, q, use_reentrant=False) for q in chunks]
     h, weights = zip(*parts)
     return Attended(torch.cat(h, 1), torch.cat(weights, 1))

@@ -1,26 +1,26 @@
-"""A target sequence from the states of a tree, by a decoder that attends to it."""
+"""A decoder that attends to a tree and generates a sequence of symbols."""
 
 from __future__ import annotations
-
-from typing import Optional
 
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.initial import Init
+from dgltrees.models.encoding import Encoding
 from dgltrees.models.nti.attention import AttentionOverTrees
-from dgltrees.models.nti.encoding import Encoding
 from dgltrees.models.nti.matching import make_lstm
+from dgltrees.options import Count, Fraction, NonNegativeInt
 
 __all__ = ["SequenceDecoder"]
 
 
 class SequenceDecoder(nn.Module):
-    r"""Predicts a sequence of symbols over a tree.
+    r"""Generates a sequence of symbols from a tree.
 
     In Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3, "the
     output can be either a single target or a sequence", and no more is said; this decoder is ours.
-    An LSTM that begins with the root's state and memory reads the symbols so far; its state is the
-    query to the tree:
+    An LSTM begins with the root's state and memory and reads the symbols before the next; its state
+    is the query to the tree:
 
     .. math::
 
@@ -31,19 +31,19 @@ class SequenceDecoder(nn.Module):
     Arguments:
         attention: global or tree attention of the encoder's size.
         symbols: V.
-        end: the symbol that ends a sequence, and the one before its first.
-        dropout: probability of dropout before the output layer.
-        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``.
+        end: the symbol that ends a sequence, and stands before its first.
+        dropout: the probability of dropout before the output layer.
+        init: how the weights of the LSTM are drawn.
     """
 
     def __init__(
         self,
         attention: AttentionOverTrees,
-        symbols: int,
+        symbols: Count,
         *,
-        end: int = 0,
-        dropout: float = 0.0,
-        init: str = "kaiming",
+        end: NonNegativeInt = 0,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
     ) -> None:
         super().__init__()
         size = attention.size
@@ -59,7 +59,7 @@ class SequenceDecoder(nn.Module):
 
         Arguments:
             encoding: T trees.
-            targets: ``(T, L)`` the sequences; what stands after an end does not matter.
+            targets: ``(T, L)`` the sequences; symbols after an end are not used.
         """
         before = torch.cat([torch.full_like(targets[:, :1], self.end), targets[:, :-1]], 1)
         logits, _ = self.step(encoding, before, start(encoding))
@@ -70,37 +70,36 @@ class SequenceDecoder(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Logits ``(T, L, V)`` after each of ``(T, L)`` symbols, and the state after the last."""
         q, state = self.lstm(self.embedding(symbols), state)  # (T, L, c)
-        found = torch.cat([self.attention(q, encoding).h, q], 2)
-        return self.output(self.dropout(found)), state
+        features = torch.cat([self.attention(q, encoding).h, q], 2)
+        return self.output(self.dropout(features)), state
 
     @torch.no_grad()
     def generate(self, encoding: Encoding, limit: int) -> list[list[int]]:
-        """The sequences of the likeliest symbols, one by one, each up to its end.
+        """The sequences of the likeliest symbols, chosen one by one, each up to its end.
 
         Arguments:
             encoding: T trees.
-            limit: symbols of a sequence, at most.
+            limit: the number of symbols of a sequence, at most.
         """
         state = start(encoding)
         trees = encoding.batch.num_trees
-        symbols = torch.full((trees, 1), self.end, device=encoding.h.device)
-        open_ones = torch.ones(trees, dtype=torch.bool, device=symbols.device)
+        symbols = torch.full((trees, 1), self.end, device=encoding.states.device)
+        is_open = torch.ones(trees, dtype=torch.bool, device=symbols.device)
         columns = []
         for _ in range(limit):
             logits, state = self.step(encoding, symbols, state)
             symbols = logits[:, -1:].argmax(2)
             columns.append(symbols)
-            open_ones &= symbols[:, 0] != self.end
-            if not open_ones.any():
+            is_open &= symbols[:, 0] != self.end
+            if not is_open.any():
                 break
         rows = torch.cat(columns, 1).tolist() if columns else [[] for _ in range(trees)]
         return [row[: row.index(self.end)] if self.end in row else row for row in rows]
 
 
 def start(encoding: Encoding) -> tuple[Tensor, Tensor]:
-    """State and memory of the roots, each ``(1, T, c)``; no memory is zero."""
-    h: Tensor = encoding.roots.unsqueeze(0)
-    roots: Optional[Tensor] = None
-    if encoding.c is not None:
-        roots = encoding.c.index_select(0, encoding.batch.roots.to(h.device)).unsqueeze(0)
-    return h.contiguous(), torch.zeros_like(h) if roots is None else roots
+    """State and memory of the roots, each ``(1, T, c)``; without memory zeros."""
+    h = encoding.roots.unsqueeze(0).contiguous()
+    if encoding.memory is None:
+        return h, torch.zeros_like(h)
+    return h, encoding.memory.index_select(0, encoding.batch.roots.to(h.device)).unsqueeze(0)

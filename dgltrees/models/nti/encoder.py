@@ -1,10 +1,10 @@
-"""The encoder of Neural Tree Indexers: a tree over a sentence, a leaf function, a cell."""
+"""The encoder of Neural Tree Indexers: trees over sentences, a leaf function and a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 import numpy as np
 import torch
@@ -13,22 +13,29 @@ from torch import Tensor, nn
 
 from dgltrees.cells import make_cell
 from dgltrees.cells.base import BaseCell
+from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
-from dgltrees.models.nti.encoding import Encoding
+from dgltrees.models.encoding import Backend, Encoder, Encoding
+from dgltrees.models.inputs import Input
 from dgltrees.models.nti.leaves import (
     BidirectionalLSTMLeaves,
     IdentityLeaves,
     LeafFunction,
+    Leaves,
     LSTMLeaves,
     State,
 )
 from dgltrees.models.nti.sentences import Sentences
+from dgltrees.options import Count, Fraction
 from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import full_trees, left_branching_trees
 from dgltrees.trees.segments import starts
 
-__all__ = ["LEAF_FUNCTIONS", "NTIEncoder", "make_nti_encoder"]
+__all__ = ["LEAF_FUNCTIONS", "Leaf", "NTIEncoder", "PadVector", "make_leaves", "make_nti_encoder"]
+
+Leaf = Literal["identity", "linear", "lstm", "bilstm"]
+"""The names of leaf functions."""
 
 LEAF_FUNCTIONS = ("identity", "linear", "lstm", "bilstm")
 
@@ -37,51 +44,78 @@ TREES = ("full", "left")
 PADS = ("fixed", "learned", "zero")
 
 
-class NTIEncoder(nn.Module):
+class PadVector(nn.Module):
+    """The vector of leaves without a token.
+
+    Arguments:
+        size: of the vector.
+        kind: ``"fixed"``, drawn once from U(-0.1, 0.1) and part of the state, as in the paper's
+            code; ``"learned"``, a parameter; or ``"zero"``.
+    """
+
+    vector: Tensor
+
+    def __init__(self, size: int, kind: Literal["fixed", "learned", "zero"] = "fixed") -> None:
+        super().__init__()
+        vector = torch.zeros(size)
+        if kind != "zero":
+            vector.uniform_(-0.1, 0.1)
+        if kind == "learned":
+            self.vector = nn.Parameter(vector)
+        else:
+            self.register_buffer("vector", vector)
+
+
+class NTIEncoder(Encoder):
     """Neural Tree Indexers: runs a cell over trees that need no parser.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3. A full
-    n-ary tree stands over the tokens; a leaf without a token has one pad vector for all, and passes
-    through the leaf function as the others do.
+    n-ary tree stands over the tokens; all leaves without a token have the same vector, which passes
+    through the leaf function as those of tokens do.
 
     Arguments:
+        inputs: gives every token its vector; without it only :meth:`encode` works, on vectors.
         leaves: the leaf function.
-        cell: the cell, made for inputs of the leaf function's size; nodes above the leaves have
-            the input zero.
+        cell: the cell, for inputs of the leaf function's size; nodes above the leaves have the
+            input zero.
         trees: ``"full"``, or ``"left"``, left-branching binary trees.
-        branching: b, of full trees.
-        stride, padding, width, truncate: of full trees, see
-            :func:`dgltrees.trees.builders.full_trees`.
-        pad: the pad vector: ``"fixed"``, drawn once from U(-0.1, 0.1) and part of the state, as
-            in the paper's code; ``"learned"``, a parameter; or ``"zero"``.
-        dropout: probability of dropout on the leaves' vectors.
+        branching: b, the number of children in a full tree.
+        stride: the distance of the first children of neighbours in a full tree; below b, sub-trees
+            overlap; by default b.
+        padding: the side of a sentence on which the leaves without a token stand.
+        width: the number of leaves of every full tree; by default as few as each sentence needs.
+        truncate: cut sentences of more tokens than ``width``, which are refused otherwise.
+        pad: the vector of leaves without a token: ``"fixed"``, drawn once from U(-0.1, 0.1),
+            ``"learned"``, or ``"zero"``.
+        dropout: the probability of dropout on the leaves' vectors.
         backend: ``"levels"`` or ``"dgl"``.
-        fused: let the cell take a way of its own through all levels, if it has one.
+        fused: use the cell's own way through all levels, if it has one.
 
     Attributes:
-        size: c, the size of a node's state.
+        size: c, the size of a state.
         make_trees: from the lengths of sentences to the trees over them.
 
     Raises:
         ConfigError: sizes do not fit, or a setting is out of range.
     """
 
-    pad: Tensor
+    input: Input
 
     def __init__(
         self,
+        inputs: Optional[Input],
         leaves: LeafFunction,
         cell: BaseCell,
         *,
-        trees: str = "full",
-        branching: int = 2,
-        stride: Optional[int] = None,
-        padding: str = "left",
-        width: Optional[int] = None,
+        trees: Literal["full", "left"] = "full",
+        branching: Count = 2,
+        stride: Optional[Count] = None,
+        padding: Literal["left", "right"] = "left",
+        width: Optional[Count] = None,
         truncate: bool = False,
-        pad: str = "fixed",
-        dropout: float = 0.0,
-        backend: str = "levels",
+        pad: Literal["fixed", "learned", "zero"] = "fixed",
+        dropout: Fraction = 0.0,
+        backend: Backend = "levels",
         fused: bool = True,
     ) -> None:
         super().__init__()
@@ -94,6 +128,9 @@ class NTIEncoder(nn.Module):
             raise ConfigError(f"expected trees to be one of {', '.join(TREES)}, got {trees!r}")
         if pad not in PADS:
             raise ConfigError(f"expected pad to be one of {', '.join(PADS)}, got {pad!r}")
+        if inputs is not None:
+            self.input = inputs
+        self.pad = PadVector(leaves.input_size, pad)
         self.leaves, self.cell, self.size = leaves, cell, cell.hidden_size
         self.backend, self.fused = backend, fused
         self.make_trees: Callable[[ArrayLike], TreeBatch] = left_branching_trees
@@ -107,69 +144,80 @@ class NTIEncoder(nn.Module):
                 truncate=truncate,
             )
         self.dropout = nn.Dropout(dropout)
-        vector = torch.zeros(leaves.input_size)
-        if pad != "zero":
-            vector.uniform_(-0.1, 0.1)
-        if pad == "learned":
-            self.pad = nn.Parameter(vector)
-        else:
-            self.register_buffer("pad", vector)
-        self.make_trees([1])  # a shape that cannot be is refused now
+        self.make_trees([1])  # refuses an impossible shape now
 
-    def forward(
+    def forward(self, batch: TreeBatch) -> Encoding:
+        """The states of all nodes of the trees over the sentences of a batch.
+
+        Raises:
+            TreeError: a sentence is empty, or too long.
+        """
+        return self.encode(Sentences(self.input(batch), batch.sizes))
+
+    def encode_alone(self, batch: TreeBatch) -> Encoding:
+        """The same; see :meth:`~dgltrees.models.nti.PairEncoder.encode_alone`."""
+        return self(batch)
+
+    def encode(
         self,
         sentences: Sentences,
         *,
         start: Optional[State] = None,
         query: Optional[Tensor] = None,
     ) -> Encoding:
-        """The states of all nodes of all trees.
+        """The states of all nodes of the trees over some sentences.
 
         Arguments:
-            sentences: T of them.
-            start: what the leaf LSTM has before each sentence, each ``(T, d)``.
-            query: ``(T, c)`` for cells that want a node field ``q``, such as the attentive node.
+            sentences: the vectors of the tokens of T sentences.
+            start: state and memory of the leaf LSTM before each sentence, each ``(T, d)``.
+            query: ``(T, c)`` for cells that need a node field ``q``, such as the attentive node.
 
         Raises:
             TreeError: a sentence is empty, or too long.
             ConfigError: there is a start, but no leaf LSTM.
         """
-        batch, ndata, last = self.read(sentences, start)
+        batch, ndata, parts = self.plant(sentences, start)
         if query is not None:
             ndata["q"] = query.index_select(0, batch.tree_of_node.to(query.device))
         state = traverse(self.cell, batch, ndata, backend=self.backend, fused=self.fused)
-        return Encoding(batch, state["h"], state.get("c"), last)
+        return Encoding(batch, state["h"], memory=state.get("c"), **parts)
 
-    def read(
+    def plant(
         self, sentences: Sentences, start: Optional[State] = None
-    ) -> tuple[TreeBatch, dict[str, Union[Tensor, IndexedRows]], Optional[State]]:
-        """The trees, what their nodes show to the cell, and what the leaf LSTM has at the end.
+    ) -> tuple[TreeBatch, dict[str, Union[Tensor, IndexedRows]], dict[str, Any]]:
+        """The trees over sentences before the traversal.
 
         Arguments:
-            sentences, start: see :meth:`forward`.
+            sentences, start: see :meth:`encode`.
+
+        Returns:
+            the trees; the node fields that the cell reads; and the parts ``token_nodes`` and
+            ``final`` (state and memory of the leaf LSTM, each ``(T, d)``) of an
+            :class:`~dgltrees.models.Encoding`.
         """
         batch = self.make_trees(sentences.lengths)
-        leaf, index = _leaves(batch, sentences.lengths)
+        leaf, token = _leaves(batch, sentences.lengths)
         x, device = sentences.vectors, sentences.vectors.device
-        vectors = torch.cat([x, self.pad.to(x.dtype).unsqueeze(0)])
-        vectors = self.dropout(vectors.index_select(0, index.to(device)))  # (W, k)
-        made = self.leaves(vectors, torch.bincount(_trees(batch, leaf)), start)
+        vectors = torch.cat([x, self.pad.vector.to(x.dtype).unsqueeze(0)])
+        vectors = self.dropout(vectors.index_select(0, token.to(device)))  # (W, k)
+        leaves: Leaves = self.leaves(vectors, torch.bincount(_trees(batch, leaf)), start)
         row = torch.full((batch.num_nodes,), len(leaf))
         row[leaf] = torch.arange(len(leaf))
         row, batch = row.to(device), batch.to(device)
-        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": _at_leaves(made.h, row)}
-        if made.c is not None:
-            ndata["c0"] = _at_leaves(made.c, row)
-        return batch, ndata, made.last
+        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": _at_leaves(leaves.h, row)}
+        if leaves.c is not None:
+            ndata["c0"] = _at_leaves(leaves.c, row)
+        is_token = token < len(x)
+        return batch, ndata, {"token_nodes": leaf[is_token], "final": leaves.last}
 
 
 def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
-    """A node field whose row is one of ``leaves``, or zero."""
+    """A node field: one of ``leaves`` at each leaf, zero above."""
     return IndexedRows(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
 
 
 def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The leaves, and the token of each among all tokens, their number at pads; on the CPU."""
+    """The leaves, and the index of each among the tokens, or their number at pads; on the CPU."""
     degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     leaf = torch.from_numpy(np.flatnonzero(degree == 0))
     token, tree = batch.ndata["token"].index_select(0, leaf), _trees(batch, leaf)
@@ -183,47 +231,37 @@ def _trees(batch: TreeBatch, leaf: Tensor) -> Tensor:
 
 
 def make_nti_encoder(
-    input_size: int,
-    hidden_size: int,
+    inputs: Input,
+    hidden_size: Count,
     *,
-    leaves: str = "lstm",
+    leaves: Leaf = "lstm",
     node: str = "s_lstm",
-    branching: int = 2,
-    init: str = "kaiming",
+    branching: Count = 2,
+    init: Init = "kaiming",
     fused: bool = True,
-    node_dropout: float = 0.0,
+    node_dropout: Fraction = 0.0,
     node_options: Optional[dict[str, Any]] = None,
     **options: Any,
 ) -> NTIEncoder:
-    """An encoder by the names of its parts: NTI-SLSTM-LSTM, if nothing else is said.
+    """An encoder by the names of its parts; by default NTI-SLSTM-LSTM.
 
     Arguments:
-        input_size: k, the size of a token's vector.
+        inputs: gives every token its vector of size k.
         hidden_size: c.
         leaves: ``"identity"`` (k must be c), ``"linear"``, ``"lstm"`` or ``"bilstm"``.
         node: ``"s_lstm"``, ``"chainer_s_lstm"``, ``"anf"`` or ``"selective_s_lstm"``.
         branching: b.
-        init: ``"kaiming"``, ``"xavier"`` or ``"uniform"``, U(-0.1, 0.1), as in the paper's code.
-        fused: let leaf function and cell run all their steps in one autograd function; False where
-            a second derivative is wanted.
-        node_dropout: probability of dropout on all children before each node function.
+        init: how weights are drawn.
+        fused: run all steps of leaf function and cell in one autograd function; False where a
+            second derivative is needed.
+        node_dropout: the probability of dropout on all children before each node function.
         node_options: more arguments of the node function, by name.
         options: more arguments of :class:`NTIEncoder`, by name.
 
     Raises:
         ConfigError: there is no part of that name, or an argument is out of range.
     """
-    if leaves not in LEAF_FUNCTIONS:
-        raise ConfigError(
-            f"expected leaves to be one of {', '.join(LEAF_FUNCTIONS)}, got {leaves!r}"
-        )
-    leaf: LeafFunction
-    if leaves == "lstm":
-        leaf = LSTMLeaves(input_size, hidden_size, init=init, fused=fused)
-    elif leaves == "bilstm":
-        leaf = BidirectionalLSTMLeaves(input_size, hidden_size, init=init, fused=fused)
-    else:
-        leaf = IdentityLeaves(input_size)
+    leaf = make_leaves(leaves, inputs.size, hidden_size, init=init, fused=fused)
     cell = make_cell(
         node,
         input_size=leaf.size,
@@ -234,4 +272,26 @@ def make_nti_encoder(
         init=init,
         **(node_options or {}),
     )
-    return NTIEncoder(leaf, cell, branching=branching, fused=fused, **options)
+    return NTIEncoder(inputs, leaf, cell, branching=branching, fused=fused, **options)
+
+
+def make_leaves(
+    name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
+) -> LeafFunction:
+    """A leaf function by its name; ``"linear"`` is the identity, followed by a map of the cell's.
+
+    Arguments:
+        name: ``"identity"``, ``"linear"``, ``"lstm"`` or ``"bilstm"``.
+        input_size: k.
+        size: of a state of the LSTMs.
+        init, fused: see :func:`make_nti_encoder`.
+
+    Raises:
+        ConfigError: there is no leaf function of that name.
+    """
+    if name not in LEAF_FUNCTIONS:
+        raise ConfigError(f"expected leaves to be one of {', '.join(LEAF_FUNCTIONS)}, got {name!r}")
+    if name in ("identity", "linear"):
+        return IdentityLeaves(input_size)
+    kind = LSTMLeaves if name == "lstm" else BidirectionalLSTMLeaves
+    return kind(input_size, size, init=init, fused=fused)

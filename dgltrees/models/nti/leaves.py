@@ -1,4 +1,4 @@
-"""Leaf functions: from the vectors of leaves, pads among them, to their states."""
+"""Leaf functions: from the vectors of leaves to their states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
 from dgltrees.trees.segments import lasts, starts
 
@@ -25,16 +25,16 @@ __all__ = [
 
 
 State = tuple[Tensor, Tensor]
-"""Of an LSTM its state and memory, each ``(T, d)``."""
+"""State and memory of an LSTM, each ``(T, d)``."""
 
 
 class Leaves(NamedTuple):
-    """What a leaf function makes of ``W`` leaves of ``T`` trees.
+    """The states of ``W`` leaves of ``T`` trees.
 
-    Arguments:
+    Attributes:
         h: ``(W, size)`` states.
-        c: ``(W, size)`` memories, or None: those of the tree start at 0.
-        last: state and memory after each sentence, each ``(T, size)``; or None.
+        c: ``(W, size)`` memories; None where those of the tree start at 0.
+        last: state and memory after each sentence, each ``(T, size)``; None without an LSTM.
     """
 
     h: Tensor
@@ -43,7 +43,7 @@ class Leaves(NamedTuple):
 
 
 class LeafFunction(nn.Module, ABC):
-    """f_leaf of Munkhdalai and Yu, section 3.
+    """A leaf function f_leaf: Munkhdalai and Yu (EACL 2017), section 3.
 
     Arguments:
         input_size: k, the size of a vector.
@@ -60,16 +60,16 @@ class LeafFunction(nn.Module, ABC):
 
         Arguments:
             x: ``(W, k)`` tree after tree, each from left to right.
-            widths: ``(T,)`` int64 on the CPU, the leaves of each tree.
-            start: state and memory before each sentence, each ``(T, size)``; zero, if not given.
+            widths: ``(T,)`` int64 on the CPU, the number of leaves of each tree.
+            start: state and memory before each sentence, each ``(T, size)``; by default zeros.
 
         Raises:
-            ConfigError: there is a start, but no state that passes from leaf to leaf.
+            ConfigError: there is a start, but no LSTM.
         """
 
 
 class IdentityLeaves(LeafFunction):
-    """A leaf is its vector; what a linear map makes of it, where the cell has one for leaves.
+    """The state of a leaf is its vector; a cell may have a linear map for leaves.
 
     Arguments:
         size: k.
@@ -86,21 +86,21 @@ class IdentityLeaves(LeafFunction):
 
 
 class LSTMLeaves(LeafFunction):
-    r"""An LSTM reads the leaves from left to right; its memories start those of the tree.
+    r"""An LSTM over the leaves from left to right; its memories are those of the tree's leaves.
 
     .. math:: h_t, c_t = LSTM(W x_t + b, h_{t-1}, c_{t-1})
 
-    as :func:`~dgltrees.cells.compiled.fused_steps.lstm_steps` has it.
+    by :func:`~dgltrees.cells.compiled.fused_steps.lstm_steps`.
 
     Arguments:
         input_size: k.
         size: d.
-        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; the bias is zero.
-        fused: run all steps in one autograd function; False where a second derivative is wanted.
+        init: how weights are drawn; the bias is zero.
+        fused: run all steps in one autograd function; False where a second derivative is needed.
     """
 
     def __init__(
-        self, input_size: int, size: int, *, init: str = "kaiming", fused: bool = True
+        self, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
     ) -> None:
         super().__init__(input_size, size)
         self.fused = fused
@@ -128,18 +128,18 @@ class LSTMLeaves(LeafFunction):
         """All steps: ``(W, 4 d)`` to ``(W, d)`` states and memories.
 
         Arguments:
-            wx: what the inputs add to the gates.
-            index: ``(steps, T)`` the row that each sentence reads at each step.
-            back: ``(W,)`` which of these ``steps T`` places each row has.
+            wx: the inputs' part of the gates.
+            index: ``(steps, T)`` the row of each sentence at each step.
+            back: ``(W,)`` the index of each row among these ``steps T``.
             start: see :meth:`forward`.
         """
         index, back = index.to(wx.device), back.to(wx.device)
         zero = wx.new_zeros(index.shape[1], self.size)
         h, c = (zero, zero) if start is None else start
-        way: Any = lstm_steps
+        run: Any = lstm_steps
         if self.fused and not autocasts(wx.device.type):
-            way = FusedSteps.apply
-        h, c = way(wx, h, c, self.U, index, back)
+            run = FusedSteps.apply
+        h, c = run(wx, h, c, self.U, index, back)
         return h, c
 
 
@@ -156,7 +156,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
     """
 
     def __init__(
-        self, input_size: int, size: int, *, init: str = "kaiming", fused: bool = True
+        self, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
     ) -> None:
         super().__init__(input_size, size)
         if size % 2:
@@ -165,7 +165,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
         self.left = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
 
     def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
-        """See :class:`LeafFunction`; the last state is that after the end each LSTM goes to."""
+        """See :class:`LeafFunction`; the last state of each LSTM is the one at its own end."""
         halves = []
         ends = (self.right, lasts(widths)), (self.left, starts(widths))
         for k, (lstm, last) in enumerate(ends):
@@ -179,7 +179,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
 
 
 def _steps(widths: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
-    """The row each sentence reads at each step, any row after its end; and each row's place."""
+    """The row of each sentence at each step, any row after its end; and the index of each row."""
     first = starts(widths)
     step = torch.arange(int(widths.max()) if len(widths) else 0).unsqueeze(1)
     inside = step < widths  # (steps, T)

@@ -1,115 +1,102 @@
-"""Tree matching: every node of one tree attends to the other, and an LSTM reads what it finds."""
+"""Tree matching: the nodes of one tree attend to the other, and an LSTM reads the results."""
 
 from __future__ import annotations
+
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from dgltrees.cells.initial import initialize
-from dgltrees.models.nti.attention import Attended, AttentionOverTrees, GlobalAttention
-from dgltrees.models.nti.encoder import NTIEncoder
-from dgltrees.models.nti.encoding import Encoding
-from dgltrees.models.nti.sentences import pairs
-from dgltrees.trees.batch import TreeBatch
+from dgltrees.cells.initial import Init, initialize
+from dgltrees.models.encoding import Encoding, EncodingPair
+from dgltrees.models.heads import ClassHead
+from dgltrees.models.nti.attention import (
+    Attended,
+    AttentionOverTrees,
+    GlobalAttention,
+    ScoreName,
+)
+from dgltrees.options import Fraction
+from dgltrees.trees.segments import mask_of
 
 __all__ = ["TreeMatching", "make_lstm"]
 
 
-class TreeMatching(nn.Module):
-    """Tree matching and full tree matching of two sentences.
+class TreeMatching(ClassHead):
+    """Logits of two sentences by tree matching or full tree matching.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1. All
     nodes of the hypothesis, deepest level first and from left to right, attend to the premise's
     tree; the matching LSTM reads the attention vectors, and its last state is what is classified.
-    Full matching does it both ways with the same weights and concatenates.
+    Full matching does it both ways with the same weights and concatenates the last states.
 
     Arguments:
-        inputs: gives every token its vector: ``(S, k)`` of a batch with S nodes.
-        encoder: makes trees over the tokens of both sentences.
-        attention: global or tree attention of the encoder's size.
-        head: makes logits of :attr:`size` numbers.
-        full: whether to match both ways.
-        root: whether the root of the querying tree is a query too, unless it is the only node; the
+        attention: global or tree attention of the encoder's size c.
+        output: makes logits of the last states, of c numbers or in full matching 2 c.
+        full: match both ways.
+        root_query: let the root of the querying tree attend too, unless it is the only node; the
             paper says so, its code leaves it out.
         last_step: let the last state of the matching LSTM attend to all earlier ones, as in the
             code, by another global attention.
-        dropout: probability of dropout on the attention vectors.
-        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``, of the LSTM.
+        dropout: the probability of dropout on the attention vectors.
+        init: how the weights of the LSTM are drawn.
 
-    Attributes:
-        size: what the head is given: c, or 2 c in full matching.
+    Shapes:
+        the encodings of ``E`` premises and hypotheses to ``(E, classes)``.
     """
+
+    arity = 2
 
     def __init__(
         self,
-        inputs: nn.Module,
-        encoder: NTIEncoder,
         attention: AttentionOverTrees,
-        head: nn.Module,
+        output: nn.Module,
         *,
         full: bool = False,
-        root: bool = True,
+        root_query: bool = True,
         last_step: bool = False,
-        dropout: float = 0.0,
-        init: str = "kaiming",
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
     ) -> None:
         super().__init__()
-        self.input, self.encoder, self.attention, self.head = inputs, encoder, attention, head
-        self.full, self.root = full, root
-        self.lstm = make_lstm(encoder.size, encoder.size, init)
-        self.last = (
-            GlobalAttention(encoder.size, score=attention.score.kind, init=init)
-            if last_step
-            else None
-        )
+        self.attention, self.output = attention, output
+        self.full, self.root_query = full, root_query
+        size = attention.size
+        self.lstm = make_lstm(size, size, init)
+        score = cast(ScoreName, attention.score.kind)
+        self.last = GlobalAttention(size, score=score, init=init) if last_step else None
         self.dropout = nn.Dropout(dropout)
-        self.size = encoder.size * (2 if full else 1)
 
-    def encode(self, batch: TreeBatch) -> tuple[Encoding, Encoding]:
-        """The trees over premises and hypotheses, which a batch holds by turns.
+    def attend(self, queries: Encoding, memory: Encoding) -> Attended:
+        """The attention of the nodes of one tree over those of another, Q and M nodes."""
+        return self.attention(queries.table.states, memory)
 
-        Raises:
-            TreeError: the number of sentences is odd.
-        """
-        premise, hypothesis = (self.encoder(each) for each in pairs(self.input(batch), batch))
-        return premise, hypothesis
-
-    def attend(self, asking: Encoding, asked: Encoding) -> Attended:
-        """What the nodes of one tree find in the other, ``(T, Q, c)`` and ``(T, Q, M)``."""
-        attended: Attended = self.attention(asking.table.h, asked)
-        return attended
-
-    def match(self, asking: Encoding, asked: Encoding) -> Tensor:
-        """``(T, c)`` the matching vectors of queries from one tree to the other."""
-        found = self.dropout(self.attend(asking, asked).h)
-        lengths = asking.batch.sizes
-        if not self.root:
+    def match(self, queries: Encoding, memory: Encoding) -> Tensor:
+        """``(E, c)`` the matching vectors of the trees ``queries``, which attend to ``memory``."""
+        vectors = self.dropout(self.attend(queries, memory).h)
+        lengths = queries.batch.sizes
+        if not self.root_query:
             lengths = (lengths - 1).clamp(min=1)
-        states, last = _read(self.lstm, found, lengths)
+        states, last = _run(self.lstm, vectors, lengths)
         if self.last is None:
             return last
-        place = torch.arange(states.shape[1])
-        earlier = place < (lengths - 1).clamp(min=1).unsqueeze(1)
-        made: Attended = self.last.over(last.unsqueeze(1), states, ~earlier.to(states.device))
-        return made.h.squeeze(1)
+        earlier = mask_of((lengths - 1).clamp(min=1), states.shape[1])
+        attended = self.last.over(last.unsqueeze(1), states, ~earlier.to(states.device))
+        return attended.h.squeeze(1)
 
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(T / 2, classes)`` logits of all pairs.
-
-        Raises:
-            TreeError: the number of sentences is odd.
-        """
-        premise, hypothesis = self.encode(batch)
+    def forward(self, pair: EncodingPair) -> Tensor:
+        """``(E, classes)`` logits."""
+        premise, hypothesis = pair
         vector = self.match(hypothesis, premise)
         if self.full:
             vector = torch.cat([vector, self.match(premise, hypothesis)], 1)
-        logits: Tensor = self.head(vector)
+        logits: Tensor = self.output(vector)
         return logits
 
 
-def make_lstm(input_size: int, size: int, init: str = "kaiming") -> nn.LSTM:
-    """An LSTM of one layer, ``(T, L, input_size)`` to ``(T, L, size)``, its biases zero."""
+def make_lstm(input_size: int, size: int, init: Init = "kaiming") -> nn.LSTM:
+    """An LSTM of one layer, ``(T, L, input_size)`` to ``(T, L, size)``, with biases 0."""
     lstm = nn.LSTM(input_size, size, batch_first=True)
     for name, parameter in lstm.named_parameters():
         if name.startswith("weight"):
@@ -119,8 +106,8 @@ def make_lstm(input_size: int, size: int, init: str = "kaiming") -> nn.LSTM:
     return lstm
 
 
-def _read(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """All states ``(T, L, c)``, and the last of each ``(T, c)``, of ``lengths`` rows each."""
+def _run(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """All states ``(T, L, c)`` and the last ones ``(T, c)`` of sequences of ``lengths`` rows."""
     if bool((lengths == lengths[:1]).all()):
         states, (last, _) = lstm(x[:, : int(lengths[0])])
     else:

@@ -1,4 +1,4 @@
-"""Node-by-node attention: while a hypothesis is encoded, each node looks at the premise's tree."""
+"""Node-by-node attention: while a hypothesis is encoded, each node attends to its premise."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.models.nti.attention import Attended, AttentionOverTrees
+from dgltrees.models.encoding import Encoding, EncodingPair
+from dgltrees.models.nti.attention import AttentionOverTrees
 from dgltrees.models.nti.encoder import NTIEncoder
-from dgltrees.models.nti.encoding import Encoding
-from dgltrees.models.nti.heads import PairHead
-from dgltrees.models.nti.sentences import Sentences, pairs
+from dgltrees.models.nti.pairs import SentencePairEncoder
+from dgltrees.models.nti.sentences import Sentences, split_pairs
+from dgltrees.options import Fraction
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
@@ -22,71 +23,51 @@ from dgltrees.trees.segments import ranges
 __all__ = ["NodeByNode"]
 
 
-class NodeByNode(nn.Module):
-    """Node-by-node attention between two sentences.
+class NodeByNode(SentencePairEncoder):
+    """Encodes pairs of sentences with node-by-node attention of the second over the first.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1, say
     only that the model "attends over the premise tree nodes at every time step of hypothesis
     encoding", with the weights of both trees tied. What happens at a node is inferred from that and
-    from the number of parameters in Table 1: the cell makes (h_p, c_p), q = h_p attends to the
+    from the number of parameters in Table 1: the cell computes (h_p, c_p), q = h_p attends to the
     premise's tree, and h_tree of (15), or of tree attention, takes the place of h_p before it
     passes up; c_p stays, and so do leaves. Where there is a leaf LSTM, it begins the hypothesis
     with the state and memory that it had after the premise.
 
     Arguments:
-        inputs: gives every token its vector: ``(S, k)`` of a batch with S nodes.
-        encoder: makes trees over the tokens of both sentences.
+        encoder: builds trees over the tokens of both sentences.
         attention: global or tree attention of the encoder's size.
-        head: compares the roots.
-        dropout: probability of dropout on the attention vectors.
+        dropout: the probability of dropout on the attention vectors.
     """
 
     def __init__(
-        self,
-        inputs: nn.Module,
-        encoder: NTIEncoder,
-        attention: AttentionOverTrees,
-        head: PairHead,
-        *,
-        dropout: float = 0.0,
+        self, encoder: NTIEncoder, attention: AttentionOverTrees, *, dropout: Fraction = 0.0
     ) -> None:
-        super().__init__()
-        self.input, self.encoder, self.attention, self.head = inputs, encoder, attention, head
+        super().__init__(encoder)
+        self.attention = attention
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, batch: TreeBatch) -> tuple[Encoding, Encoding, Tensor]:
-        """The trees over premises and hypotheses, which a batch holds by turns, and who saw what.
+    def forward(self, batch: TreeBatch) -> EncodingPair:
+        """The trees over both sentences of each pair.
 
-        Returns:
-            both encodings, and ``(N, M)`` which part of its attention each node of the hypotheses
-            paid to each node of its premise; zero at leaves.
+        The second ones' part ``attention`` holds the weights of each of their nodes.
 
         Raises:
             TreeError: the number of sentences is odd.
         """
-        first, second = pairs(self.input(batch), batch)
-        premise: Encoding = self.encoder(first)
-        hypothesis, weights = self.read(second, premise)
-        return premise, hypothesis, weights
+        first, second = split_pairs(self.input(batch), batch)
+        premise = self.encoder.encode(first)
+        return EncodingPair(premise, self.encode_second(second, premise))
 
-    def read(self, sentences: Sentences, premise: Encoding) -> tuple[Encoding, Tensor]:
-        """The trees over hypotheses whose nodes attend to their premises, and the weights."""
+    def encode_second(self, sentences: Sentences, premise: Encoding) -> Encoding:
+        """The trees over hypotheses whose nodes attend to their premises."""
         encoder = self.encoder
-        trees, ndata, last = encoder.read(sentences, premise.last)
-        ndata["tree"] = trees.tree_of_node.to(premise.h.device)
+        trees, ndata, parts = encoder.plant(sentences, premise.final)
+        ndata["tree"] = trees.tree_of_node.to(premise.states.device)
         attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
         state = traverse(attending, trees, ndata, backend=encoder.backend)
-        return Encoding(trees, state["h"], state.get("c"), last), state["weights"]
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(T / 2, classes)`` logits of all pairs.
-
-        Raises:
-            TreeError: the number of sentences is odd.
-        """
-        premise, hypothesis, _ = self.encode(batch)
-        logits: Tensor = self.head(premise.roots, hypothesis.roots)
-        return logits
+        memory, weights = state.get("c"), state["weights"]
+        return Encoding(trees, state["h"], memory=memory, attention=weights, **parts)
 
 
 class _Attending:
@@ -102,7 +83,7 @@ class _Attending:
         premise: Encoding,
     ) -> None:
         self.cell, self.attention, self.dropout, self.premise = cell, attention, dropout, premise
-        self.keys = attention.keys(premise)  # which all levels ask
+        self.keys = attention.keys(premise)  # the same at all levels
         self.slots: Optional[int] = cell.slots
 
     def prepare(self, ndata: Any) -> dict[str, Tensor]:
@@ -116,23 +97,23 @@ class _Attending:
         return {**self.cell.reduce(nodes), "received": received}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        made: dict[str, Tensor] = self.cell.update(nodes)
-        h, (trees, number) = made["h"], self.premise.table.there.shape
+        state: dict[str, Tensor] = self.cell.update(nodes)
+        h, (trees, number) = state["h"], self.premise.table.mask.shape
         if "received" not in nodes.data:
-            return {**made, "weights": h.new_zeros(len(h), number)}
+            return {**state, "weights": h.new_zeros(len(h), number)}
         place, queries = _places(cast(Groups, nodes.groups))
         place = place.to(h.device, non_blocking=True)
         q = h.new_zeros(trees * queries, h.shape[1]).index_copy(0, place, h)
-        found: Attended = self.attention(q.view(trees, queries, -1), self.premise, keys=self.keys)
+        found = self.attention(q.view(trees, queries, -1), self.premise, keys=self.keys)
         attended, weights = (each.flatten(0, 1).index_select(0, place) for each in found)
-        return {**made, "h": self.dropout(attended), "weights": weights}
+        return {**state, "h": self.dropout(attended), "weights": weights}
 
 
 def _places(groups: Groups) -> tuple[Tensor, int]:
-    """Where rows, tree by tree, stand in a table of as many rows a tree; and how many those are.
+    """The places of rows, tree by tree, in a table of as many rows per tree; and that number.
 
     Arguments:
-        groups: the trees, in the order of their rows, and how many rows each has.
+        groups: the trees, in the order of their rows, and the number of rows of each.
     """
     tree, count = np.array(groups).T
     queries = int(count.max())

@@ -1,4 +1,4 @@
-"""What the models read: the vectors of the tokens of some sentences."""
+"""The token vectors of some sentences, and of the two sentences of pairs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import mask_of
 
-__all__ = ["Sentences", "pairs"]
+__all__ = ["Sentences", "split_pairs"]
 
 
 class Sentences(NamedTuple):
@@ -18,7 +19,7 @@ class Sentences(NamedTuple):
 
     Arguments:
         vectors: ``(S, k)``, sentence after sentence.
-        lengths: ``(T,)`` int64 on the CPU, the tokens of each.
+        lengths: ``(T,)`` int64 on the CPU, the number of tokens of each.
     """
 
     vectors: Tensor
@@ -26,18 +27,18 @@ class Sentences(NamedTuple):
 
     @classmethod
     def of_padded(cls, vectors: Tensor, lengths: Tensor) -> Sentences:
-        """From ``(T, L, k)``, of which each sentence has its first ``lengths`` rows."""
+        """From a padded table ``(T, L, k)``; each sentence has its first ``lengths`` rows."""
         lengths = lengths.long().cpu()
-        there = torch.arange(vectors.shape[1]) < lengths.unsqueeze(1)
-        return cls(vectors[there.to(vectors.device)], lengths)
+        mask = mask_of(lengths, vectors.shape[1])
+        return cls(vectors[mask.to(vectors.device)], lengths)
 
 
-def pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences]:
-    """The first and the second sentence of each pair, which a batch holds one after the other.
+def split_pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences]:
+    """The first and the second sentences of pairs, which a batch holds one after the other.
 
     Arguments:
         vectors: ``(S, k)`` of the nodes of the batch, which are the tokens.
-        batch: 2 T sentences; its edges do not matter.
+        batch: an even number of sentences; its edges are not used.
 
     Raises:
         TreeError: the number of sentences is odd.

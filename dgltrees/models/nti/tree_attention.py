@@ -1,17 +1,17 @@
-"""Attention that climbs a tree: equations (16) to (19) of Neural Tree Indexers."""
+"""Attention from the leaves of a tree up: equations (16) to (19) of Neural Tree Indexers."""
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
-from dgltrees.models.nti.attention import Attended, AttentionOverTrees, in_chunks
-from dgltrees.models.nti.encoding import Encoding
+from dgltrees.models.encoding import Encoding
+from dgltrees.models.nti.attention import Attended, AttentionOverTrees, ScoreName, in_chunks
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
@@ -24,7 +24,7 @@ VARIANTS = ("paper", "code")
 
 
 class TreeAttention(AttentionOverTrees):
-    r"""A query climbs a tree; every node blends its own state with those of its children.
+    r"""Attention of a query at every node over the node's own state and those of its children.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (16) to
     (19), for each node with children, from the leaves up:
@@ -37,12 +37,12 @@ class TreeAttention(AttentionOverTrees):
         h_p'   &= ReLU(W_1 z)
 
     where the columns of S are the original state of the node and the new ones, h', of its children;
-    h' = h at leaves. The result is h' of the root, or the root's h where it is a leaf. Of a variant
-    ``"code"``, the public code, this much is known: it scores the original states, once, and has no
-    ReLU at each node. Here h' = z then, and the result is :math:`ReLU(W_1 h'_{root} + W_2 q)`,
+    h' = h at leaves. The result is h' of the root, or the root's h where it is a leaf. Of the
+    public code, variant ``"code"``, it is known that it scores the original states, once, and has
+    no ReLU at each node. Here h' = z then, and the result is :math:`ReLU(W_1 h'_{root} + W_2 q)`,
     which is inferred from (15).
 
-    With masked pads a node that has tokens below it passes over children that have none.
+    With ``mask_pads`` a node that has tokens below it passes over children that have none.
 
     Arguments:
         size, score, mask_pads, init: see :class:`AttentionOverTrees`.
@@ -56,43 +56,43 @@ class TreeAttention(AttentionOverTrees):
         self,
         size: int,
         *,
-        score: str = "mlp",
+        score: ScoreName = "mlp",
         mask_pads: bool = False,
-        variant: str = "paper",
-        init: str = "kaiming",
+        variant: Literal["paper", "code"] = "paper",
+        init: Init = "kaiming",
     ) -> None:
         super().__init__(size, score=score, mask_pads=mask_pads, init=init)
         if variant not in VARIANTS:
             raise ConfigError(f"expected variant to be one of {', '.join(VARIANTS)}, got {variant}")
-        self.climbs = variant == "paper"  # whether a node's new state is scored anew
-        if not self.climbs:
+        self.rescores = variant == "paper"  # whether new states are scored
+        if not self.rescores:
             self.W_2 = nn.Parameter(torch.empty(size, size))
             initialize(self.W_2, size, size, init)
 
     def forward(
         self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
     ) -> Attended:
-        """See :class:`AttentionOverTrees`: a reshape a level on full trees, in chunks."""
+        """See :class:`AttentionOverTrees`: one reshape per level of full trees, in chunks."""
         keys = self.keys(encoding) if keys is None else keys
         shape = full_shape(encoding.batch)
         if shape is None or shape.stride != shape.branching:
             return self.by_messages(queries, encoding, keys=keys)
-        table, whole = encoding.table, []
+        table, parts = encoding.table, []
         order, groups = _by_width(shape)
         for width, rows in groups:
             some = slice(None) if len(groups) == 1 else torch.from_numpy(rows)
             nodes = int(encoding.batch.sizes[rows[0]])
-            h_and_keys = (each[some, :nodes] for each in (table.h, keys))
+            h_and_keys = (each[some, :nodes] for each in (table.states, keys))
             full = _FullTrees(self, shape.branching, width, *h_and_keys)
             if self.mask_pads:
                 full.mask(table.pad[some, :nodes])
-            size = full.h.numel() * full.h.element_size() * (4 if self.climbs else 1)
-            made = in_chunks(full.attend, queries[some], size)
-            extra = table.h.shape[1] - nodes
-            whole.append((made.h, nn.functional.pad(made.weights, (0, extra))))
-        if len(whole) == 1:
-            return Attended(*whole[0])
-        h, weights = (torch.cat(parts)[order] for parts in zip(*whole))
+            size = full.h.numel() * full.h.element_size() * (4 if self.rescores else 1)
+            attended = in_chunks(full.attend, queries[some], size)
+            extra = table.states.shape[1] - nodes
+            parts.append((attended.h, nn.functional.pad(attended.weights, (0, extra))))
+        if len(parts) == 1:
+            return Attended(*parts[0])
+        h, weights = (torch.cat(each)[order] for each in zip(*parts))
         return Attended(h, weights)
 
     def by_messages(
@@ -103,7 +103,7 @@ class TreeAttention(AttentionOverTrees):
         keys: Optional[Tensor] = None,
         backend: str = "levels",
     ) -> Attended:
-        """The same as message passing, on any trees: the reference.
+        """The same by message passing, on any trees: the reference.
 
         Node data have a query axis, ``(N, Q, c)``.
 
@@ -113,30 +113,30 @@ class TreeAttention(AttentionOverTrees):
         """
         batch = encoding.batch
         tree = batch.tree_of_node.to(queries.device)
-        keys = self.score.keys(encoding.h) if keys is None else keys[encoding.table.there]
+        keys = self.score.keys(encoding.states) if keys is None else keys[encoding.table.mask]
         q = queries.index_select(0, tree)
-        ndata = {"h": encoding.h, "keys": keys, "q": q, "pad": encoding.pad}
+        ndata = {"h": encoding.states, "keys": keys, "q": q, "pad": encoding.pad}
         slots = 1 + int(batch.edata["pos"].max()) if len(batch.src) else 1
-        made = traverse(_Climb(self, slots), batch, ndata, backend=backend)
-        h = made["s"].index_select(0, batch.roots.to(queries.device))
+        states = traverse(_Climb(self, slots), batch, ndata, backend=backend)
+        h = states["s"].index_select(0, batch.roots.to(queries.device))
         h = self.last(h, queries)
         with torch.no_grad():
-            share = _shares(batch, made["alpha"])
-        weights = share.new_zeros(*encoding.table.there.shape, queries.shape[1])
-        weights[encoding.table.there] = share
+            node_weights = _root_weights(batch, states["alpha"])
+        weights = node_weights.new_zeros(*encoding.table.mask.shape, queries.shape[1])
+        weights[encoding.table.mask] = node_weights
         return Attended(h, weights.transpose(1, 2))
 
     def new(self, z: Tensor) -> Tensor:
-        """The new state of nodes with children: equation (19)."""
-        return (z @ self.W_1).relu_() if self.climbs else z
+        """The new state of nodes with children, equation (19)."""
+        return (z @ self.W_1).relu_() if self.rescores else z
 
     def last(self, h: Tensor, q: Tensor) -> Tensor:
-        """What the state of the root becomes."""
-        return h if self.climbs else torch.relu(h @ self.W_1 + q @ self.W_2)
+        """The attention vector, from the new state of the root."""
+        return h if self.rescores else torch.relu(h @ self.W_1 + q @ self.W_2)
 
 
 class _Climb:
-    """DGL's three functions; ``s`` is h', and ``m`` the score of a node as a child."""
+    """DGL's three functions; ``s`` is h', ``own`` and ``m`` the scores of a node and as a child."""
 
     def __init__(self, attention: TreeAttention, slots: int) -> None:
         self.attention, self.slots = attention, slots
@@ -169,24 +169,24 @@ class _Climb:
             alpha[:, :, 0] = 1.0
             return {"s": nodes.data["h"].unsqueeze(1).expand_as(wq), "m": own, "alpha": alpha}
         s = attention.new(nodes.data["z"])
-        m = attention.score.pairs(attention.score.keys(s), wq) if attention.climbs else own
+        m = attention.score.pairs(attention.score.keys(s), wq) if attention.rescores else own
         return {"s": s, "m": m, "alpha": nodes.data["alpha"]}
 
 
-def _shares(batch: TreeBatch, alpha: Tensor) -> Tensor:
-    """``(N, Q)`` the part each node has in its root, level by level from the roots down."""
-    share = torch.ones_like(alpha[:, :, 0])
+def _root_weights(batch: TreeBatch, alpha: Tensor) -> Tensor:
+    """``(N, Q)`` the weight of each node in its root, level by level from the roots down."""
+    weight = torch.ones_like(alpha[:, :, 0])
     level = levels_of(batch)[batch.dst.numpy()]
     for of_level in range(int(level.max(initial=-1)), -1, -1):
         edge = torch.from_numpy(np.flatnonzero(level == of_level))
         child, parent = (e[edge].to(alpha.device) for e in (batch.src, batch.dst))
         slot = 1 + batch.edata["pos"][edge].to(alpha.device)
-        share[child] = share[parent] * alpha[parent, :, slot]
-    return share * alpha[:, :, 0]
+        weight[child] = weight[parent] * alpha[parent, :, slot]
+    return weight * alpha[:, :, 0]
 
 
 def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
-    """The trees of each width; and where each tree stands if those of a width stand together."""
+    """The trees of each width; and the index of each tree where those of a width stand together."""
     widths = np.array(shape.widths)
     groups = [(int(width), np.flatnonzero(widths == width)) for width in np.unique(widths)]
     order = inverse(np.concatenate([rows for _, rows in groups]))
@@ -194,14 +194,14 @@ def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
 
 
 class _FullTrees:
-    """Full trees of one width, ``G`` of them: a level is a slice, its children the slice before.
+    """Full trees of one width, ``G`` of them: a level is a slice, its children the slice before it.
 
     Arguments:
-        attention: its formulas.
+        attention: the module.
         branching: b.
         width: of every tree.
         h: ``(G, M, c)`` states, leaves first, then level by level.
-        keys: ``(G, M, c)`` what scores need of them.
+        keys: ``(G, M, c)`` keys of the scores.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class _FullTrees:
         wq = score.queries(queries)
         own = score.every(self.keys, wq).transpose(1, 2).split_with_sizes(self.sizes, 1)
         h, alphas = self.h.split_with_sizes(self.sizes, 1), []
-        s, m = h[0].unsqueeze(2), own[0]  # those of the leaves are alike for all queries
+        s, m = h[0].unsqueeze(2), own[0]  # leaves are the same for all queries
         for level in range(1, len(self.sizes)):
             below = m.reshape(len(m), -1, b, m.shape[2])  # (G, n, b, Q)
             both = torch.cat([own[level].unsqueeze(2), below], 2)  # (G, n, 1 + b, Q)
@@ -237,7 +237,7 @@ class _FullTrees:
             alphas.append(alpha)
             s = attention.new(self._blend(alpha, h[level], s))  # (G, n, Q, c)
             m = own[level]
-            if attention.climbs and self.sizes[level] > 1:
+            if attention.rescores and self.sizes[level] > 1:
                 m = score.pairs(score.keys(s), wq.unsqueeze(1))
         root = s.squeeze(1).expand(-1, queries.shape[1], -1)
         with torch.no_grad():
@@ -256,11 +256,11 @@ class _FullTrees:
         return z
 
     def _weights(self, alphas: list[Tensor], queries: Tensor) -> Tensor:
-        """``(G, Q, M)`` the part each node has in its root."""
-        share = queries.new_ones(len(queries), 1, queries.shape[1])  # (G, n, Q)
+        """``(G, Q, M)`` the weight of each node in its root."""
+        weight = queries.new_ones(len(queries), 1, queries.shape[1])  # (G, n, Q)
         parts = []
         for alpha in reversed(alphas):
-            shares = alpha * share.unsqueeze(2)  # (G, n, 1 + b, Q)
-            parts.append(shares[:, :, 0])
-            share = shares[:, :, 1:].flatten(1, 2)
-        return torch.cat([share, *reversed(parts)], 1).transpose(1, 2)
+            weights = alpha * weight.unsqueeze(2)  # (G, n, 1 + b, Q)
+            parts.append(weights[:, :, 0])
+            weight = weights[:, :, 1:].flatten(1, 2)
+        return torch.cat([weight, *reversed(parts)], 1).transpose(1, 2)

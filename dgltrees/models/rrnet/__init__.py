@@ -4,42 +4,49 @@ Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly wit
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 """
 
-from dgltrees.models.rrnet.agents import PPO, Agent, Decisions, PolicyGradient, QLearning
-from dgltrees.models.rrnet.answers import ClassAnswer, PairAnswer
+from dgltrees.models.decisions import Decisions, PolicyOutput
+from dgltrees.models.rrnet.classifier import REWARDS, PolicyClassifier
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
 from dgltrees.models.rrnet.language_model import STEP_REWARDS, StreamLM
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
+from dgltrees.models.rrnet.objectives import (
+    OBJECTIVES,
+    PPO,
+    ActorCritic,
+    PolicyObjective,
+    QLearning,
+    Reinforce,
+)
 from dgltrees.models.rrnet.policy import Policy, legal
-from dgltrees.models.rrnet.reader import REWARDS, SequenceReader
-from dgltrees.models.rrnet.readings import OPERATION, Reading, Rollout
-from dgltrees.models.rrnet.replay import Remembered, Replay
-from dgltrees.models.rrnet.stepping import ReaderState, advance, begin
+from dgltrees.models.rrnet.replay import Replay, Trajectories
+from dgltrees.models.rrnet.rollout import OPERATION, Rollout
+from dgltrees.models.rrnet.stepping import RRNetState, advance, initial_state
 
 __all__ = [
+    "OBJECTIVES",
     "OPERATION",
     "PPO",
     "REWARDS",
     "STEP_REWARDS",
-    "Agent",
-    "ClassAnswer",
+    "ActorCritic",
     "Decisions",
     "FixedOperations",
     "LSTMStream",
     "OnlyRecur",
-    "PairAnswer",
     "Policy",
-    "PolicyGradient",
+    "PolicyClassifier",
+    "PolicyObjective",
+    "PolicyOutput",
     "QLearning",
     "RRNetEncoder",
-    "ReaderState",
-    "Reading",
-    "Remembered",
+    "RRNetState",
+    "Reinforce",
     "Replay",
     "Rollout",
-    "SequenceReader",
     "StreamLM",
+    "Trajectories",
     "advance",
-    "begin",
+    "initial_state",
     "legal",
 ]

@@ -1,4 +1,4 @@
-"""Sequences to vectors by a recurrent-recursive network, whoever says what it does."""
+"""The encoder of recurrent-recursive networks."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from torch import Tensor, nn
 
 from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models.decisions import Decisions
+from dgltrees.models.encoding import Backend, Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
-from dgltrees.models.rrnet.agents import Agent, Decisions
 from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
+from dgltrees.models.rrnet.objectives import PolicyObjective
 from dgltrees.models.rrnet.policy import Policy, legal
-from dgltrees.models.rrnet.readings import OPERATION, Reading, Rollout
-from dgltrees.models.rrnet.replay import Remembered, Replay
+from dgltrees.models.rrnet.replay import Replay, Trajectories
+from dgltrees.models.rrnet.rollout import OPERATION, Rollout
 from dgltrees.models.rrnet.sequences import (
-    given_fields,
-    most_open,
-    state_after,
+    final_state,
+    largest_stack,
+    start_fields,
     step_sizes,
     steps_of,
     with_starts,
 )
-from dgltrees.models.rrnet.stepping import ReaderState, advance, begin
-from dgltrees.models.rrnet.told import told_tokens
+from dgltrees.models.rrnet.stepping import RRNetState, advance, initial_state
+from dgltrees.models.rrnet.supervision import supervised_tokens
+from dgltrees.options import Count, Fraction, Share
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
@@ -36,34 +39,37 @@ from dgltrees.trees.segments import lasts, starts
 __all__ = ["RRNetEncoder"]
 
 
-class RRNetEncoder(nn.Module):
-    """A recurrent-recursive network over sentences, one operation a token.
+class RRNetEncoder(Encoder):
+    """A recurrent-recursive network over sentences, with one operation per token.
 
-    Jacob et al. (2018). A batch has the words of every sentence one after the other; the edges do
-    not matter. Without a policy the operations are those of the node column :data:`OPERATION`. With
-    one they are its own: drawn as its agent does in training, the highest score in evaluation.
+    Jacob et al. (2018). A batch holds the words of every sentence one after the other; its edges
+    are not used. Without a policy the operations are those of the node column :data:`OPERATION`.
+    A policy chooses them itself: in training as its objective explores, in evaluation by the
+    highest score.
 
     Arguments:
         inputs: gives every token its vector.
         cell: split, recur and merge.
         policy: chooses operations.
-        agent: how it learns from rewards; without it, from given operations alone.
-        replay: what was read before and is learned from again, with an agent.
-        told: the part of the sentences whose given operations the policy is told in training: it
-            learns from them and they are followed. In evaluation it decides itself.
-        fixed: operations that nobody decides on, instead of a policy.
-        limit: how many sub-trees can be open where it is not given.
-        dropout: of the token vectors and of h between steps, with one mask for all steps of a
-            sequence (Gal and Ghahramani, 2016).
+        objective: how the policy learns from rewards; without it, the policy learns from given
+            operations alone.
+        fixed: operations in place of a policy.
+        supervised_fraction: the fraction of the sentences whose given operations are followed in
+            training, and learned from, by the policy.
+        max_open: how many sub-trees can be open at a time, where operations are not given.
+        dropout: the probability of dropout on the token vectors and on h between steps, with one
+            mask for all steps of a sentence (Gal and Ghahramani, 2016).
         backend: ``"levels"`` or ``"dgl"``.
 
     Attributes:
-        size: d.
+        size: d, the size of a state.
 
     Raises:
-        ConfigError: there is an agent, or a part to tell, and no policy; or fixed operations and a
-            policy; or a replay memory, and no agent or no ids of tokens.
+        ConfigError: there is an objective or a supervised fraction, and no policy; or fixed
+            operations and a policy; or an objective with a replay memory, and no ids of tokens.
     """
+
+    input: Union[NodeInput, GivenVectors]
 
     def __init__(
         self,
@@ -71,37 +77,39 @@ class RRNetEncoder(nn.Module):
         cell: RRNetCell,
         *,
         policy: Optional[Policy] = None,
-        agent: Optional[Agent] = None,
-        replay: Optional[Replay] = None,
+        objective: Optional[PolicyObjective] = None,
         fixed: Optional[Union[FixedOperations, OnlyRecur]] = None,
-        told: float = 0.0,
-        limit: int = 16,
-        dropout: float = 0.0,
-        backend: str = "levels",
+        supervised_fraction: Share = 0.0,
+        max_open: Count = 16,
+        dropout: Fraction = 0.0,
+        backend: Backend = "levels",
     ) -> None:
         super().__init__()
-        if policy is None and (agent is not None or told):
-            raise ConfigError("expected a policy with an agent, or to tell operations, got none")
+        if policy is None and (objective is not None or supervised_fraction):
+            raise ConfigError(
+                "expected a policy with an objective or with a supervised fraction, got none"
+            )
         if policy is not None and fixed is not None:
             raise ConfigError("expected a policy or fixed operations, got both")
-        self.input, self.cell, self.policy, self.agent = inputs, cell, policy, agent
-        if replay is not None and (agent is None or not isinstance(inputs, NodeInput)):
-            raise ConfigError("expected an agent and token ids with a replay memory, got none")
-        self.replay = replay
-        self.fixed, self.told, self.limit = fixed, told, limit
+        self.input, self.cell, self.policy, self.objective = inputs, cell, policy, objective
+        capacity = 0 if objective is None else objective.replay
+        if capacity and inputs.ids is None:
+            raise ConfigError("expected token ids with a replay memory, got vectors")
+        self.replay = Replay(capacity) if capacity else None
+        self.fixed, self.supervised_fraction, self.max_open = fixed, supervised_fraction, max_open
         self.dropout, self.backend = dropout, backend
         self.size = cell.hidden_size
 
     @property
     def updates(self) -> int:
-        """How often to learn from one rollout; see :class:`Agent`."""
-        return 1 if self.agent is None else self.agent.updates
+        """The number of parameter updates per rollout; see :class:`PolicyObjective`."""
+        return 1 if self.objective is None else self.objective.updates
 
-    def forward(self, batch: Union[TreeBatch, Rollout]) -> Reading:
-        """Read sentences, as a rollout says or as is decided now.
+    def forward(self, batch: Union[TreeBatch, Rollout]) -> Encoding:
+        """Encode sentences with the operations of a rollout, or of one that is made here.
 
         Raises:
-            TreeError: an operation is missing and there is no policy, or it is to be told; a
+            TreeError: an operation is missing and there is no policy, or it is to supervise one; a
                 merge has no split, or a given split no merge; or more sub-trees are open than a
                 policy may open.
         """
@@ -110,161 +118,183 @@ class RRNetEncoder(nn.Module):
         x = self._inputs(graph, rollout.x_mask)
         ndata = {"x": x, OPERATION: graph.ndata[OPERATION]}
         if start is not None:
-            ndata.update(given_fields(graph, start))
+            ndata.update(start_fields(graph, start))
         if rollout.h_mask is not None:
             ndata["mask"] = rollout.h_mask.index_select(0, graph.tree_of_node)
-        wanted = ["h"] if start is None else list(self.cell.state_fields)
-        states = traverse(self.cell, graph, ndata, outputs=wanted, backend=self.backend)
-        after = None if start is None else state_after(graph, states, self.limit)
-        decisions = self._decisions(rollout, states["h"], x)
-        return Reading(graph, states["h"], decisions, after)
+        outputs = ["h"] if start is None else list(self.cell.state_fields)
+        states = traverse(self.cell, graph, ndata, outputs=outputs, backend=self.backend)
+        h, steps = states["h"], steps_of(graph)
+        operations = graph.ndata[OPERATION].index_select(0, steps)
+        return Encoding(
+            graph,
+            h,
+            vectors=h.index_select(0, lasts(graph.sizes).to(h.device)),
+            token_nodes=steps,
+            final=None if start is None else final_state(graph, states, self.max_open),
+            operations=operations,
+            decisions=self._decisions(rollout, h, x, operations),
+        )
 
-    def _decisions(self, rollout: Rollout, h: Tensor, x: Tensor) -> Optional[Decisions]:
-        """The policy's, of states and inputs at all nodes."""
+    def _decisions(
+        self, rollout: Rollout, h: Tensor, x: Tensor, operations: Tensor
+    ) -> Optional[Decisions]:
+        """The policy's decisions.
+
+        Arguments:
+            rollout: the rollout.
+            h, x: states and inputs at all nodes.
+            operations: ``(S,)``.
+        """
         if self.policy is None:
             return None
         graph = rollout.graph
         steps = steps_of(graph)
         before = steps - 1
-        possible = legal(graph.ndata["open"].index_select(0, before), self.limit)
-        seen = h.index_select(0, before), x.index_select(0, steps)
-        scores, values = self.policy(*seen, possible)
-        actions = graph.ndata[OPERATION].index_select(0, steps) - 1
+        is_legal = legal(graph.ndata["open"].index_select(0, before), self.max_open)
+        scores, values = self.policy(h.index_select(0, before), x.index_select(0, steps), is_legal)
         sizes = step_sizes(graph)
-        return Decisions(scores, values, actions, sizes, rollout.then, rollout.beyond)
+        return Decisions(scores, values, operations - 1, sizes, rollout.behavior, rollout.bootstrap)
 
     @torch.no_grad()
-    def going_on(self, reading: Reading, rollout: Rollout, tokens: Tensor) -> Reading:
-        """A reading whose decisions know what they lead to after the last step.
+    def with_bootstrap(self, encoding: Encoding, rollout: Rollout, tokens: Tensor) -> Encoding:
+        """The encoding whose decisions know the policy's output for the state after the last step.
 
         Arguments:
-            reading: of sentences that began in a given state.
-            rollout: what was read.
+            encoding: of windows that began in a given state.
+            rollout: what was encoded.
             tokens: ``(T,)`` the ids of the tokens that come next.
         """
-        if reading.decisions is None or reading.after is None or self.policy is None:
-            return reading
+        decisions, final = encoding.decisions, encoding.final
+        if decisions is None or final is None or self.policy is None:
+            return encoding
         one = torch.ones(len(tokens), dtype=torch.long)
-        none = torch.empty(0, dtype=torch.long)
-        following = TreeBatch(none, none, one, ndata={self.input.column: tokens})
-        e = self._inputs(following, rollout.x_mask)
-        open_trees = reading.after.size.to(e.device)
-        beyond = self.policy(reading.after.h, e, legal(open_trees, self.limit))
-        return replace(reading, decisions=reading.decisions._replace(beyond=beyond))
+        e = self._inputs(self._tokens(tokens, one), rollout.x_mask)
+        is_legal = legal(final.size.to(e.device), self.max_open)
+        bootstrap = self.policy(final.h, e, is_legal)
+        return replace(encoding, decisions=decisions._replace(bootstrap=bootstrap))
 
-    def begin(self, count: int) -> ReaderState:
+    def initial_state(self, count: int) -> RRNetState:
         """The state before the first token of ``count`` sentences."""
-        return begin(self.cell, count, self.limit)
+        return initial_state(self.cell, count, self.max_open)
 
     @torch.no_grad()
-    def rollout(self, batch: TreeBatch, start: Optional[ReaderState] = None) -> Rollout:
-        """The operations of sentences; drawn, where the policy is asked in training.
+    def rollout(self, batch: TreeBatch, start: Optional[RRNetState] = None) -> Rollout:
+        """The operations of sentences.
 
         Arguments:
             batch: the sentences, or windows of longer ones.
-            start: the state in which they begin, of :meth:`begin` or at the end of a reading.
+            start: the state in which they begin: :meth:`initial_state` or the final state of an
+                encoding.
         """
         masks = self._masks(batch)
-        operations = self._known(batch, start)
-        known = batch.on_host(operations) != Operation.START
-        deepest = most_open(batch, operations)
-        if self.policy is not None and deepest > self.limit:
+        operations = self._given(batch, start)
+        given = batch.on_host(operations) != Operation.START
+        stack = largest_stack(batch, operations)
+        if self.policy is not None and stack > self.max_open:
             raise TreeError(
-                f"expected at most {self.limit} open sub-trees, the limit of the policy's stack, "
-                f"got {deepest}; raise the limit (model.policy.stack)"
+                f"expected at most {self.max_open} open sub-trees, the limit of the policy's stack,"
+                f" got {stack}; raise the limit (model.policy.stack)"
             )
-        if self.policy is not None and not known.all():
+        if self.policy is not None and not given.all():
             operations = self._choose(batch, operations, masks, start)
-        elif not known.all():
+        elif not given.all():
             raise TreeError(
                 f"expected a node column {OPERATION!r} with the operation of every token, got none "
-                f"for token {int(known.byte().argmin())} of the batch; give them, or let a policy "
+                f"for token {int(given.byte().argmin())} of the batch; give them, or let a policy "
                 "decide"
             )
-        given = self.policy is None and self.fixed is None and start is None
-        graph = with_starts(batch, operations, known, start, complete=given)
+        complete = self.policy is None and self.fixed is None and start is None
+        graph = with_starts(batch, operations, given, start, complete=complete)
         return Rollout(graph, *masks, start)
 
-    def decision_losses(self, reading: Reading, rewards: Tensor) -> Tensor:
-        """``(T,)`` what the policy learns to make small, in sum over each sentence's steps.
+    def decision_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+        """``(T,)`` the policy's loss, summed over the steps of each sentence.
 
         Arguments:
-            reading: with decisions.
-            rewards: ``(T,)`` what came of reading each sentence, or ``(S,)`` of each step.
+            encoding: with decisions.
+            rewards: ``(T,)`` the reward of each sentence, or ``(S,)`` of each step.
         """
-        graph, losses = reading.graph, self.step_losses(reading, rewards)
+        graph, losses = encoding.batch, self.step_losses(encoding, rewards)
         tree = graph.tree_of_node.index_select(0, steps_of(graph))
         return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
 
-    def step_losses(self, reading: Reading, rewards: Tensor) -> Tensor:
-        """``(S,)`` what the policy learns to make small.
+    def step_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+        """``(S,)`` the policy's loss at each step.
 
-        Of operations that were given their negative log-likelihood, of others what the agent says.
-
-        Arguments:
-            reading, rewards: see :meth:`decision_losses`.
-        """
-        made, graph = reading.decisions, reading.graph
-        if made is None:
-            raise ConfigError("expected a reading with decisions, got one without a policy")
-        steps = steps_of(graph)
-        given = graph.ndata["given"].index_select(0, steps)
-        supervised = nn.functional.cross_entropy(made.scores, made.actions, reduction="none")
-        losses = supervised * given
-        if self.agent is None:
-            return losses
-        return losses + self.agent.losses(made, _every_step(rewards, made.sizes)) * ~given
-
-    def again(self, reading: Reading, rewards: Tensor) -> Tensor:
-        """What the agent makes of as many sentences from the replay memory, their mean; a scalar.
-
-        Then those of this reading are remembered.
+        At given operations it is their negative log-likelihood, at others the objective's.
 
         Arguments:
-            reading, rewards: see :meth:`decision_losses`.
+            encoding, rewards: see :meth:`decision_losses`.
         """
-        losses = rewards.new_zeros(())
-        if self.replay is None or self.agent is None or reading.decisions is None:
+        decisions, graph = encoding.decisions, encoding.batch
+        if decisions is None:
+            raise ConfigError("expected an encoding with decisions, got one without a policy")
+        given = graph.ndata["given"].index_select(0, steps_of(graph))
+        nll = nn.functional.cross_entropy(decisions.scores, decisions.actions, reduction="none")
+        losses = nll * given
+        if self.objective is None:
             return losses
-        earlier = self.replay.draw(reading.graph.num_trees, rewards.device)
+        rewards = _per_step(rewards, decisions.sizes)
+        return losses + self.objective.losses(decisions, rewards) * ~given
+
+    def replay_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+        """The mean loss of as many sentences of the replay memory, a scalar.
+
+        Then the sentences of this encoding are added to the memory.
+
+        Arguments:
+            encoding, rewards: see :meth:`decision_losses`.
+        """
+        loss = rewards.new_zeros(())
+        if self.replay is None or self.objective is None or encoding.decisions is None:
+            return loss
+        earlier = self.replay.draw(encoding.batch.num_trees, rewards.device)
         if earlier is not None:
-            made = self(self._followed(earlier)).decisions
-            known = earlier.rewards.to(rewards)
-            losses = self.agent.losses(made, known).sum() / len(earlier.sizes)
-        steps, sizes = steps_of(reading.graph), reading.decisions.sizes
-        tokens = reading.graph.ndata[self.input.column].index_select(0, steps)
-        earned = _every_step(rewards, sizes)
-        self.replay.remember(Remembered(tokens, reading.operations, earned, sizes))
-        return losses
+            replayed = self(self._replayed(earlier)).decisions
+            assert replayed is not None
+            losses = self.objective.losses(replayed, earlier.rewards.to(rewards))
+            loss = losses.sum() / len(earlier.sizes)
+        steps, sizes = steps_of(encoding.batch), encoding.decisions.sizes
+        tokens = encoding.batch.ndata[self.input.column].index_select(0, steps)
+        operations = encoding.decisions.actions + 1
+        self.replay.add(Trajectories(tokens, operations, _per_step(rewards, sizes), sizes))
+        return loss
 
-    def _followed(self, earlier: Remembered) -> Rollout:
-        """Earlier sentences, with what was done then."""
-        none = torch.empty(0, dtype=torch.long)
-        ndata = {self.input.column: earlier.tokens}
-        batch = TreeBatch(none, none, earlier.sizes, ndata=ndata)
+    def _replayed(self, earlier: Trajectories) -> Rollout:
+        """The rollout of sentences with the operations of the replay memory."""
         given = torch.zeros(len(earlier.tokens), dtype=torch.bool)
+        batch = self._tokens(earlier.tokens, earlier.sizes)
         return Rollout(with_starts(batch, earlier.operations, given), None, None)
 
-    def _known(self, batch: TreeBatch, start: Optional[ReaderState]) -> Tensor:
-        """``(S,)`` the operations that the policy has no say in, START where it has."""
+    def _tokens(self, ids: Tensor, sizes: Tensor) -> TreeBatch:
+        """Sentences of token ids."""
+        none = torch.empty(0, dtype=torch.long)
+        return TreeBatch(none, none, sizes, ndata={self.input.column: ids})
+
+    def _given(self, batch: TreeBatch, start: Optional[RRNetState]) -> Tensor:
+        """``(S,)`` the operations that the policy does not choose; START where it does."""
         if self.fixed is not None:
             opened = None if start is None else start.size
-            return self.fixed(batch, self.limit, opened)  # type: ignore[no-any-return]
-        given, tells = batch.ndata.get(OPERATION), self.training and self.told
-        if given is None and self.policy is not None and tells:
+            operations: Tensor = self.fixed(batch, self.max_open, opened)
+            return operations
+        given = batch.ndata.get(OPERATION)
+        supervised = self.training and self.supervised_fraction
+        if given is None and self.policy is not None and supervised:
             raise TreeError(
-                f"expected a node column {OPERATION!r} with the operations that the policy is told "
-                "in training, got none; let an agent learn them (model.policy.agent), told nothing"
+                f"expected a node column {OPERATION!r} with the operations that supervise the "
+                "policy in training, got none; let it learn from rewards alone "
+                "(model.policy.supervised_fraction 0)"
             )
-        nothing = torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
-        if given is None or (self.policy is not None and not tells):
-            return nothing
+        unknown = torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
+        if given is None or (self.policy is not None and not supervised):
+            return unknown
         if self.policy is None:
             return given.long()
-        return torch.where(told_tokens(batch, self.input.column, self.told), given.long(), nothing)
+        mask = supervised_tokens(batch, self.input.column, self.supervised_fraction)
+        return torch.where(mask, given.long(), unknown)
 
     def _masks(self, batch: TreeBatch) -> tuple[Optional[Tensor], Optional[Tensor]]:
-        """Dropout's for token vectors and for h, ``(T, m)`` and ``(T, d)``."""
+        """The dropout masks of token vectors and of h, ``(T, m)`` and ``(T, d)``."""
         if not self.training or not self.dropout:
             return None, None
         like = self.cell.U
@@ -280,37 +310,35 @@ class RRNetEncoder(nn.Module):
     def _choose(
         self,
         batch: TreeBatch,
-        told: Tensor,
+        given: Tensor,
         masks: tuple[Optional[Tensor], Optional[Tensor]],
-        start: Optional[ReaderState],
+        start: Optional[RRNetState],
     ) -> Tensor:
-        """``(S,)`` operations, those told and the policy's, step by step over all sentences."""
+        """``(S,)`` operations, the given ones and the policy's, step by step over all sentences."""
         assert self.policy is not None
-        explore = self.training and self.agent is not None
         x = self._inputs(batch, masks[0])
         order = torch.argsort(batch.sizes, descending=True, stable=True)  # the longest first
-        begins = starts(batch.sizes)[order]
-        active = _active(batch.sizes.numpy())
+        first = starts(batch.sizes)[order]
         h_mask = None if masks[1] is None else masks[1].index_select(0, order.to(x.device))
-        state = self.begin(batch.num_trees) if start is None else start.select(order)
-        chosen = told.clone()
-        for step, count in enumerate(active):
+        state = self.initial_state(batch.num_trees) if start is None else start.select(order)
+        operations = given.clone()
+        for step, count in enumerate(_active(batch.sizes.numpy())):
             if count < len(state.size):
                 state = state.first(count)
-            at = (begins[:count] + step).to(x.device)
+            at = (first[:count] + step).to(x.device)
             e = x.index_select(0, at)
-            possible = legal(state.size.to(x.device), self.limit)
-            scores = self.policy.score(state.h, e, possible)
-            if explore and self.agent is not None:
-                action = self.agent.choose(scores)
+            is_legal = legal(state.size.to(x.device), self.max_open)
+            scores = self.policy.score(state.h, e, is_legal)
+            if self.training and self.objective is not None:
+                action = self.objective.choose(scores)
             else:
                 action = scores.argmax(1)
-            asked = told.index_select(0, at)
-            operation = torch.where(asked > 0, asked, action + 1)
-            chosen.index_copy_(0, at, operation)
-            own_mask = None if h_mask is None else h_mask[:count]
-            state = advance(self.cell, e, operation, state, own_mask, in_place=True)
-        return chosen
+            given_here = given.index_select(0, at)
+            operation = torch.where(given_here > 0, given_here, action + 1)
+            operations.index_copy_(0, at, operation)
+            mask = None if h_mask is None else h_mask[:count]
+            state = advance(self.cell, e, operation, state, mask, in_place=True)
+        return operations
 
 
 def _active(sizes: NDArray[np.int64]) -> list[int]:
@@ -320,7 +348,7 @@ def _active(sizes: NDArray[np.int64]) -> list[int]:
     return counts
 
 
-def _every_step(rewards: Tensor, sizes: Tensor) -> Tensor:
+def _per_step(rewards: Tensor, sizes: Tensor) -> Tensor:
     """``(S,)`` rewards of steps; those of sentences, ``(T,)``, come with the last step."""
     count = int(sizes.sum())
     if len(rewards) == count:

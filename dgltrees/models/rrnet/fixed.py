@@ -1,4 +1,4 @@
-"""Operations that nobody decides on: the controls of the paper's section 3.1."""
+"""Operations that no policy decides: the controls of the paper's section 3.1."""
 
 from __future__ import annotations
 
@@ -9,50 +9,51 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
+from dgltrees.options import Seed
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
 from dgltrees.trees.segments import starts
 
-__all__ = ["FixedOperations", "OnlyRecur", "made_legal"]
+__all__ = ["FixedOperations", "OnlyRecur", "legalized"]
 
 
 class OnlyRecur(nn.Module):
-    """A recur for every token, which makes the network an LSTM.
+    """A recur at every token, which makes the network an LSTM: Jacob et al. (2018), section 3.1.
 
-    Jacob et al. (2018), section 3.1, so describe their LSTM. Split and merge have parameters that
-    are not used.
+    The parameters of split and merge are not used.
     """
 
-    def forward(self, batch: TreeBatch, limit: int, opened: Optional[Tensor] = None) -> Tensor:
-        """``(S,)`` recur; the arguments are those of :class:`FixedOperations`."""
+    def forward(self, batch: TreeBatch, max_open: int, opened: Optional[Tensor] = None) -> Tensor:
+        """``(S,)`` recur; for the arguments see :class:`FixedOperations`."""
         recurs = torch.full((batch.num_nodes,), int(Operation.RECUR))
         return recurs.to(batch.device)
 
 
 class FixedOperations(nn.Module):
-    """A split, recur or merge for each token, drawn once; one that is not legal becomes a recur.
+    """A split, recur or merge for each id of a token, drawn once; an illegal one becomes a recur.
 
     Jacob et al. (2018), section 3.1, call it a random deterministic policy.
 
     Arguments:
         column: the node column of token ids.
-        rows: number of ids.
+        rows: the number of ids.
         seed: of the draw.
     """
 
     operation: Tensor
 
-    def __init__(self, column: str, rows: int, seed: int = 0) -> None:
+    def __init__(self, column: str, rows: int, seed: Seed = 0) -> None:
         super().__init__()
         self.column = column
         drawn = np.random.default_rng(seed).integers(Operation.SPLIT, Operation.MERGE + 1, rows)
         self.register_buffer("operation", torch.from_numpy(drawn))
 
-    def forward(self, batch: TreeBatch, limit: int, opened: Optional[Tensor] = None) -> Tensor:
+    def forward(self, batch: TreeBatch, max_open: int, opened: Optional[Tensor] = None) -> Tensor:
         """``(S,)`` the operation of each token.
 
         Arguments:
-            batch, limit, opened: the tokens, and see :func:`made_legal`.
+            batch: the sentences.
+            max_open, opened: see :func:`legalized`.
 
         Raises:
             TreeError: a token has no id of the table.
@@ -63,32 +64,32 @@ class FixedOperations(nn.Module):
                 f"expected ids of column {self.column!r} to be 0 to {len(self.operation) - 1}, got "
                 f"{int(ids.min())} to {int(ids.max())}"
             )
-        wanted = self.operation.cpu()[ids]
-        return made_legal(wanted, batch.sizes, limit, opened).to(batch.device)
+        operations = self.operation.cpu()[ids]
+        return legalized(operations, batch.sizes, max_open, opened).to(batch.device)
 
 
-def made_legal(
-    operations: Tensor, sizes: Tensor, limit: int, opened: Optional[Tensor] = None
+def legalized(
+    operations: Tensor, sizes: Tensor, max_open: int, opened: Optional[Tensor] = None
 ) -> Tensor:
     """``(S,)`` the operations, with a recur for what finds the stack empty or full.
 
     Arguments:
-        operations: ``(S,)`` wanted, sequence after sequence.
-        sizes: ``(T,)`` the steps of each sequence.
-        limit: how many sub-trees can be open.
+        operations: ``(S,)``, sequence after sequence.
+        sizes: ``(T,)`` the number of steps of each sequence.
+        max_open: how many sub-trees can be open.
         opened: ``(T,)`` how many are open before the first step; without it none.
     """
-    made = operations.numpy().copy()
+    ops = operations.numpy().copy()
     lengths = sizes.numpy()
-    begins = starts(lengths)
+    first = starts(lengths)
     open_trees = np.zeros(len(lengths), np.int64) if opened is None else opened.numpy().copy()
     for step in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > step)
-        at = begins[rows] + step
-        op, size = made[at], open_trees[rows]
+        at = first[rows] + step
+        op, size = ops[at], open_trees[rows]
         empty = (op == Operation.MERGE) & (size == 0)
-        full = (op == Operation.SPLIT) & (size == limit)
+        full = (op == Operation.SPLIT) & (size == max_open)
         op = np.where(empty | full, Operation.RECUR, op)
-        made[at] = op
+        ops[at] = op
         open_trees[rows] += (op == Operation.SPLIT).astype(np.int64) - (op == Operation.MERGE)
-    return torch.from_numpy(made)
+    return torch.from_numpy(ops)

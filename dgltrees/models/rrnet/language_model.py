@@ -1,32 +1,51 @@
-"""Language models that read streams of text window by window, and never look ahead."""
+"""Language models of streams of text, window by window, without a look ahead."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Union
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Optional, Union, cast
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.top_down import uniform
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.encoding import Encoding
 from dgltrees.models.language_model.softmax import softmax_nll
+from dgltrees.models.old_names import renamed
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
-from dgltrees.models.rrnet.sequences import step_sizes
+from dgltrees.options import Fraction, NonNegative
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import lasts
+from dgltrees.trees.segments import lasts, owner
 
-__all__ = ["PLACE", "STEP_REWARDS", "StreamLM"]
+__all__ = ["PLACE", "STEP_REWARDS", "StepReward", "StreamLM", "StreamWindow"]
 
 PLACE = "place"
-"""The node column that says how many tokens of its stream come before each token."""
+"""The node column with the number of tokens of its stream that come before each token."""
+
+StepReward = Literal["likely", "log_likelihood"]
+"""What a policy is rewarded for at each step."""
 
 STEP_REWARDS = ("likely", "log_likelihood")
 
 
+class StreamWindow(NamedTuple):
+    """A window of each of some streams, with what is decided about it.
+
+    Attributes:
+        start: the number of tokens of each stream before the window.
+        sizes: ``(T,)`` int64 on the CPU, the number of its tokens in each stream.
+        rollout: what the encoder gets, a :class:`Rollout` or an :class:`LSTMWindow`.
+    """
+
+    start: int
+    sizes: Tensor
+    rollout: Any
+
+
 class _Carried(NamedTuple):
-    """The state in which ``streams`` streams are after ``place`` tokens of each."""
+    """The state of ``streams`` streams after ``place`` tokens of each."""
 
     streams: int
     place: int
@@ -34,159 +53,184 @@ class _Carried(NamedTuple):
 
 
 class StreamLM(nn.Module):
-    r"""The next word of each stream, read right after a word has been consumed.
+    r"""A language model that predicts the next word of each stream from all words before it.
 
     Jacob et al. (2018), section 3.3. Every step consumes a token, as in public code by an author;
-    what is done with it is decided from the state before it and the token itself, so from the
-    prefix alone:
+    its operation is decided from the state before it and the token itself, so from the prefix
+    alone:
 
     .. math:: P(w_1, \dots, w_n) = \prod_t P(w_t \mid w_1, \dots, w_{t-1}), \quad
         y_t = W_{ho} h_{t-1}
 
-    A batch holds a window of each stream, which goes on where the one before it ended: h, c and the
-    stack are carried over, and no gradient is. A window with place 0 begins anew.
+    A batch holds a window of each stream, which continues where the one before it ended: h, c and
+    the stack are carried over without gradients. A window at place 0 begins anew.
 
-    The policy's reward for a step is that of the word right after it, less the mean over the
-    window: a text goes on and on, so what counts is how much better than usual it goes (Sutton and
-    Barto, "Reinforcement Learning", 2nd edition, 2018, section 10.3). What comes after the window
-    counts by the value of the state in which it ends.
+    The policy's reward for a step is that of the next word, less the mean reward over the other
+    streams of the batch: a text goes on and on, so what counts is how much better than usual a step
+    is (Sutton and Barto, "Reinforcement Learning", 2nd edition, 2018, section 10.3), and what is
+    usual must not depend on the stream's own decisions. A single stream is compared with itself.
+    Steps beyond the window count by the value of the state in which it ends.
 
     Arguments:
-        reader: reads tokens.
-        tied: the output embeddings are the word vectors, which needs m = d.
-        dropout: between the states and the output layer.
-        reward: of each step, the next word's ``"log_likelihood"``, or 1 for a word with a
-            probability above one half (``"likely"``).
-        weight: of the policy's loss beside that of the words.
+        encoder: from a window to the states of its tokens.
+        tied: use the word vectors as output embeddings, for which m = d is needed.
+        dropout: the probability of dropout between the states and the output layer.
+        reward: of each step: the next word's ``"log_likelihood"``, or 1 where its probability is
+            above one half (``"likely"``).
+        weight: of the policy's loss; that of the words has weight 1.
 
     Raises:
-        ConfigError: the sizes do not fit, there is no such reward, or the reader is given vectors.
+        ConfigError: the sizes do not fit, there is no such reward, the encoder has no table of word
+            vectors, or its objective has a replay memory.
     """
+
+    encoder: Any  # of the two, an RRNetEncoder alone has decisions
 
     def __init__(
         self,
-        reader: Union[RRNetEncoder, LSTMStream],
+        encoder: Union[RRNetEncoder, LSTMStream],
         *,
         tied: bool = False,
-        dropout: float = 0.0,
-        reward: str = "log_likelihood",
-        weight: float = 1.0,
+        dropout: Fraction = 0.0,
+        reward: StepReward = "log_likelihood",
+        weight: NonNegative = 1.0,
     ) -> None:
         super().__init__()
-        table = reader.input
-        if not isinstance(table, WordEmbedding):
-            raise ConfigError(f"expected learned word vectors, got {type(table).__name__}")
+        table = encoder.input.table
+        if table is None:
+            raise ConfigError(f"expected learned word vectors, got {type(encoder.input).__name__}")
         if reward not in STEP_REWARDS:
             raise ConfigError(
                 f"expected reward to be one of {', '.join(STEP_REWARDS)} for language models, got "
                 f"{reward!r}"
             )
-        if tied and table.size != reader.size:
+        rows, size = cast(Tensor, table).shape
+        if tied and size != encoder.size:
             raise ConfigError(
-                f"expected word vectors of the size {reader.size} of the states to tie them to the "
-                f"output layer, got size {table.size}"
+                f"expected word vectors of the size {encoder.size} of the states to tie them to "
+                f"the output layer, got size {size}"
             )
-        self.reader, self.reward, self.weight = reader, reward, weight
+        self.encoder, self.reward, self.weight = encoder, reward, weight
         self.dropout = nn.Dropout(dropout)
-        uniform(table)
-        shape = table.rows, reader.size
-        self.W_ho = None if tied else nn.Parameter(torch.empty(shape).uniform_(-0.1, 0.1))
+        uniform(encoder.input)
+        self.W_ho = (
+            None if tied else nn.Parameter(torch.empty(rows, encoder.size).uniform_(-0.1, 0.1))
+        )
         self.carried: Optional[_Carried] = None
 
     @property
     def output(self) -> Tensor:
         """``(V, d)`` the output embeddings."""
-        if self.W_ho is not None:
-            return self.W_ho
-        assert isinstance(self.reader.input, WordEmbedding)
-        return self.reader.input.weight
+        table = self.encoder.input.table
+        assert table is not None
+        return table if self.W_ho is None else self.W_ho
 
-    @property
-    def updates(self) -> int:
-        """How often to learn from one window."""
-        return self.reader.updates
-
-    def rollout(self, batch: TreeBatch) -> tuple[int, Any]:
-        """The place of a window, and what is decided about it.
+    def rollout(self, batch: TreeBatch) -> StreamWindow:
+        """A window, with the operations that are decided now.
 
         Raises:
             TreeError: the window does not follow the one before it.
         """
-        place = int(batch.on_host(batch.ndata[PLACE])[0])
-        return place, self.reader.rollout(batch, self._start(batch.num_trees, place))
+        start = int(batch.on_host(batch.ndata[PLACE])[0])
+        state = self._start(batch.num_trees, start)
+        return StreamWindow(start, batch.sizes, self.encoder.rollout(batch, state))
 
     @torch.no_grad()
-    def rollouts(self, batch: TreeBatch, targets: Tensor) -> list[tuple[int, Any]]:
-        """What is learned from a window, one after the other.
+    def rollouts(self, batch: TreeBatch, targets: Tensor) -> list[StreamWindow]:
+        """What :meth:`forward` gets, one for each update.
 
-        Words are learned the first time, decisions each time; the later times from the rewards and
-        values of the beginning.
+        Words are learned in the first update, decisions in each; in later ones from the rewards and
+        values of the first.
         """
-        place, rollout = window = self.rollout(batch)
-        if self.updates == 1:
+        window = self.rollout(batch)
+        if self.encoder.updates == 1:
             return [window]
-        reading = self._going_on(self._read(window), rollout, targets)
-        rewards = self._rewards(self._nll(reading, targets))
-        later = place, reading.learned_again(rollout, rewards)
-        return [window, *[later] * (self.updates - 1)]
+        encoding = self._with_bootstrap(self._encode(window), window, targets)
+        rewards = self._rewards(self._nll(encoding, targets), window.sizes)
+        later = window._replace(rollout=window.rollout.rewarded(encoding, rewards))
+        return [window, *[later] * (self.encoder.updates - 1)]
 
-    def forward(self, window: tuple[int, Any], targets: Tensor) -> Tensor:
-        """``(S,)`` what is learned to be small; the state at the end is carried over.
+    def forward(self, window: StreamWindow, targets: Tensor) -> Tensor:
+        """``(S,)`` the loss at each token; the state at the end is carried over.
 
         Arguments:
-            window: of :meth:`rollout`, or of the :meth:`rollouts`.
+            window: one of the :meth:`rollouts`.
             targets: ``(S,)`` the word after each token.
         """
-        reading, rollout = self._read(window), window[1]
-        if reading.decisions is None or not isinstance(self.reader, RRNetEncoder):
-            return self._nll(reading, targets)
-        if rollout.rewards is not None:
-            return self.weight * self.reader.step_losses(reading, rollout.rewards)
-        reading = self._going_on(reading, rollout, targets)
-        nll = self._nll(reading, targets)
-        return nll + self.weight * self.reader.step_losses(reading, self._rewards(nll))
+        encoding = self._encode(window)
+        if encoding.decisions is None:
+            return self._nll(encoding, targets)
+        rewards = window.rollout.rewards
+        if rewards is not None:
+            return self._policy_loss(encoding, rewards)
+        encoding = self._with_bootstrap(encoding, window, targets)
+        nll = self._nll(encoding, targets)
+        return nll + self._policy_loss(encoding, self._rewards(nll, window.sizes))
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """``(S,)`` the loss of each next word, and what was done right before, -1 if nothing."""
-        reading = self._read(self.rollout(batch))
-        nll, done = self._nll(reading, targets), reading.operations
-        return nll, torch.full_like(targets, -1) if done is None else done
+        """``(S,)`` the loss of each next word, and the operation right before it, -1 for none."""
+        encoding = self._encode(self.rollout(batch))
+        operations = encoding.operations
+        nll = self._nll(encoding, targets)
+        return nll, torch.full_like(targets, -1) if operations is None else operations
 
-    def _read(self, window: tuple[int, Any]) -> Any:
-        """What was read; the state at the end is carried over."""
-        place, rollout = window
-        reading = self.reader(rollout)
-        decides = isinstance(self.reader, RRNetEncoder)
-        sizes = step_sizes(rollout.graph) if decides else rollout.batch.sizes
-        ends = place + int(sizes.sum()) // len(sizes)
-        self.carried = _Carried(len(sizes), ends, reading.after)
-        return reading
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Load parameters, under the names of earlier versions too."""
+        return super().load_state_dict(renamed(state_dict, self), strict, assign)
 
-    def _going_on(self, reading: Any, rollout: Any, targets: Tensor) -> Any:
-        """A reading whose decisions know the value of the state that the window leads to."""
-        ends = lasts(step_sizes(rollout.graph)).to(targets.device)
-        going_on: Any = self.reader.going_on
-        return going_on(reading, rollout, targets.index_select(0, ends))
+    def _encode(self, window: StreamWindow) -> Encoding:
+        """The encoding of a window; the state at the end is carried over."""
+        encoding: Encoding = self.encoder(window.rollout)
+        streams = len(window.sizes)
+        stop = window.start + int(window.sizes.sum()) // streams
+        self.carried = _Carried(streams, stop, encoding.final)
+        return encoding
 
-    def _nll(self, reading: Any, targets: Tensor) -> Tensor:
+    def _policy_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+        """``(S,)`` the weighted loss of the policy."""
+        losses: Tensor = self.encoder.step_losses(encoding, rewards)
+        return self.weight * losses
+
+    def _with_bootstrap(
+        self, encoding: Encoding, window: StreamWindow, targets: Tensor
+    ) -> Encoding:
+        """The encoding whose decisions know the value of the state at the end of the window."""
+        ends = lasts(window.sizes).to(targets.device)
+        next_tokens = targets.index_select(0, ends)
+        result: Encoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
+        return result
+
+    def _nll(self, encoding: Encoding, targets: Tensor) -> Tensor:
         """``(S,)`` the negative log-likelihood of the next words."""
-        return softmax_nll(self.dropout(reading.along), self.output, targets)
+        return softmax_nll(self.dropout(encoding.tokens), self.output, targets)
 
     def _start(self, streams: int, place: int) -> Any:
         """The state in which a window begins."""
         if place == 0:
-            return self.reader.begin(streams)
+            return self.encoder.initial_state(streams)
         last = self.carried
         if last is None or (last.streams, last.place) != (streams, place):
-            there = "none" if last is None else f"{last.streams} streams at token {last.place}"
+            got = "none" if last is None else f"{last.streams} streams at token {last.place}"
             raise TreeError(
                 f"expected windows in order, got those of {streams} streams at token {place} after "
-                f"{there}; begin at token 0"
+                f"{got}; begin at token 0"
             )
         return last.state
 
-    def _rewards(self, nll: Tensor) -> Tensor:
-        """``(S,)``, of which the mean is 0."""
+    def _rewards(self, nll: Tensor, sizes: Tensor) -> Tensor:
+        """``(S,)`` the reward of each step, less the mean over the other streams.
+
+        Arguments:
+            nll: ``(S,)`` of the next words.
+            sizes: ``(T,)`` int64 on the CPU, the number of steps of each stream.
+        """
         nll = nll.detach()
         rewards = (torch.exp(-nll) > 0.5).to(nll.dtype) if self.reward == "likely" else -nll
-        return rewards - rewards.mean()
+        if len(sizes) == 1:
+            return rewards - rewards.mean()
+        stream = owner(sizes).to(rewards.device)
+        sums = rewards.new_zeros(len(sizes)).index_add(0, stream, rewards)
+        others = (sums.sum() - sums) / (len(rewards) - sizes).to(sums)
+        return rewards - others.index_select(0, stream)

@@ -1,4 +1,4 @@
-"""An LSTM over windows of streams: what a recurrent-recursive network is compared with."""
+"""An LSTM over windows of streams: the baseline of recurrent-recursive language models."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from dgltrees.cells.top_down import uniform
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import NodeInput
+from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["LSTMReading", "LSTMStream", "LSTMWindow"]
+__all__ = ["LSTMStream", "LSTMWindow"]
 
 State = tuple[Tensor, Tensor]
 """h and c, each ``(layers, B, d)``."""
@@ -20,75 +22,66 @@ State = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class LSTMWindow:
-    """A window of each stream, and the state in which they begin."""
+    """A window of each stream, and the state in which the windows begin."""
 
     batch: TreeBatch
     start: State
 
 
-@dataclass(frozen=True)
-class LSTMReading:
-    """What windows have been read to.
-
-    Attributes:
-        along: ``(S, d)`` the state after each token.
-        after: the state in which the windows end; no gradient leads back.
-        decisions, operations: there are none.
-    """
-
-    along: Tensor
-    after: State
-    decisions: None = None
-    operations: None = None
-
-
-class LSTMStream(nn.Module):
+class LSTMStream(Encoder):
     """An LSTM with the interface of :class:`~dgltrees.models.rrnet.RRNetEncoder`.
 
     Arguments:
         inputs: gives every token its vector.
         hidden_size: d.
-        layers: of the LSTM.
-        dropout: of the token vectors, with one mask for all steps of a window.
+        layers: the number of layers.
+        dropout: the probability of dropout on the token vectors, with one mask for all steps of a
+            window.
 
     Attributes:
         size: d.
-        updates: how often to learn from one window.
+        updates: the number of parameter updates per window: 1.
     """
 
     updates = 1
 
     def __init__(
-        self, inputs: NodeInput, hidden_size: int, *, layers: int = 1, dropout: float = 0.0
+        self,
+        inputs: NodeInput,
+        hidden_size: Count,
+        *,
+        layers: Count = 1,
+        dropout: Fraction = 0.0,
     ) -> None:
         super().__init__()
         self.input, self.size, self.dropout = inputs, hidden_size, dropout
         self.lstm = nn.LSTM(inputs.size, hidden_size, layers)
         uniform(self.lstm, hidden_size**-0.5)
 
-    def begin(self, count: int) -> State:
+    def initial_state(self, count: int) -> State:
         """The state before the first token of ``count`` streams: zeros."""
         like = self.lstm.all_weights[0][0]
         zero = like.new_zeros(self.lstm.num_layers, count, self.size)
         return zero, zero
 
     def rollout(self, batch: TreeBatch, start: State) -> LSTMWindow:
-        """The window, about which nothing is to be decided."""
+        """The windows with the state in which they begin; there is nothing to decide."""
         return LSTMWindow(batch, start)
 
-    def forward(self, window: LSTMWindow) -> LSTMReading:
-        """Read a window of at least one token of each stream."""
+    def forward(self, window: LSTMWindow) -> Encoding:
+        """Encode a window of at least one token of each stream."""
         batch = window.batch
         x: Tensor = self.input(batch)
         if self.training and self.dropout:
             mask = nn.functional.dropout(x.new_ones(batch.num_trees, x.shape[1]), self.dropout)
             x = x * mask.index_select(0, batch.tree_of_node)
         sizes = batch.sizes.tolist()
-        if min(sizes) == max(sizes):  # all windows but the last of a text, and faster so
-            read, (h, c) = self.lstm(
-                x.view(len(sizes), -1, x.shape[1]).transpose(0, 1), window.start
-            )
-            return LSTMReading(read.transpose(0, 1).flatten(0, 1), (h.detach(), c.detach()))
-        packed = pack_sequence(list(x.split_with_sizes(sizes)), enforce_sorted=False)
-        states, (h, c) = self.lstm(packed, window.start)
-        return LSTMReading(torch.cat(unpack_sequence(states)), (h.detach(), c.detach()))
+        if min(sizes) == max(sizes):  # all windows but the last of a text; faster
+            table = x.view(len(sizes), -1, x.shape[1]).transpose(0, 1)
+            states, (h, c) = self.lstm(table, window.start)
+            h_tokens = states.transpose(0, 1).flatten(0, 1)
+        else:
+            packed = pack_sequence(list(x.split_with_sizes(sizes)), enforce_sorted=False)
+            states, (h, c) = self.lstm(packed, window.start)
+            h_tokens = torch.cat(unpack_sequence(states))
+        return Encoding(batch, h_tokens, vectors=h[-1], final=(h.detach(), c.detach()))

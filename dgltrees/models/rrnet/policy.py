@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.models.mlp import MLP
+from dgltrees.models.decisions import PolicyOutput
+from dgltrees.models.heads import MLP, wide
 
 __all__ = ["ACTIONS", "Policy", "legal"]
 
@@ -15,7 +16,7 @@ ACTIONS = 3
 """SPLIT, RECUR and MERGE, the operations 1 to 3: action a is operation a + 1."""
 
 ILLEGAL = -1e9
-"""The score of what cannot be chosen: its probability is 0 in single precision."""
+"""The score of an illegal operation: its probability is 0 in single precision."""
 
 
 class Policy(nn.Module):
@@ -27,9 +28,11 @@ class Policy(nn.Module):
     Arguments:
         state_size: d.
         input_size: m, the size of e.
-        hidden: sizes of hidden layers, of scores and value each; none in the paper.
-        detach: let no gradient of decisions into the network that reads.
+        hidden: sizes of the hidden layers of scores and of values; none in the paper.
+        detach: stop the gradient of scores and values at h and e.
     """
+
+    __call__: Callable[..., PolicyOutput]
 
     def __init__(
         self,
@@ -45,41 +48,37 @@ class Policy(nn.Module):
         self.detach = detach
 
     def score(self, h: Tensor, e: Tensor, legal: Tensor) -> Tensor:
-        """``(n, 3)`` scores alone; see :meth:`forward`."""
-        return self._scores(self._seen(h, e), legal)
+        """``(n, 3)`` the scores alone; see :meth:`forward`."""
+        return self._scores(self._features(h, e), legal)
 
-    def forward(self, h: Tensor, e: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, h: Tensor, e: Tensor, legal: Tensor) -> PolicyOutput:
         """Scores and values.
 
         Arguments:
             h: ``(n, d)`` the states before a step.
             e: ``(n, m)`` the inputs of the step.
             legal: ``(n, 3)`` bool.
-
-        Returns:
-            ``(n, 3)``, very low where not legal, and ``(n,)``.
         """
-        seen = self._seen(h, e)
-        scores = self._scores(seen, legal)
-        values: Tensor = self.values(seen)[:, 0]
-        return scores, values.to(scores.dtype)
+        features = self._features(h, e)
+        scores = self._scores(features, legal)
+        values: Tensor = self.values(features)[:, 0]
+        return PolicyOutput(scores, values.to(scores.dtype))
 
-    def _seen(self, h: Tensor, e: Tensor) -> Tensor:
-        seen = torch.cat([h, e], 1)
-        return seen.detach() if self.detach else seen
+    def _features(self, h: Tensor, e: Tensor) -> Tensor:
+        features = torch.cat([h, e], 1)
+        return features.detach() if self.detach else features
 
-    def _scores(self, seen: Tensor, legal: Tensor) -> Tensor:
-        scores: Tensor = self.scores(seen)
-        wide = torch.promote_types(scores.dtype, torch.float32)  # half precision has no ILLEGAL
-        return scores.to(wide).masked_fill(~legal, ILLEGAL)
+    def _scores(self, features: Tensor, legal: Tensor) -> Tensor:
+        scores: Tensor = self.scores(features)
+        return wide(scores).masked_fill(~legal, ILLEGAL)  # half floats have no ILLEGAL
 
 
-def legal(open_trees: Tensor, limit: int) -> Tensor:
+def legal(open_trees: Tensor, max_open: int) -> Tensor:
     """``(n, 3)`` bool: no split on a full stack, no merge of an empty one.
 
     Arguments:
         open_trees: ``(n,)`` how many sub-trees are open.
-        limit: how many there can be.
+        max_open: how many can be.
     """
     always = torch.ones_like(open_trees, dtype=torch.bool)
-    return torch.stack([open_trees < limit, always, open_trees > 0], 1)
+    return torch.stack([open_trees < max_open, always, open_trees > 0], 1)

@@ -1,46 +1,49 @@
-"""What was read before, to be learned from again."""
+"""A replay memory of sentences, their operations and rewards."""
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
+from dgltrees.options import Count
+from dgltrees.trees.segments import mask_of
 
-__all__ = ["Remembered", "Replay"]
+__all__ = ["Replay", "Trajectories"]
 
 
-class Remembered:
-    """Some sentences, one after the other.
+class Trajectories(NamedTuple):
+    """The operations and rewards of T sentences, one sentence after the other.
 
     Attributes:
-        tokens: ``(S,)`` ids of their tokens.
-        operations: ``(S,)`` what was done at each.
-        rewards: ``(S,)`` what came right after.
-        sizes: ``(T,)`` int64 on the CPU, the tokens of each sentence.
+        tokens: ``(S,)`` ids of the tokens.
+        operations: ``(S,)`` the operation at each.
+        rewards: ``(S,)`` the reward right after each.
+        sizes: ``(T,)`` int64 on the CPU, the number of tokens of each sentence.
     """
 
-    def __init__(self, tokens: Tensor, operations: Tensor, rewards: Tensor, sizes: Tensor) -> None:
-        self.tokens, self.operations, self.rewards = tokens, operations, rewards
-        self.sizes = sizes
+    tokens: Tensor
+    operations: Tensor
+    rewards: Tensor
+    sizes: Tensor
 
 
 class Replay(nn.Module):
-    """The last sentences that were read, with what was done and earned: a replay memory.
+    """The trajectories of the last sentences.
 
-    Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), section 4. What it holds
-    is part of the module's state, so that a run goes on with it.
+    Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), section 4. They are part
+    of the module's state, so that a resumed run has them.
 
     Arguments:
-        capacity: sentences to remember.
+        capacity: the number of sentences; older ones are dropped.
 
     Raises:
         ConfigError: the capacity is not positive.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: Count) -> None:
         super().__init__()
         if capacity < 1:
             raise ConfigError(f"expected a replay memory of at least 1 sentence, got {capacity}")
@@ -51,39 +54,38 @@ class Replay(nn.Module):
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def remember(self, new: Remembered) -> None:
-        """Take in sentences; the oldest make room."""
-        columns = (new.tokens, new.operations, new.rewards)
-        flat = torch.stack([column.detach().cpu().double() for column in columns], 1)  # (S, 3)
+    def add(self, new: Trajectories) -> None:
+        """Add sentences; beyond the capacity the oldest are dropped."""
+        flat = torch.stack([column.detach().cpu().double() for column in new[:3]], 1)  # (S, 3)
         rows = nn.utils.rnn.pad_sequence(
             list(flat.split_with_sizes(new.sizes.tolist())), batch_first=True
         )
         longest = max(rows.shape[1], self.table.shape[1])
-        table = torch.cat([_widened(self.table, longest), _widened(rows, longest)])
+        table = torch.cat([_padded(self.table, longest), _padded(rows, longest)])
         self.table = table[-self.capacity :].clone()
         self.lengths = torch.cat([self.lengths, new.sizes])[-self.capacity :]
 
-    def draw(self, count: int, device: torch.device) -> Optional[Remembered]:
+    def draw(self, count: int, device: torch.device) -> Optional[Trajectories]:
         """At most ``count`` different sentences, drawn evenly; None if there is none."""
         if not len(self):
             return None
         chosen = torch.randperm(len(self))[:count]
         sizes = self.lengths[chosen]
-        there = torch.arange(self.table.shape[1])[None, :] < sizes[:, None]
-        tokens, operations, rewards = self.table[chosen][there].to(device).unbind(1)
-        return Remembered(tokens.long(), operations.long(), rewards, sizes)
+        mask = mask_of(sizes, self.table.shape[1])
+        tokens, operations, rewards = self.table[chosen][mask].to(device).unbind(1)
+        return Trajectories(tokens.long(), operations.long(), rewards, sizes)
 
     def get_extra_state(self) -> Tensor:
         """``(R, 3 L + 1)``: lengths, and the table."""
         return torch.cat([self.lengths[:, None].double(), self.table.flatten(1)], 1)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Put back what :meth:`get_extra_state` gave."""
+        """Restore what :meth:`get_extra_state` returned."""
         state = state.cpu()
         self.lengths = state[:, 0].long()
         self.table = state[:, 1:].reshape(len(state), -1, 3) if len(state) else self.table[:0]
 
 
-def _widened(table: Tensor, length: int) -> Tensor:
-    """Rows with zeros behind, up to a length."""
+def _padded(table: Tensor, length: int) -> Tensor:
+    """Rows padded with zeros to a length."""
     return nn.functional.pad(table, (0, 0, 0, length - table.shape[1]))

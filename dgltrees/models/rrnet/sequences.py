@@ -1,4 +1,4 @@
-"""The graph of some operations, from the state that earlier ones have led to, and to the next."""
+"""The graph of the operations of sentences, from the states they begin in to those they end in."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.models.rrnet.stepping import ReaderState
+from dgltrees.models.rrnet.stepping import RRNetState
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation, match_splits, operation_graph
 from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
-__all__ = ["given_fields", "most_open", "state_after", "step_sizes", "steps_of", "with_starts"]
+__all__ = ["final_state", "largest_stack", "start_fields", "step_sizes", "steps_of", "with_starts"]
 
 
 def with_starts(
     batch: TreeBatch,
     operations: Tensor,
     given: Tensor,
-    start: Optional[ReaderState] = None,
+    start: Optional[RRNetState] = None,
     *,
     complete: bool = False,
 ) -> TreeBatch:
@@ -31,55 +31,55 @@ def with_starts(
     Arguments:
         batch: ``S`` tokens.
         operations: ``(S,)``.
-        given: ``(S,)`` bool.
-        start: the state in which the sentences begin, with an OPEN for each open sub-tree.
+        given: ``(S,)`` bool, where the data gave the operation; a node field of the graph.
+        start: the state in which the sentences begin; each has an OPEN per open sub-tree of it.
         complete: refuse sentences that leave a split open.
     """
     sizes = batch.sizes.numpy()
     heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
     total = heads + sizes
-    made = np.full(int(total.sum()), int(Operation.OPEN))
-    made[starts(total)] = Operation.START
-    places = ranges(starts(total) + heads, sizes)
-    made[places] = batch.on_host(operations).numpy()
-    graph = operation_graph(made, total, complete=complete)
-    steps = torch.from_numpy(places).to(batch.device)
+    ops = np.full(int(total.sum()), int(Operation.OPEN))
+    ops[starts(total)] = Operation.START
+    nodes = ranges(starts(total) + heads, sizes)
+    ops[nodes] = batch.on_host(operations).numpy()
+    graph = operation_graph(ops, total, complete=complete)
+    steps = torch.from_numpy(nodes).to(batch.device)
     for name, column in {**batch.ndata, "given": given.to(batch.device)}.items():
         if name != "op":
             fill = -1 if column.dtype != torch.bool else False
-            wide = column.new_full((len(made), *column.shape[1:]), fill)
+            wide = column.new_full((len(ops), *column.shape[1:]), fill)
             graph.ndata[name] = wide.index_copy_(0, steps, column)
     return graph.to(batch.device)
 
 
-def most_open(batch: TreeBatch, operations: Tensor) -> int:
+def largest_stack(batch: TreeBatch, operations: Tensor) -> int:
     """The largest number of sub-trees that operations ``(S,)`` have open in a sentence."""
-    done, sizes = batch.on_host(operations).numpy(), batch.sizes.numpy()
-    change = (done == Operation.SPLIT).astype(np.int64) - (done == Operation.MERGE)
+    ops, sizes = batch.on_host(operations).numpy(), batch.sizes.numpy()
+    change = (ops == Operation.SPLIT).astype(np.int64) - (ops == Operation.MERGE)
     return int(running_sum(change, sizes).max(initial=0))
 
 
 def steps_of(graph: TreeBatch) -> Tensor:
-    """``(S,)`` the nodes that are steps; found at the first call and kept with the graph."""
-    name = "steps", graph.device
-    if name not in graph.memo:
-        graph.memo[name] = torch.from_numpy(np.flatnonzero(_is_step(graph))).to(graph.device)
-    steps: Tensor = graph.memo[name]
-    return steps
+    """``(S,)`` the nodes that are steps; cached with the graph."""
+    return graph.cache.get(
+        "steps",
+        lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
+        device=graph.device,
+    )
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
-    """``(T,)`` int64 on the CPU, the steps of each sequence; kept with the graph as well."""
-    if "step sizes" not in graph.memo:
-        sequence = owner(graph.sizes.numpy())
-        counts = np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees)
-        graph.memo["step sizes"] = torch.from_numpy(counts)
-    sizes: Tensor = graph.memo["step sizes"]
-    return sizes
+    """``(T,)`` int64 on the CPU, the number of steps of each sequence; cached with the graph."""
+    return graph.cache.get("step_sizes", lambda: _count_steps(graph))
 
 
-def given_fields(graph: TreeBatch, start: ReaderState) -> dict[str, Tensor]:
-    """The node fields that tell a cell in which state sequences begin.
+def _count_steps(graph: TreeBatch) -> Tensor:
+    sequence = owner(graph.sizes.numpy())
+    return torch.from_numpy(np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees))
+
+
+def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
+    """The node fields from which a cell reads the state in which sequences begin.
 
     OPEN nodes have h and c of their START, so that the node before a step has the state before it.
     """
@@ -101,13 +101,13 @@ def given_fields(graph: TreeBatch, start: ReaderState) -> dict[str, Tensor]:
     return fields
 
 
-def state_after(graph: TreeBatch, states: Mapping[str, Tensor], limit: int) -> ReaderState:
-    """The state in which sequences end, without a way back into them.
+def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -> RRNetState:
+    """The state in which sequences end, detached.
 
     Arguments:
         graph: the operations.
-        states: what the cell made of every node.
-        limit: K, how many sub-trees can be open at a time.
+        states: the fields of the cell's state at every node.
+        max_open: K, how many sub-trees can be open at a time.
     """
     operations = graph.on_host(graph.ndata["op"]).numpy()
     matching = match_splits(operations, graph.sizes.numpy())
@@ -120,11 +120,11 @@ def state_after(graph: TreeBatch, states: Mapping[str, Tensor], limit: int) -> R
     ends = lasts(graph.sizes).to(h.device)
 
     def stacked(pushed: Tensor) -> Tensor:
-        stack = pushed.new_zeros(graph.num_trees, limit, pushed.shape[1])
+        stack = pushed.new_zeros(graph.num_trees, max_open, pushed.shape[1])
         return stack.index_put(places, pushed.index_select(0, left))
 
     memory = states["down_c"].detach() if "down_c" in states else down[:, :0]
-    return ReaderState(
+    return RRNetState(
         h.index_select(0, ends),
         c.index_select(0, ends),
         stacked(down),
@@ -135,5 +135,5 @@ def state_after(graph: TreeBatch, states: Mapping[str, Tensor], limit: int) -> R
 
 def _is_step(graph: TreeBatch) -> NDArray[np.bool_]:
     operations = graph.on_host(graph.ndata["op"]).numpy()
-    found: NDArray[np.bool_] = (operations != Operation.START) & (operations != Operation.OPEN)
-    return found
+    is_step: NDArray[np.bool_] = (operations != Operation.START) & (operations != Operation.OPEN)
+    return is_step

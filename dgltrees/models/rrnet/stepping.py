@@ -1,9 +1,8 @@
-"""A recurrent-recursive network step by step: a token in, the state out, a stack in between.
+"""A recurrent-recursive network step by step, with a stack of tensors.
 
-It has the parameters and the equations of the way along the graph
-(:class:`~dgltrees.cells.RRNetCell`); for equal operations both give equal values and gradients. It
-is for operations that depend on the state: those a policy chooses, and texts that are still going
-on.
+It has the parameters and the equations of the traversal of the operation graph
+(:class:`~dgltrees.cells.RRNetCell`); for equal operations both give equal values and gradients.
+It is for operations that depend on the state: those that a policy chooses.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.operations import Operation
 from dgltrees.trees.segments import inverse
 
-__all__ = ["ReaderState", "advance", "begin"]
+__all__ = ["RRNetState", "advance", "initial_state"]
 
 
-class ReaderState(NamedTuple):
-    """What B sequences have been read to.
+class RRNetState(NamedTuple):
+    """The state of B sequences between two steps.
 
     Attributes:
         h, c: ``(B, d)``.
-        stack, stack_c: ``(B, K, d)``, what splits have pushed, bottom first; places from ``size``
-            on hold arbitrary numbers.
-        size: ``(B,)`` int64 on the CPU, how many sub-trees are open.
+        stack, stack_c: ``(B, K, d)``, what splits have pushed, bottom first; rows from ``size`` on
+            hold arbitrary numbers.
+        size: ``(B,)`` int64 on the CPU, the number of open sub-trees.
     """
 
     h: Tensor
@@ -37,51 +36,51 @@ class ReaderState(NamedTuple):
     stack_c: Tensor
     size: Tensor
 
-    def first(self, count: int) -> ReaderState:
-        """The state of the first sequences, not a copy."""
-        return ReaderState(*(t[:count] for t in self))
+    def first(self, count: int) -> RRNetState:
+        """The state of the first sequences, as views."""
+        return RRNetState(*(t[:count] for t in self))
 
-    def select(self, rows: Tensor) -> ReaderState:
-        """The state of some sequences."""
-        there = rows.to(self.h.device)
-        h, c, stack, stack_c = (t.index_select(0, there) for t in self[:4])
-        return ReaderState(h, c, stack, stack_c, self.size[rows])
+    def select(self, rows: Tensor) -> RRNetState:
+        """The state of the sequences ``rows``, a tensor of indices on the CPU."""
+        index = rows.to(self.h.device)
+        h, c, stack, stack_c = (t.index_select(0, index) for t in self[:4])
+        return RRNetState(h, c, stack, stack_c, self.size[rows])
 
 
-def begin(cell: RRNetCell, count: int, limit: int) -> ReaderState:
+def initial_state(cell: RRNetCell, count: int, max_open: int) -> RRNetState:
     """The state before the first token: zeros, and an empty stack.
 
     Arguments:
-        cell: the network.
+        cell: the cell.
         count: B.
-        limit: K, how many sub-trees can be open at a time.
+        max_open: K, how many sub-trees can be open at a time.
     """
     like, d = cell.U, cell.hidden_size
     h, c = like.new_zeros(count, d), like.new_zeros(count, d)
-    stack = like.new_zeros(count, limit, d)
-    memories = torch.zeros_like(stack) if cell.stack_cell else like.new_zeros(count, limit, 0)
-    return ReaderState(h, c, stack, memories, torch.zeros(count, dtype=torch.long))
+    stack = like.new_zeros(count, max_open, d)
+    stack_c = torch.zeros_like(stack) if cell.stack_cell else like.new_zeros(count, max_open, 0)
+    return RRNetState(h, c, stack, stack_c, torch.zeros(count, dtype=torch.long))
 
 
 def advance(
     cell: RRNetCell,
     x: Tensor,
     operations: Tensor,
-    state: ReaderState,
+    state: RRNetState,
     mask: Optional[Tensor] = None,
     *,
     in_place: bool = False,
-) -> ReaderState:
+) -> RRNetState:
     """One step of each sequence.
 
     Arguments:
-        cell: the network.
+        cell: the cell.
         x: ``(B, m)`` the input of the step.
         operations: ``(B,)`` :class:`Operation`.
         state: the state before.
-        mask: ``(B, d)`` what h is multiplied with where it is read.
-        in_place: push on the stack of ``state`` itself, which is not to be used again; without
-            gradients alone.
+        mask: ``(B, d)`` a factor of h as input of the step: dropout.
+        in_place: push on the stack of ``state`` itself, which cannot be used again; only without
+            gradients.
 
     Raises:
         TreeError: a merge finds an empty stack, a split a full one, or there is no such operation.
@@ -91,20 +90,19 @@ def advance(
     order = torch.argsort(op, stable=True)
     counts = torch.bincount(op, minlength=len(Operation)).tolist()
     groups = [(value, count) for value, count in enumerate(counts) if count]
-    there, back = order.to(x.device), inverse(order).to(x.device)
+    index, back = order.to(x.device), inverse(order).to(x.device)
     size = state.size[order].to(x.device)
     top = (size - 1).clamp_(min=0)
-    x, h, c = (each.index_select(0, there) for each in (x, state.h, state.c))
+    x, h, c = (each.index_select(0, index) for each in (x, state.h, state.c))
     parts = x.split_with_sizes([count for _, count in groups])
     W, b = cell.W.unbind(), cell.b.unbind()
-    own = zip(parts, (value - 1 for value, _ in groups))
-    wx = torch.cat([torch.addmm(b[unit], part, W[unit]) for part, unit in own])
-    top_c = state.stack_c[there, top] if cell.stack_cell else c
-    last = Step(h, c, state.stack[there, top], top_c)
-    own_mask = None if mask is None else mask.index_select(0, there)
-    step = cell.step(x, wx, last, groups, own_mask)
+    units = (value - 1 for value, _ in groups)
+    wx = torch.cat([torch.addmm(b[unit], part, W[unit]) for part, unit in zip(parts, units)])
+    top_c = state.stack_c[index, top] if cell.stack_cell else c
+    last = Step(h, c, state.stack[index, top], top_c)
+    step = cell.step(x, wx, last, groups, None if mask is None else mask.index_select(0, index))
     splits = counts[Operation.SPLIT]  # they stand first
-    places = there[:splits], size[:splits]
+    places = index[:splits], size[:splits]
     stack, stack_c = state.stack, state.stack_c
     if splits:
         put = Tensor.index_put_ if in_place else Tensor.index_put
@@ -112,17 +110,17 @@ def advance(
         stack_c = put(stack_c, places, step.down_c[:splits]) if cell.stack_cell else stack_c
     change = (op == Operation.SPLIT).long() - (op == Operation.MERGE).long()
     h, c = step.h.index_select(0, back), step.c.index_select(0, back)
-    return ReaderState(h, c, stack, stack_c, state.size + change)
+    return RRNetState(h, c, stack, stack_c, state.size + change)
 
 
-def _check(op: Tensor, state: ReaderState) -> None:
-    limit = state.stack.shape[1]
+def _check(op: Tensor, state: RRNetState) -> None:
+    max_open = state.stack.shape[1]
     for wrong, message in (
         ((op < Operation.SPLIT) | (op > Operation.MERGE), "expected SPLIT, RECUR or MERGE"),
         ((op == Operation.MERGE) & (state.size == 0), "expected a split for every merge"),
         (
-            (op == Operation.SPLIT) & (state.size == limit),
-            f"expected at most {limit} open sub-trees, the limit of the stack",
+            (op == Operation.SPLIT) & (state.size == max_open),
+            f"expected at most {max_open} open sub-trees, the limit of the stack",
         ),
     ):
         if wrong.any():

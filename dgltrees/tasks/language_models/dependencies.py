@@ -10,13 +10,11 @@ from typing import Any, Optional
 import numpy as np
 
 from dgltrees.errors import TreeError
-from dgltrees.formats.conllu import read_conllu
-from dgltrees.formats.dp import read_dp
+from dgltrees.formats import format_by_suffix, read_conllu, read_dp, read_mrg
 from dgltrees.formats.lengths import leave_out_long, too_long
-from dgltrees.formats.mrg import read_mrg
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Forest, Vocabulary
-from dgltrees.trees.builders.ordered import constituents, headless
+from dgltrees.trees.builders.ordered import constituents, right_branching
 from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.words import UNKNOWN, recode
 
@@ -35,8 +33,8 @@ def read_trees(
     it is one of dependencies, as ``read_conllu(...).forest.save(...)`` writes it; of any other the
     column ``settings.label`` names the nodes. ``.mrg`` are Penn brackets, whose words hang below
     their tags. The nodes of these two are made right dependents
-    (:func:`~dgltrees.trees.builders.headless`). ``.dp`` has three columns, and every other file is
-    CoNLL-U.
+    (:func:`~dgltrees.trees.builders.right_branching`). ``.dp`` has three columns, and every other
+    file is CoNLL-U.
 
     Arguments:
         path: the file or folder.
@@ -61,13 +59,13 @@ def read_trees(
         if _has_root_words(saved):
             return _short(_saved(saved, wanted, settings.lower, path), settings.max_words, path)
         ordered, column = saved, settings.label
-    elif path.suffix == ".mrg":
+    elif format_by_suffix(path) == "mrg":
         ordered, column = constituents(read_mrg(path).forest, lower=settings.lower), "label"
-    elif path.suffix == ".dp":
+    elif format_by_suffix(path) == "dp":
         return _labeled(read_dp(path, vocabs={"word": wanted["word"]}, **options).forest, wanted)
     else:
         return _labeled(read_conllu(path, vocabs=wanted, **options).forest, wanted)
-    made = headless(ordered, column=column, vocab=vocabs["word"], file=path)
+    made = right_branching(ordered, column=column, vocab=vocabs["word"], file=path)
     return _short(made, settings.max_words, path)
 
 

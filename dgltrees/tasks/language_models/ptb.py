@@ -9,10 +9,10 @@ stream. Decisions are taken on the prefix alone, so perplexities of all models c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, Optional, Union, cast
 
 import numpy as np
 import torch
@@ -69,27 +69,16 @@ class StreamTask(Task):
         batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
         return batch, torch.from_numpy(words[rows])
 
-    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """What the model decides, from where it stands, as often as it learns from it."""
-        assert isinstance(model, StreamLM)
-        return model.rollouts(batch, targets)
-
-    def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
-        """``(R,)`` of the words, and of the decisions that led to them."""
-        losses: Tensor = model(batch, targets)
-        return losses
-
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
         """``(3, R)`` float64: loss, operation right before or -1, and probability of the word."""
-        assert isinstance(model, StreamLM)
-        nll, done = model.outputs(batch, targets)
+        nll, done = cast(StreamLM, model).outputs(batch, targets)
         return torch.stack([nll.double(), done.double(), torch.exp(-nll).double()])
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Without word vectors and output layer (``cell``; there is no ``table``), and in all."""
-        assert isinstance(model, StreamLM)
-        total = sum(p.numel() for p in model.parameters())
-        words = {id(p): p.numel() for p in (model.output, *model.reader.input.parameters())}
+        lm = cast(StreamLM, model)
+        total = sum(p.numel() for p in lm.parameters())
+        words = {id(p): p.numel() for p in (lm.output, *lm.encoder.input.parameters())}
         return {"table": None, "cell": total - sum(words.values()), "model": total}
 
     def majority(self, data: Examples) -> dict[str, int]:
@@ -128,7 +117,7 @@ def _read(
     return read_running_text(path, vocabs=vocabs)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+def _build(settings: Any, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
     reader: Union[RRNetEncoder, LSTMStream]
     if settings.encoder == "rrnet":
@@ -150,7 +139,7 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
     )
 
 
-def _rrnet(settings: ModelSettings, inputs: WordEmbedding) -> RRNetEncoder:
+def _rrnet(settings: Any, inputs: WordEmbedding) -> RRNetEncoder:
     policy = settings.policy
     learned = policy.operations == "policy" and policy.agent != "none" and not policy.told
     if not learned and policy.operations not in ("fixed", "recur"):

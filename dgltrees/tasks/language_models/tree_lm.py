@@ -29,10 +29,11 @@ from dgltrees.models import (
     read_word_vectors,
     softmax_nll,
 )
+from dgltrees.models.heads import class_nll
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.language_models.dependencies import LABEL, read_trees
 from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task, nll
+from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.dependencies import generation_batch, generation_forest
 
@@ -55,7 +56,7 @@ class Objective(nn.Module):
     @property
     def stops(self) -> bool:
         """Whether the model generates trees by START and STOP."""
-        return isinstance(self.model, TreeLM) and self.model.start is not None
+        return self.model.start is not None
 
     def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Optional[Tensor]]:
         """The loss of each word but ROOT, and of ends; its node; and the scores of its labels.
@@ -67,9 +68,7 @@ class Objective(nn.Module):
         h, words, node = self.model(batch)
         objective = self.nce if self.nce is not None and self.training else softmax_nll
         loss: Tensor = objective(h, self.model.output, words)
-        labeled = isinstance(self.model, TreeLM) and self.model.labels is not None
-        scores = cast(TreeLM, self.model).label_scores(h, words) if labeled else None
-        return loss, node, scores
+        return loss, node, self.model.label_scores(h, words)
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ class LanguageModelTask(Task):
         """
         loss, node, scores = model(batch)
         if scores is not None:
-            loss = loss + nll(scores, batch.ndata[LABEL].index_select(0, node))
+            loss = loss + class_nll(scores, batch.ndata[LABEL].index_select(0, node))
         spread: Tensor = loss.new_zeros(len(targets)).index_add(0, node, loss)
         return spread
 
@@ -141,7 +140,7 @@ class LanguageModelTask(Task):
             words = torch.nonzero(targets.index_select(0, node) >= 0)[:, 0]
             node, scores = node[words], scores[words]
             label = batch.ndata[LABEL].index_select(0, node)
-            p = torch.exp(-nll(scores, label)).double()
+            p = torch.exp(-class_nll(scores, label)).double()
             found[1, node] = scores.argmax(1).double()
             found[2, node] = p.masked_fill(label < 0, -1.0)
         return found

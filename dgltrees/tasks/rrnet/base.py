@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Optional, Union
+from dataclasses import dataclass, fields
+from typing import Any, Optional, Union, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
+    Classifier,
+    Encoder,
     GivenVectors,
+    Head,
     NodeInput,
+    Root,
     SequenceEncoder,
     TransformerEncoder,
     WordEmbedding,
 )
 from dgltrees.models.rrnet import (
-    PPO,
-    Agent,
+    OBJECTIVES,
     FixedOperations,
     OnlyRecur,
     Policy,
-    PolicyGradient,
-    QLearning,
-    Replay,
+    PolicyClassifier,
+    PolicyObjective,
     RRNetEncoder,
-    SequenceReader,
 )
 from dgltrees.tasks.rrnet.policy_settings import PolicySettings
 from dgltrees.tasks.settings import ModelSettings
 from dgltrees.tasks.task import Task
-from dgltrees.trees import TreeBatch, Vocabulary
+from dgltrees.trees import Vocabulary
 
 __all__ = [
     "ReadingTask",
+    "classifier",
     "make_reading_encoder",
     "make_rrnet",
-    "reader",
     "reading_name",
     "symbols",
 ]
@@ -49,7 +49,7 @@ ReadingEncoder = Union[RRNetEncoder, SequenceEncoder, TransformerEncoder]
 
 @dataclass(frozen=True)
 class ReadingTask(Task):
-    """Examples are sentences; a model may be a :class:`~dgltrees.models.rrnet.SequenceReader`."""
+    """Examples are sentences, or pairs of them."""
 
     def kind(self, model: ModelSettings) -> str:
         """The encoder's name."""
@@ -57,44 +57,22 @@ class ReadingTask(Task):
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Without the vectors of tokens (``cell``; there is no ``table``), and in all."""
-        if not isinstance(model, SequenceReader):
-            return super().parameters(model)
+        encoder: Any = model.encoder
         total = sum(p.numel() for p in model.parameters())
-        vectors = sum(p.numel() for p in model.encoder.input.parameters())
+        vectors = sum(p.numel() for p in encoder.input.parameters())
         return {"table": None, "cell": total - vectors, "model": total}
 
-    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """What the model decides, as often as its agent wants to learn from it."""
-        if not isinstance(model, SequenceReader):
-            return super().rollouts(model, batch, targets)
-        return model.rollouts(batch, targets)
 
-    def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
-        """Of the answers, and of the decisions that led to them."""
-        if not isinstance(_plain(model), SequenceReader):
-            return super().losses(model, batch, targets)
-        losses: Tensor = model(batch, targets)
-        return losses
-
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(3, R)`` float64: loss, answer and its probability."""
-        if not isinstance(model, SequenceReader):
-            return super().outputs(model, batch, targets)
-        return torch.stack([part.double() for part in model.outputs(batch, targets)])
-
-
-def _plain(model: nn.Module) -> nn.Module:
-    """The model itself, without what spreads it over devices."""
-    return getattr(model, "module", model)
-
-
-def reader(settings: ModelSettings, encoder: ReadingEncoder, answer: nn.Module) -> SequenceReader:
-    """An encoder with what is said of its encodings."""
+def classifier(settings: Any, encoder: Encoder, head: Head) -> Classifier:
+    """A classifier of the vectors of sentences, whose policy, if there is one, is rewarded."""
     policy = settings.policy
-    return SequenceReader(encoder, answer, reward=policy.reward, weight=policy.weight)
+    if settings.encoder != "rrnet" or policy.operations != "policy":
+        return Classifier(encoder, Root(), head)
+    reward, weight = policy.reward, policy.weight
+    return PolicyClassifier(cast(RRNetEncoder, encoder), Root(), head, reward=reward, weight=weight)
 
 
-def symbols(settings: ModelSettings, vocab: Vocabulary) -> WordEmbedding:
+def symbols(settings: Any, vocab: Vocabulary) -> WordEmbedding:
     """The vectors of the symbols of a small alphabet, the column ``"word"``.
 
     From N(0, 1): from the small vectors that words have by default, learning begins late.
@@ -104,7 +82,7 @@ def symbols(settings: ModelSettings, vocab: Vocabulary) -> WordEmbedding:
 
 
 def make_reading_encoder(
-    settings: ModelSettings, inputs: Union[NodeInput, GivenVectors], *, dropout: float
+    settings: Any, inputs: Union[NodeInput, GivenVectors], *, dropout: float
 ) -> ReadingEncoder:
     """The encoder of sentences the settings describe, one that makes no trees beforehand.
 
@@ -136,7 +114,7 @@ def make_reading_encoder(
     )
 
 
-def refuse_layer_norm(settings: ModelSettings) -> None:
+def refuse_layer_norm(settings: Any) -> None:
     """Raise ConfigError where layer normalisation is asked of another encoder than RRNet."""
     if settings.layer_norm:
         raise ConfigError(
@@ -144,7 +122,7 @@ def refuse_layer_norm(settings: ModelSettings) -> None:
         )
 
 
-def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) -> RRNetEncoder:
+def make_rrnet(settings: Any, inputs: Union[NodeInput, GivenVectors]) -> RRNetEncoder:
     """The recurrent-recursive network the settings describe.
 
     Raises:
@@ -164,9 +142,10 @@ def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) 
     if policy.operations == "recur":
         fixed = OnlyRecur()
     if policy.operations == "fixed":
-        if not isinstance(inputs, NodeInput):
+        if inputs.ids is None:
             raise ConfigError("expected model.words table with fixed operations, got pretrained")
-        fixed = FixedOperations(inputs.column, inputs.rows, policy.seed)
+        rows = cast(NodeInput, inputs).rows
+        fixed = FixedOperations(inputs.ids, rows, policy.seed)
     cell = RRNetCell(
         inputs.size,
         settings.hidden_size,
@@ -181,29 +160,21 @@ def make_rrnet(settings: ModelSettings, inputs: Union[NodeInput, GivenVectors]) 
         policy=Policy(cell.hidden_size, inputs.size, policy.hidden, detach=policy.detach)
         if decides
         else None,
-        agent=_agent(policy) if decides else None,
-        replay=Replay(policy.replay) if policy.agent == "dqn" and policy.replay else None,
+        objective=_objective(policy) if decides else None,
         fixed=fixed,
-        told=0.0 if not decides else policy.told if policy.agent != "none" else 1.0,
-        limit=policy.stack,
+        supervised_fraction=0.0 if not decides else policy.told if policy.agent != "none" else 1.0,
+        max_open=policy.stack,
         dropout=settings.dropout,
         backend=settings.backend,
     )
 
 
-def _agent(policy: PolicySettings) -> Optional[Agent]:
+def _objective(policy: PolicySettings) -> Optional[PolicyObjective]:
     if policy.agent == "none":
         return None
-    if policy.agent == "dqn":
-        return QLearning(policy.discount, policy.explore)
-    made = PPO(clip=policy.clip, updates=policy.updates) if policy.agent == "ppo" else None
-    return replace(
-        made or PolicyGradient(),
-        discount=policy.discount,
-        trace=1.0 if policy.agent == "reinforce" else policy.trace,
-        entropy=policy.entropy,
-        value=policy.value,
-    )
+    values = {"gae_lambda": policy.trace, "epsilon": policy.explore, **vars(policy)}
+    kind: Any = OBJECTIVES[policy.agent]
+    return cast(PolicyObjective, kind(**{f.name: values[f.name] for f in fields(kind)}))
 
 
 def reading_name(model: ModelSettings) -> str:

@@ -16,8 +16,7 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.logic import read_logic_sequences
-from dgltrees.models.rrnet import PairAnswer
-from dgltrees.tasks.rrnet.base import ReadingTask, make_reading_encoder, reader, symbols
+from dgltrees.tasks.rrnet.base import ReadingTask, classifier, make_reading_encoder, symbols
 from dgltrees.tasks.sentences.models import make_pair_head
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.trees import Examples, Vocabulary
@@ -35,7 +34,7 @@ def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Modu
     inputs = symbols(settings, vocabs["word"])
     encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
     head = make_pair_head(settings, encoder.size, len(vocabs["target"]))
-    return reader(settings, encoder, PairAnswer(head))
+    return classifier(settings, encoder, head)
 
 
 LOGIC_SEQUENCE = ReadingTask("logic-sequence", _read, _build, max_children=1, by=("operators", 12))

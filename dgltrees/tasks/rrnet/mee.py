@@ -16,7 +16,7 @@ from torch import nn
 
 from dgltrees.formats.mee import read_mee
 from dgltrees.models import NumberDecoder
-from dgltrees.tasks.rrnet.base import ReadingTask, make_reading_encoder, reader, symbols
+from dgltrees.tasks.rrnet.base import ReadingTask, classifier, make_reading_encoder, symbols
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.trees import Examples, Vocabulary
 
@@ -34,7 +34,7 @@ def _read(
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = symbols(settings, vocabs["word"])
     encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
-    return reader(settings, encoder, NumberDecoder(encoder.size))
+    return classifier(settings, encoder, NumberDecoder(encoder.size))
 
 
 MEE = ReadingTask("mee", _read, _build, max_children=1, by=("operators", _MANY_OPERATORS))

@@ -7,15 +7,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import torch
 from torch import nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
-from dgltrees.models import WordEmbedding, read_word_vectors
-from dgltrees.models.nti import NTIEncoder
+from dgltrees.models import Input, read_word_vectors
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.rrnet.base import ReadingTask, reading_name
 from dgltrees.tasks.sentences.pretrained import check_pretrained, with_pretrained
@@ -61,7 +60,7 @@ def with_ids(sentences: Forest, settings: DataSettings, words: Vocabulary) -> Fo
 class SentenceTask(ReadingTask):
     """Examples are sentences, or pairs of them, as chains of words.
 
-    Models read them by their attribute ``input``: a :class:`~dgltrees.models.WordEmbedding`, or
+    The ``input`` of a model's encoder is a :class:`~dgltrees.models.WordEmbedding`, or
     :class:`~dgltrees.models.GivenVectors`, those of a pretrained encoder.
     """
 
@@ -103,13 +102,13 @@ class SentenceTask(ReadingTask):
                 raise ConfigError("expected no data.vectors with data.pretrained, got both")
             return
         if not paths:
-            if not words.weight.requires_grad:
+            if not words.requires_grad:
                 raise ConfigError(
                     "expected data.vectors with model.fixed_words, got none; give a file of word "
                     "vectors, or learn them with --model.fixed_words false"
                 )
             return
-        vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words.weight)
+        vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words)
         found = torch.tensor([name == vocab.unknown for name in vocab.names])
         for path in paths:
             vectors, here = read_word_vectors(path, vocab, vectors)
@@ -121,13 +120,13 @@ class SentenceTask(ReadingTask):
                 stacklevel=2,
             )
         with torch.no_grad():
-            words.weight.copy_(vectors)
+            words.copy_(vectors)
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Without the words' vectors (``table`` and ``cell``), as Table 1 counts, and in all."""
         total = sum(p.numel() for p in model.parameters())
         words = _words_of(model)
-        own = total if words is None else total - words.weight.numel()
+        own = total if words is None else total - words.numel()
         return {"table": own, "cell": own, "model": total}
 
 
@@ -138,7 +137,8 @@ def _check_width(model: nn.Module, settings: DataSettings) -> None:
         ConfigError: they are not.
     """
     for part in model.modules():
-        shape = full_shape(part.make_trees([1])) if isinstance(part, NTIEncoder) else None
+        make_trees: Any = getattr(part, "make_trees", None)
+        shape = full_shape(make_trees([1])) if make_trees is not None else None
         width = 1 if shape is None else shape.widths[0]  # 1 where each sentence has its own
         if width > 1 and (settings.max_words is None or settings.max_words > width):
             raise ConfigError(
@@ -147,8 +147,10 @@ def _check_width(model: nn.Module, settings: DataSettings) -> None:
             )
 
 
-def _words_of(model: nn.Module) -> Optional[WordEmbedding]:
-    return next((part for part in model.modules() if isinstance(part, WordEmbedding)), None)
+def _words_of(model: nn.Module) -> Optional[nn.Parameter]:
+    """The table of word vectors, if there is one."""
+    encoder: Any = model.encoder
+    return cast(Input, encoder.input).table
 
 
 def sentence_model_name(model: ModelSettings) -> str:

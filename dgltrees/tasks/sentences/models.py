@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 from torch import nn
 
@@ -12,29 +12,25 @@ from dgltrees.cells import cell_options
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
+    Classifier,
     GivenVectors,
-    SequenceClassifier,
-    SequencePairClassifier,
+    PairHead,
+    Root,
     WordEmbedding,
 )
 from dgltrees.models.nti import (
-    AnswerSelector,
-    BidirectionalLSTMLeaves,
     GlobalAttention,
-    IdentityLeaves,
-    LSTMLeaves,
     NodeByNode,
-    NTIClassifier,
     NTIEncoder,
-    NTIPairClassifier,
-    PairHead,
+    QuestionAnswerEncoder,
+    SentencePairEncoder,
+    SharedWordCount,
     TreeAttention,
     TreeMatching,
+    make_leaves,
 )
-from dgltrees.models.rrnet import ClassAnswer, PairAnswer, RRNetEncoder
-from dgltrees.tasks.rrnet.base import ReadingEncoder, make_reading_encoder, reader
+from dgltrees.tasks.rrnet.base import ReadingEncoder, classifier, make_reading_encoder
 from dgltrees.tasks.sentences.pretrained import VECTOR
-from dgltrees.tasks.settings import ModelSettings
 from dgltrees.tasks.trees.build import settings_cell
 from dgltrees.trees import Vocabulary
 
@@ -51,74 +47,73 @@ Words = Union[GivenVectors, WordEmbedding]
 _SHARED = "shared"
 
 
-def make_sentence_classifier(settings: ModelSettings, vocabs: Names) -> nn.Module:
+def make_sentence_classifier(settings: Any, vocabs: Names) -> nn.Module:
     """A class for every sentence."""
     words, classes = _words(settings, vocabs), len(vocabs["target"])
     _refuse_interaction(settings)
-    made = _encoder(settings, words)
-    head = MLP(made.size, classes, settings.head, dropout=settings.head_dropout, init=settings.init)
-    if isinstance(made, NTIEncoder):
-        return NTIClassifier(words, made, head)
-    if isinstance(made, RRNetEncoder):
-        return reader(settings, made, ClassAnswer(head))
-    return SequenceClassifier(made, head)
+    encoder = _encoder(settings, words)
+    dropout, init = settings.head_dropout, settings.init
+    head = MLP(encoder.size, classes, settings.head, dropout=dropout, init=init)
+    return classifier(settings, encoder, head)
 
 
-def make_pair_classifier(settings: ModelSettings, vocabs: Names) -> nn.Module:
+def make_pair_classifier(settings: Any, vocabs: Names) -> nn.Module:
     """A class for every pair of sentences, with as much interaction as the settings say."""
     words, classes = _words(settings, vocabs), len(vocabs["target"])
-    made = _encoder(settings, words)
-    if not isinstance(made, NTIEncoder):
+    if settings.encoder != "nti":
         _refuse_interaction(settings)
-        pair_head = make_pair_head(settings, made.size, classes)
-        if isinstance(made, RRNetEncoder):
-            return reader(settings, made, PairAnswer(pair_head))
-        return SequencePairClassifier(made, pair_head)
+        sequential = make_reading_encoder(settings, words, dropout=settings.input_dropout)
+        return classifier(settings, sequential, make_pair_head(settings, sequential.size, classes))
+    encoder, dropout = _nti(settings, words, words.size), settings.attention_dropout
     if settings.interaction == "none":
-        return NTIPairClassifier(words, made, make_pair_head(settings, made.size, classes))
+        head = make_pair_head(settings, encoder.size, classes)
+        return Classifier(SentencePairEncoder(encoder), Root(), head)
     attention = _attention(settings)
-    dropout = settings.attention_dropout
     if settings.interaction == "node_by_node":
-        head = make_pair_head(settings, made.size, classes)
-        return NodeByNode(words, made, attention, head, dropout=dropout)
+        head = make_pair_head(settings, encoder.size, classes)
+        return Classifier(NodeByNode(encoder, attention, dropout=dropout), Root(), head)
     full = settings.interaction == "full_matching"
-    return TreeMatching(
-        words,
-        made,
+    matching = TreeMatching(
         attention,
         MLP(
-            made.size * (1 + full),
+            encoder.size * (1 + full),
             classes,
             settings.head,
             dropout=settings.head_dropout,
             init=settings.init,
         ),
         full=full,
-        root=settings.root_query,
+        root_query=settings.root_query,
         last_step=settings.last_step,
         dropout=dropout,
         init=settings.init,
     )
+    return Classifier(SentencePairEncoder(encoder), nn.Identity(), matching)
 
 
-def make_answer_selector(settings: ModelSettings, vocabs: Names) -> nn.Module:
+def make_answer_selector(settings: Any, vocabs: Names) -> nn.Module:
     """One logit for every pair of a question and a sentence: whether it answers."""
     words = _words(settings, vocabs)
     _refuse_interaction(settings)
-    answer = _encoder(settings, words)
-    if isinstance(answer, RRNetEncoder):
+    if settings.encoder == "rrnet":
         raise ConfigError(
             "expected model.encoder nti, lstm, bilstm or transformer for questions, got rrnet"
         )
-    head = make_pair_head(settings, answer.size, 1, extra=2 * settings.word_count)
-    shared = _SHARED if settings.word_count else None
-    if not isinstance(answer, NTIEncoder):
-        return SequencePairClassifier(answer, head, shared=shared)
-    question = _nti(replace(settings, gate="anf"), words.size, query="given")
-    return AnswerSelector(words, question, answer, head, shared=shared)
+    encoder: nn.Module
+    if settings.encoder == "nti":
+        answer = _nti(settings, None, words.size)
+        head = make_pair_head(settings, answer.size, 1, extra=settings.word_count)
+        question = _nti(replace(settings, gate="anf"), None, words.size, query="given")
+        encoder = QuestionAnswerEncoder(words, question, answer)
+    else:
+        sequential = make_reading_encoder(settings, words, dropout=settings.input_dropout)
+        head = make_pair_head(settings, sequential.size, 1, extra=settings.word_count)
+        encoder = sequential
+    features = SharedWordCount(_SHARED) if settings.word_count else None
+    return Classifier(encoder, Root(), head, features=features)
 
 
-def make_pair_head(settings: ModelSettings, size: int, classes: int, *, extra: int = 0) -> PairHead:
+def make_pair_head(settings: Any, size: int, classes: int, *, extra: int = 0) -> PairHead:
     """What compares two vectors of ``size``, and ``extra`` features; see :class:`PairHead`.
 
     Raises:
@@ -139,7 +134,7 @@ def make_pair_head(settings: ModelSettings, size: int, classes: int, *, extra: i
     )
 
 
-def _words(settings: ModelSettings, vocabs: Names) -> Words:
+def _words(settings: Any, vocabs: Names) -> Words:
     if settings.words == "pretrained":
         if settings.fixed_words:
             raise ConfigError("expected no model.fixed_words with model.words pretrained")
@@ -148,31 +143,27 @@ def _words(settings: ModelSettings, vocabs: Names) -> Words:
     return WordEmbedding("word", size, settings.embedding, frozen=settings.fixed_words)
 
 
-def _encoder(settings: ModelSettings, words: Words) -> Union[NTIEncoder, ReadingEncoder]:
+def _encoder(settings: Any, words: Words) -> Union[NTIEncoder, ReadingEncoder]:
     if settings.encoder == "nti":
-        return _nti(settings, words.size)
+        return _nti(settings, words, words.size)
     return make_reading_encoder(settings, words, dropout=settings.input_dropout)
 
 
-def _nti(settings: ModelSettings, size: int, **cell: Any) -> NTIEncoder:
-    """An encoder of Neural Tree Indexers; ``cell``: further arguments of its cell."""
+def _nti(settings: Any, words: Optional[Words], size: int, **cell: Any) -> NTIEncoder:
+    """An encoder of Neural Tree Indexers over vectors of ``size``; ``cell``: of its cell."""
     linear = settings.leaves == "linear"
     if linear and "leaf" not in cell_options(settings.gate):
         raise ConfigError(
             f"model.gate {settings.gate} has a map of its own for leaves; choose another of "
             "model.leaves than linear"
         )
-    kinds = {"lstm": LSTMLeaves, "bilstm": BidirectionalLSTMLeaves}
-    made = (
-        kinds[settings.leaves](size, settings.hidden_size, init=settings.init)
-        if settings.leaves in kinds
-        else IdentityLeaves(size)
-    )
+    leaves = make_leaves(settings.leaves, size, settings.hidden_size, init=settings.init)
     return NTIEncoder(
-        made,
+        words,
+        leaves,
         settings_cell(
             settings,
-            made.size,
+            leaves.size,
             max_children=settings.branching,
             leaf="linear" if linear else "identity",
             score=settings.score,
@@ -189,7 +180,7 @@ def _nti(settings: ModelSettings, size: int, **cell: Any) -> NTIEncoder:
     )
 
 
-def _attention(settings: ModelSettings) -> Union[GlobalAttention, TreeAttention]:
+def _attention(settings: Any) -> Union[GlobalAttention, TreeAttention]:
     options: dict[str, Any] = {
         "score": settings.score,
         "mask_pads": settings.mask_pads,
@@ -197,11 +188,11 @@ def _attention(settings: ModelSettings) -> Union[GlobalAttention, TreeAttention]
     }
     if settings.attention == "global":
         return GlobalAttention(settings.hidden_size, **options)
-    variant = "code" if settings.attention == "tree_code" else "paper"
-    return TreeAttention(settings.hidden_size, variant=variant, **options)
+    options["variant"] = "code" if settings.attention == "tree_code" else "paper"
+    return TreeAttention(settings.hidden_size, **options)
 
 
-def _refuse_interaction(settings: ModelSettings) -> None:
+def _refuse_interaction(settings: Any) -> None:
     if settings.interaction != "none":
         raise ConfigError(
             f"expected model.interaction none, got {settings.interaction}: it is between the trees "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models import GivenVectors
+from dgltrees.models import Input
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
@@ -44,7 +44,8 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
     Raises:
         ConfigError: it does not, or its word vectors have another size.
     """
-    given = next((part for part in model.modules() if isinstance(part, GivenVectors)), None)
+    reader: Any = model.encoder
+    given: Optional[Input] = reader.input if reader.input.ids is None else None
     encoder = _encoder_of(settings)
     if (given is None) != (encoder is None):
         raise ConfigError(

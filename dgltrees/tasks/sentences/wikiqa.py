@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.formats.wikiqa import read_wikiqa
@@ -23,7 +20,7 @@ from dgltrees.metrics.accuracy import Outputs
 from dgltrees.metrics.ranking import rank_within, ranking
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_answer_selector
-from dgltrees.trees import Examples, TreeBatch
+from dgltrees.trees import Examples
 
 __all__ = ["WIKIQA", "WikiQATask"]
 
@@ -35,16 +32,6 @@ class WikiQATask(SentenceTask):
     def groups(self, data: Examples) -> NDArray[np.int64]:
         """``(E,)`` the question of each pair."""
         return _questions(data)
-
-    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(E,)`` the negative log-likelihood of equation (20)."""
-        return _nll(model(batch), targets)
-
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(3, E)`` float64: loss, likelier class, and the probability that it answers."""
-        o = model(batch)  # (E, 1)
-        p = torch.sigmoid(o[:, 0].double())
-        return torch.stack([_nll(o, targets).double(), (p > 0.5).double(), p])
 
     def majority(self, data: Examples) -> dict[str, int]:
         """None: accuracy is not reported, few sentences answer."""
@@ -86,11 +73,6 @@ class WikiQATask(SentenceTask):
                 "probability": float(f"{outputs.probability[example]:.9g}"),
                 "rank": int(rank[example]),
             }
-
-
-def _nll(o: Tensor, targets: Tensor) -> Tensor:
-    o = o[:, 0].float()
-    return F.binary_cross_entropy_with_logits(o, targets.to(o), reduction="none")
 
 
 def _questions(data: Examples) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.boolsent import read_boolsent
-from dgltrees.models import NodeLabeler, OneHot
+from dgltrees.models import Classifier, EveryNode, OneHot
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder, make_head
@@ -27,7 +27,8 @@ def _read(
 
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(settings, OneHot("value", 2), operators=len(vocabs["op"]))
-    return NodeLabeler(encoder, make_head(settings, encoder, len(vocabs["target"])))
+    head = make_head(settings, encoder, len(vocabs["target"]))
+    return Classifier(encoder, EveryNode(), head)
 
 
 BOOLSENT = Task("boolsent", _read, _build, nodes=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Union, cast
+from typing import Any, Union
 
 from torch import nn
 
@@ -12,6 +12,7 @@ from dgltrees.models import (
     MLP,
     Attention,
     BidirectionalEncoder,
+    Head,
     Mean,
     NodeInput,
     OneHot,
@@ -19,7 +20,6 @@ from dgltrees.models import (
     Thermometer,
     TreeEncoder,
 )
-from dgltrees.tasks.settings import ModelSettings
 
 __all__ = [
     "digits_input",
@@ -33,14 +33,14 @@ __all__ = [
 Encoder = Union[TreeEncoder, BidirectionalEncoder]
 
 
-def digits_input(settings: ModelSettings, size: int) -> NodeInput:
+def digits_input(settings: Any, size: int) -> NodeInput:
     """The code of the digits in the column ``"value"``, ``(N, size)``."""
     codes = {"thermometer": Thermometer, "one_hot": OneHot}
     made: NodeInput = codes[settings.digits]("value", size)
     return made
 
 
-def make_encoder(settings: ModelSettings, inputs: NodeInput, operators: int = 0) -> Encoder:
+def make_encoder(settings: Any, inputs: NodeInput, operators: int = 0) -> Encoder:
     """The encoder the settings describe.
 
     Arguments:
@@ -58,9 +58,7 @@ def make_encoder(settings: ModelSettings, inputs: NodeInput, operators: int = 0)
     return BidirectionalEncoder(up, settings_cell(settings, up.size))
 
 
-def settings_cell(
-    settings: ModelSettings, input_size: int, operators: int = 0, **more: Any
-) -> BaseCell:
+def settings_cell(settings: Any, input_size: int, operators: int = 0, **more: Any) -> BaseCell:
     """The cell the settings describe.
 
     Arguments:
@@ -95,7 +93,7 @@ def settings_cell(
     return make_cell(settings.gate, **{k: v for k, v in wanted.items() if k in known})
 
 
-def make_readout(settings: ModelSettings, encoder: Encoder) -> nn.Module:
+def make_readout(settings: Any, encoder: Encoder) -> nn.Module:
     """What makes one vector a tree, ``(N, c)`` to ``(T, c)``."""
     if settings.readout == "attention":
         return Attention(encoder.size)
@@ -103,7 +101,7 @@ def make_readout(settings: ModelSettings, encoder: Encoder) -> nn.Module:
     return readouts[settings.readout]()
 
 
-def make_head(settings: ModelSettings, encoder: Encoder, classes: int) -> nn.Module:
+def make_head(settings: Any, encoder: Encoder, classes: int) -> Head:
     """The layers between a state and the classes, ``(..., c)`` to ``(..., classes)``."""
     return MLP(
         encoder.size, classes, settings.head, dropout=settings.head_dropout, init=settings.init
@@ -118,8 +116,7 @@ def encoder_parameters(model: nn.Module) -> dict[str, Any]:
         count them (None for cells that are not in them); ``cell``: of that cell, which of a
         bidirectional encoder is the one that reads up; ``model``: of everything.
     """
-    encoder = model.encoder
-    up = encoder.up if isinstance(encoder, BidirectionalEncoder) else encoder
-    counted = count_parameters(cast(TreeEncoder, up).cell)
+    encoder: Any = model.encoder
+    counted = count_parameters(encoder.cell)
     total = sum(p.numel() for p in model.parameters())
     return {"table": counted["table"], "cell": counted["true"], "model": total}

@@ -9,7 +9,7 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.inex import read_inex
-from dgltrees.models import OneHot, TreeClassifier
+from dgltrees.models import Classifier, OneHot
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder, make_head, make_readout
@@ -31,7 +31,7 @@ def _read(
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(settings, OneHot("label", len(vocabs["label"])))
     head = make_head(settings, encoder, len(vocabs["target"]))
-    return TreeClassifier(encoder, make_readout(settings, encoder), head)
+    return Classifier(encoder, make_readout(settings, encoder), head)
 
 
 INEX = Task("inex", _read, _build, max_children=32)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from dgltrees.errors import TreeError
-from dgltrees.models import NodeLabeler, TreeClassifier, WordEmbedding
+from dgltrees.models import Classifier, EveryNode, WordEmbedding
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder, make_head, make_readout
@@ -60,12 +60,13 @@ def _column(forest: Forest, name: str, vocab: Vocabulary, path: Path) -> NDArray
 def _classifier(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(settings, _names(settings, vocabs))
     head = make_head(settings, encoder, len(vocabs["target"]))
-    return TreeClassifier(encoder, make_readout(settings, encoder), head)
+    return Classifier(encoder, make_readout(settings, encoder), head)
 
 
 def _labeler(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(settings, _names(settings, vocabs))
-    return NodeLabeler(encoder, make_head(settings, encoder, len(vocabs["target"])))
+    head = make_head(settings, encoder, len(vocabs["target"]))
+    return Classifier(encoder, EveryNode(), head)
 
 
 def _names(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> WordEmbedding:

@@ -13,7 +13,7 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.listops import read_listops
-from dgltrees.models import TreeClassifier
+from dgltrees.models import Classifier
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import digits_input, make_encoder, make_head, make_readout
@@ -31,7 +31,7 @@ def _read(
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(settings, digits_input(settings, 10), operators=len(vocabs["op"]))
     head = make_head(settings, encoder, len(vocabs["target"]))
-    return TreeClassifier(encoder, make_readout(settings, encoder), head)
+    return Classifier(encoder, make_readout(settings, encoder), head)
 
 
 LISTOPS = Task("listops", _read, _build, max_children=5)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from torch import nn
 
 from dgltrees.formats.logic import read_logic
-from dgltrees.models import OneHot, PairClassifier
-from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.models import Classifier, ComparisonHead, OneHot, Root
+from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder
 from dgltrees.trees import Examples, Vocabulary
@@ -32,10 +32,11 @@ def _read(
     return read_logic(path)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+def _build(settings: Any, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     encoder = make_encoder(settings, OneHot("value", _VARIABLES), operators=len(vocabs["op"]))
-    classes, width = len(vocabs["target"]), settings.comparison
-    return PairClassifier(encoder, classes, width=width, init=settings.init)
+    classes, comparison = len(vocabs["target"]), settings.comparison
+    head = ComparisonHead(encoder.size, classes, comparison=comparison, init=settings.init)
+    return Classifier(encoder, Root(), head)
 
 
 LOGIC = Task("logic", _read, _build, max_children=2, by=("operators", 12))

@@ -16,7 +16,7 @@ import numpy as np
 from torch import nn
 
 from dgltrees.formats.sst import read_sst
-from dgltrees.models import NodeLabeler, WordEmbedding
+from dgltrees.models import Classifier, EveryNode, WordEmbedding
 from dgltrees.tasks.settings import DataSettings, ModelSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.build import make_encoder, make_head
@@ -50,7 +50,8 @@ def _binary(data: Examples) -> Examples:
 def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     words = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
     encoder = make_encoder(settings, words)
-    return NodeLabeler(encoder, make_head(settings, encoder, len(vocabs["target"])))
+    head = make_head(settings, encoder, len(vocabs["target"]))
+    return Classifier(encoder, EveryNode(), head)
 
 
 SST = Task("sst-tree", _read, _build, nodes=True, max_children=2)

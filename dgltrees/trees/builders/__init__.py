@@ -1,4 +1,4 @@
-"""From objects, documents and program text to forests."""
+"""Forests of Python objects, documents, source code and sequences."""
 
 from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
 from dgltrees.trees.builders.chains import chains
@@ -12,9 +12,9 @@ from dgltrees.trees.builders.full import (
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
 from dgltrees.trees.builders.nested import from_nested
-from dgltrees.trees.builders.network import from_networkx, to_networkx
+from dgltrees.trees.builders.networkx import from_networkx, to_networkx
 from dgltrees.trees.builders.nltk_trees import from_nltk
-from dgltrees.trees.builders.ordered import brackets, constituents, headless
+from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
 from dgltrees.trees.builders.phrases import phrases
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
@@ -36,9 +36,9 @@ __all__ = [
     "full_shape",
     "full_trees",
     "full_width",
-    "headless",
     "left_branching_trees",
     "phrases",
+    "right_branching",
     "to_brackets",
     "to_networkx",
 ]

@@ -1,4 +1,4 @@
-"""From the items of a bracketed text to a forest."""
+"""Forests of the items of a bracketed text."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from numpy.typing import NDArray
 
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import starts
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["assemble", "check_children", "find_heads", "items_in"]
 
 
 def assemble(
-    node: NDArray[np.bool_],
+    is_node: NDArray[np.bool_],
     parent: NDArray[np.int64],
     pos: NDArray[np.int64],
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary],
 ) -> Forest:
-    """The forest of those items that are nodes.
+    """A forest of those items that are nodes.
 
     Arguments:
-        node: ``(M,)`` which items are nodes; the nodes of a tree stand together, its root first.
-        parent: ``(M,)`` the parent of each node as an item, -1 at roots.
-        pos: ``(M,)`` the child position of each node.
-        columns: node data for all items, each ``(M,)``.
-        vocabs: the names behind the columns.
+        is_node: ``(M,)`` which items are nodes; the root of each tree comes first, and the other
+            nodes of the tree follow it.
+        parent: ``(M,)`` the item that is the parent of each node, -1 at roots.
+        pos: ``(M,)`` the position of each node among its siblings.
+        columns: node data of all items, each ``(M,)``.
+        vocabs: the vocabularies of the columns.
     """
-    index = np.cumsum(node) - 1
-    up = parent[node]
+    index = starts(is_node)
+    up = parent[is_node]
     is_root = up < 0
     offsets = np.append(np.flatnonzero(is_root), len(up))
-    base = np.repeat(offsets[:-1], np.diff(offsets))
-    local = np.where(is_root, -1, index[up] - base).astype(np.int32)
+    root = np.repeat(offsets[:-1], np.diff(offsets))
     return Forest(
-        local,
-        np.where(is_root, 0, pos[node]).astype(np.int32),
+        np.where(is_root, -1, index[up] - root).astype(np.int32),
+        np.where(is_root, 0, pos[is_node]).astype(np.int32),
         offsets,
-        {name: column[node] for name, column in columns.items()},
+        {name: column[is_node] for name, column in columns.items()},
         dict(vocabs),
     )
 
 
 def items_in(brackets: Brackets) -> NDArray[np.int64]:
-    """``(M,)`` how many items each bracket holds."""
+    """``(M,)`` the number of items in each bracket; 0 at atoms."""
     up = brackets.parent
     return np.bincount(up[up >= 0], minlength=len(up))
 
@@ -55,10 +56,15 @@ def items_in(brackets: Brackets) -> NDArray[np.int64]:
 def check_children(
     brackets: Brackets, children: NDArray[np.int64], max_children: Optional[int]
 ) -> None:
-    """Refuse brackets with more than ``max_children`` children.
+    """Check that no bracket has more than ``max_children`` children.
+
+    Arguments:
+        brackets: the ``M`` items of the text.
+        children: ``(M,)`` the number of children of each item.
+        max_children: the largest number of children; None for any.
 
     Raises:
-        TreeError: with file and line.
+        TreeError: a bracket has more; with file and line.
     """
     if max_children is not None:
         brackets.refuse(
@@ -70,10 +76,14 @@ def check_children(
 
 
 def find_heads(brackets: Brackets, what: str) -> NDArray[np.bool_]:
-    """``(M,)`` which atoms are the first item of a bracket: its head.
+    """``(M,)`` whether each item is the head of a bracket: an atom that is its first item.
+
+    Arguments:
+        brackets: the ``M`` items of the text.
+        what: what the head is, such as ``"a label"``, for the errors.
 
     Raises:
-        TreeError: a bracket does not begin with an atom; ``what`` says what it should be.
+        TreeError: a bracket does not begin with an atom.
     """
     heads: NDArray[np.bool_] = ~brackets.is_open & (brackets.parent >= 0) & (brackets.place == 0)
     headless = brackets.is_open.copy()

@@ -1,4 +1,4 @@
-"""What must hold of a bracketed text before it is taken apart."""
+"""Checks of the bytes of a bracketed text: UTF-8 and balanced brackets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["check_balance", "check_line_pairs", "check_utf8", "line_ends"]
 
 
 def check_utf8(data: bytes, file: Optional[PathLike], first_line: int) -> None:
-    """Check that ``data``, which begins at ``first_line`` of ``file``, is UTF-8.
+    """Check that ``data``, which begins at line ``first_line`` of ``file``, is UTF-8.
 
     Raises:
-        TreeError: at the line that is not.
+        TreeError: it is not; with file and line.
     """
     try:
         data.decode("utf-8")
@@ -40,25 +40,25 @@ def check_balance(
     file: Optional[PathLike],
     first_line: int,
 ) -> None:
-    """Check that brackets close, each line for itself or all together.
+    """Check that every bracket is closed, and that every closing bracket closes one.
 
     Arguments:
-        at: ``(B,)`` the bytes of the brackets, or of more than these.
-        depth: ``(B,)`` how many are open after each.
-        ends: the byte each line ends at.
-        pair: the two brackets, for the error.
-        by_line: whether every line must close its own.
-        file, first_line: for the error.
+        at: ``(B,)`` the byte of each bracket; there may be others.
+        depth: ``(B,)`` the number of brackets that are open after each byte.
+        ends: ``(L,)`` the byte that each line ends at.
+        pair: the opening and the closing bracket, for the errors.
+        by_line: every line must close its own brackets; otherwise the text as a whole.
+        file, first_line: the file of the text and the line it begins at, for the errors.
 
     Raises:
-        TreeError: at the first line that does not.
+        TreeError: with file and line.
     """
     last = np.searchsorted(at, ends) - 1  # the last bracket up to each line's end
-    left = np.where(last < 0, 0, depth[last]) if len(at) else np.zeros(len(ends), np.int32)
+    still_open = np.where(last < 0, 0, depth[last]) if len(at) else np.zeros(len(ends), np.int32)
     if not by_line:
-        left[:-1] = np.minimum(left[:-1], 0)
+        still_open[:-1] = np.minimum(still_open[:-1], 0)
     extra = at[np.argmax(depth < 0)] if len(at) and depth.min() < 0 else None
-    unclosed = int(np.argmax(left != 0)) if left.any() else len(ends)
+    unclosed = int(np.argmax(still_open != 0)) if still_open.any() else len(ends)
     if extra is not None and np.searchsorted(ends, extra) <= unclosed:
         line = first_line + int(np.searchsorted(ends, extra))
         raise TreeError(
@@ -74,7 +74,7 @@ def check_balance(
             begin = outside[-1] + 1 if len(outside) else 0
             opened = int(np.searchsorted(ends, at[begin]))
         raise TreeError(
-            f"expected a {pair[1]!r} for every {pair[0]!r}, got {left[unclosed]} left open "
+            f"expected a {pair[1]!r} for every {pair[0]!r}, got {still_open[unclosed]} left open "
             f"at the end of the {'line' if by_line else 'text'}; is it cut off?",
             file=file,
             line=first_line + opened,
@@ -82,10 +82,10 @@ def check_balance(
 
 
 def check_line_pairs(data: bytes, pair: str, *, file: Optional[PathLike], first_line: int) -> None:
-    """Check that every line of ``data`` closes the brackets ``pair`` it opens.
+    """Check that every line of ``data`` closes its own brackets ``pair``.
 
     Raises:
-        TreeError: at the first line that does not.
+        TreeError: with file and line.
     """
     letters = np.frombuffer(data, np.uint8)
     opened, closed = letters == ord(pair[0]), letters == ord(pair[1])
@@ -96,6 +96,6 @@ def check_line_pairs(data: bytes, pair: str, *, file: Optional[PathLike], first_
 
 
 def line_ends(data: bytes) -> NDArray[np.int64]:
-    """The byte each line of ``data`` ends at."""
+    """``(L,)`` the byte that each line of ``data`` ends at."""
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     return ends if data.endswith(b"\n") else np.append(ends, len(data))

@@ -1,4 +1,4 @@
-"""Bracketed text, ``(S (NP the cat) sat)``: to forests and back."""
+"""Forests of bracketed text, ``(S (NP the cat) sat)``, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.render import render
 from dgltrees.trees.builders.scan import scan
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -26,24 +26,24 @@ def from_brackets(
     max_children: Optional[int] = None,
     file: Optional[PathLike] = None,
 ) -> Forest:
-    """A forest of the bracketed trees in a text, however they are spread over its lines.
+    """A forest of the bracketed trees in a text; a tree may span several lines.
 
-    A bracket begins with its label, behind which stand its children: words, which are leaves, or
-    brackets. ``(a)`` and ``a`` are the same leaf.
+    A bracket has a label first, then its children: words, which are leaves, or brackets. ``(a)``
+    and ``a`` are the same leaf.
 
     Node column: ``label``.
 
     Arguments:
-        text: the trees, in UTF-8 where it is bytes.
+        text: the trees; bytes are UTF-8.
         vocabs: ``{"label": vocabulary}`` to use.
-        max_children: the most children a node may have; None for any number.
-        file: where the text stands, for the errors.
+        max_children: the largest number of children of a node; None for any.
+        file: the file of the text, for the errors.
 
     Raises:
-        TreeError: with the line: no tree, a bracket unbalanced or without a label, a label not in
-            a frozen vocabulary, too many children.
+        TreeError: with file and line: there is no tree, a bracket is not balanced or has no label,
+            a label is not in a frozen vocabulary, or a node has too many children.
     """
-    labels = own_vocabs(vocabs, "label")
+    labels = vocabs_for(vocabs, "label")
     items = scan(text.encode() if isinstance(text, str) else text, by_line=False, file=file)
     if not len(items.name):
         raise TreeError("expected at least one tree, got an empty text", file=file)
@@ -55,18 +55,16 @@ def from_brackets(
 
 
 def to_brackets(forest: Forest, tree: int = 0, *, column: str = "label", none: str = "_") -> str:
-    """One tree as bracketed text, which :func:`from_brackets` reads.
-
-    Gaps between positions are not written.
+    """One tree as bracketed text for :func:`from_brackets`. Missing children are not written.
 
     Arguments:
         forest: the trees.
-        tree: which of them.
-        column: the node column to write: names where it has a vocabulary, else its numbers.
-        none: what to write where an id is -1.
+        tree: the index of the tree.
+        column: the node column to write: names if it has a vocabulary, else numbers.
+        none: the label of nodes whose id is -1.
 
     Raises:
-        TreeError: a name holds white space or brackets, which would not be read again.
+        TreeError: with tree and node: a name is empty or has white space or brackets.
     """
     chosen = forest.tree(tree)
     vocab = chosen.vocabs.get(column)
@@ -83,7 +81,8 @@ def to_brackets(forest: Forest, tree: int = 0, *, column: str = "label", none: s
                 tree=tree,
                 node=node,
             )
-    inner = chosen.degree > 0
-    space = np.where(chosen.parent < 0, "", " ").tolist()
-    enter = [f"{s}({n}" if i else s + n for s, n, i in zip(space, names, inner.tolist())]
-    return render(chosen, enter, np.where(inner, ")", "").tolist())[0]
+    has_children = chosen.degree > 0
+    spaces = np.where(chosen.parent < 0, "", " ").tolist()
+    opening = np.where(has_children, "(", "").tolist()
+    enter = [space + bracket + name for space, bracket, name in zip(spaces, opening, names)]
+    return render(chosen, enter, np.where(has_children, ")", "").tolist())[0]

@@ -1,4 +1,4 @@
-"""Sentences as chains: what reads a sequence, and what makes its own trees over one."""
+"""Forests of sequences, each a chain."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def chains(
     columns: Mapping[str, NDArray[np.generic]],
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
 ) -> Forest:
-    """A forest of sentences: each word is the only child of the next, the last one is the root.
+    """A forest of sentences: each word is the only child of the next one, the last is the root.
 
-    Going up such a tree is reading from left to right.
+    A bottom-up traversal reads them from left to right.
 
     Arguments:
         sizes: ``(T,)`` the number of words of each sentence.
-        columns: node data, each ``(N, ...)``: sentence after sentence, in the order of the words.
-        vocabs: the names behind the columns that hold ids.
+        columns: node data, each ``(N, ...)``, sentence after sentence.
+        vocabs: the vocabularies of the columns that hold ids.
 
     Raises:
-        TreeError: a sentence is empty, a column has another length than the sizes' sum, or an id
-            that its vocabulary has not.
+        TreeError: a sentence is empty, or a column has not ``N`` rows or an id that is not in its
+            vocabulary.
     """
     lengths = np.asarray(sizes, dtype=np.int64)
     if len(lengths) and lengths.min() < 1:

@@ -1,11 +1,11 @@
-"""From sequences to trees without a parser: full n-ary trees, and left-branching ones."""
+"""Batches of full n-ary and of left-branching trees over sequences, without a parser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 import torch
@@ -25,12 +25,13 @@ PADDINGS = ("left", "right")
 
 @dataclass(frozen=True)
 class FullShape:
-    """What is known of a batch of full trees besides its edges.
+    """The shape of a batch of full trees.
 
     Arguments:
-        branching: b, how many children an inner node has.
-        stride: by how many nodes the children of neighbours differ; b: no node has two parents.
-        widths: of each tree the number of its leaves, pads among them.
+        branching: b, the number of children of an inner node.
+        stride: the distance between the first children of neighbours; if it is b, no node has two
+            parents.
+        widths: the number of leaves of each tree, pads included.
     """
 
     branching: int
@@ -39,8 +40,8 @@ class FullShape:
 
 
 def full_shape(batch: TreeBatch) -> Optional[FullShape]:
-    """The shape of a batch that :func:`full_trees` made; None of any other."""
-    shape: Optional[FullShape] = batch.memo.get("full")
+    """The shape of a batch of :func:`full_trees`; None for any other batch."""
+    shape: Optional[FullShape] = batch.cache.get("full_shape", lambda: None)
     return shape
 
 
@@ -53,32 +54,32 @@ def full_trees(
     width: Optional[int] = None,
     truncate: bool = False,
 ) -> TreeBatch:
-    """A full n-ary tree over each of some sequences, as one batch.
+    """A batch with a full n-ary tree over each sequence.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: "a full
-    n-ary tree (and the sub-trees can be overlapped)". The nodes of a tree stand deepest level
-    first, each level from left to right: the leaves at first, the root at last. Batches of equal
-    widths share one structure and what is derived of it.
+    n-ary tree (and the sub-trees can be overlapped)". The nodes of a tree are in level order,
+    leaves first, each level from left to right; the root is last. Batches of equal widths share
+    their structure and its cache.
 
     Arguments:
-        lengths: ``(T,)`` how many tokens each sequence has.
-        branching: b, 2 or more.
-        stride: how many nodes of a level lie between the first children of neighbours above it;
-            below b, sub-trees overlap, as the windows of a convolution do. By default b.
-        padding: the side on which leaves without a token stand, ``"left"`` (as the paper's code
-            has it) or ``"right"``.
-        width: the number of leaves of every tree; by default of each tree the least number that
-            holds its tokens and makes a full tree.
-        truncate: leave out the tokens that ``width`` has no room for, the last ones.
+        lengths: ``(T,)`` the number of tokens of each sequence.
+        branching: b, the number of children of an inner node, 2 or more.
+        stride: the distance between the first children of neighbours; below b sub-trees overlap,
+            like the windows of a convolution. b by default.
+        padding: the side of the leaves without a token: ``"left"`` (as in the paper's code) or
+            ``"right"``.
+        width: the number of leaves of every tree; by default each tree has the smallest number
+            for its tokens that makes a full tree.
+        truncate: leave out the last tokens of a sequence that is longer than ``width``.
 
     Returns:
-        a batch with the node data ``token`` ``(N,)``, the place of a leaf's token in its sequence
-        or -1; ``span`` ``(N, 2)``, the first and the last token below each node, or -1; and ``pad``
-        ``(N,)`` bool, nodes that have no token below them.
+        a batch with the node data ``token`` ``(N,)``, the place of a leaf's token in its sequence,
+        else -1; ``span`` ``(N, 2)``, the first and the last token below each node, else -1; and
+        ``pad`` ``(N,)`` bool, whether a node has no token below it.
 
     Raises:
-        ConfigError: the branching factor is below 2, the stride not from 1 to b, the width not
-            that of a full tree, or there is no such side.
+        ConfigError: the branching factor is below 2, the stride is not from 1 to b, the width is
+            not that of a full tree, or the side is neither of the two.
         TreeError: a sequence is empty, or longer than the width.
     """
     stride = branching if stride is None else stride
@@ -88,31 +89,31 @@ def full_trees(
         widths = _least_widths(tokens, branching, stride)
     else:
         widths = np.full_like(tokens, width)
-    return _with_tokens(_full_batch(branching, stride, tuple(widths.tolist())), tokens, padding)
+    return _with_tokens(_full_structure(branching, stride, tuple(widths.tolist())), tokens, padding)
 
 
 def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
-    """A left-branching binary tree over each of some sequences, as one batch.
+    """A batch with a left-branching binary tree over each sequence.
 
-    The first two tokens are the deepest leaves, and each node above has a node to its left and one
-    more token to its right. The nodes of a tree stand deepest level first, each level from left to
-    right, the root at last.
+    The first two tokens are the deepest leaves; each node above has a node as its left child and
+    the next token as its right child. The nodes of a tree are in level order, deepest first, each
+    level from left to right; the root is last.
 
     Arguments:
-        lengths: ``(T,)`` how many tokens each sequence has.
+        lengths: ``(T,)`` the number of tokens of each sequence.
 
     Returns:
-        a batch with the node data of :func:`full_trees`; there are no pads.
+        a batch with the node data of :func:`full_trees`, without pads.
 
     Raises:
         TreeError: a sequence is empty.
     """
     tokens = _check_lengths(lengths, None, False)
-    return _with_tokens(_left_batch(tuple(tokens.tolist())), tokens, "left")
+    return _with_tokens(_left_branching_structure(tuple(tokens.tolist())), tokens, "left")
 
 
 def full_width(tokens: int, branching: int = 2, stride: Optional[int] = None) -> int:
-    """The least number of leaves, at least ``tokens``, of which a full tree can be made."""
+    """The smallest number of leaves of a full tree with at least ``tokens`` leaves."""
     stride, width = branching if stride is None else stride, 1
     while width < tokens:
         width = (width - 1) * stride + branching
@@ -157,22 +158,29 @@ def _check_lengths(lengths: ArrayLike, width: Optional[int], truncate: bool) -> 
 
 
 def _least_widths(tokens: Ints, branching: int, stride: int) -> Ints:
-    steps = [1]
-    while steps[-1] < tokens.max(initial=1):
-        steps.append(full_width(steps[-1] + 1, branching, stride))
-    every = np.array(steps)
-    return np.asarray(every[np.searchsorted(every, tokens)])
+    possible = [1]
+    while possible[-1] < tokens.max(initial=1):
+        possible.append(full_width(possible[-1] + 1, branching, stride))
+    widths = np.array(possible)
+    return np.asarray(widths[np.searchsorted(widths, tokens)])
 
 
 @dataclass(frozen=True)
 class _Tree:
-    """One tree: its edges as they enter its nodes, and which leaves each node covers."""
+    """The edges of one tree, and the leaves that each node covers.
+
+    Attributes:
+        src, dst, pos: ``(E,)`` the child, parent and position of each edge.
+        depth: ``(N,)`` the depth of each node.
+        first, last: ``(N,)`` the first and the last leaf below each node.
+        one_parent: whether no node has two parents.
+    """
 
     src: Ints
     dst: Ints
     pos: Ints
     depth: Ints
-    first: Ints  # (N,) the first leaf below each node
+    first: Ints
     last: Ints
     one_parent: bool = True
 
@@ -186,11 +194,11 @@ def _full_tree(width: int, branching: int, stride: int) -> _Tree:
     level, place = owner(np.array(sizes)), within(np.array(sizes))
     inner, pos = np.arange(width, offsets[-1]), np.arange(branching)
     below = offsets[level[inner] - 1] + place[inner] * stride
-    step, covers = [1], [1]  # between neighbours of a level, in leaves, and how many each covers
+    distance, covers = [1], [1]  # of neighbours, and below each node, in leaves; by level
     for _ in sizes[1:]:
-        covers.append(covers[-1] + (branching - 1) * step[-1])
-        step.append(step[-1] * stride)
-    first = place * np.array(step)[level]
+        covers.append(covers[-1] + (branching - 1) * distance[-1])
+        distance.append(distance[-1] * stride)
+    first = place * np.array(distance)[level]
     return _Tree(
         (below[:, None] + pos).ravel(),
         np.repeat(inner, branching),
@@ -203,7 +211,7 @@ def _full_tree(width: int, branching: int, stride: int) -> _Tree:
 
 
 @lru_cache(maxsize=256)
-def _left_tree(width: int) -> _Tree:
+def _left_branching_tree(width: int) -> _Tree:
     step = np.arange(1, width)  # node 2 j joins node 2 j - 2, to its left, and leaf j, node 2 j - 1
     leaf = (np.arange(2 * width - 1) + 1) // 2
     inner = np.arange(2 * width - 1) % 2 == 0
@@ -218,27 +226,42 @@ def _left_tree(width: int) -> _Tree:
     )
 
 
-@lru_cache(maxsize=64)
-def _full_batch(branching: int, stride: int, widths: tuple[int, ...]) -> TreeBatch:
-    batch = _joined(widths, lambda width: _full_tree(width, branching, stride))
-    batch.memo["full"] = FullShape(branching, stride, widths)
-    return batch
+class _Structure(NamedTuple):
+    """A batch of trees without node data, and the leaves that each node covers.
+
+    Attributes:
+        batch: the trees.
+        first, last: ``(N,)`` the first and the last leaf below each node.
+        width: ``(N,)`` the number of leaves of each node's tree.
+    """
+
+    batch: TreeBatch
+    first: Ints
+    last: Ints
+    width: Ints
 
 
 @lru_cache(maxsize=64)
-def _left_batch(widths: tuple[int, ...]) -> TreeBatch:
-    return _joined(widths, _left_tree)
+def _full_structure(branching: int, stride: int, widths: tuple[int, ...]) -> _Structure:
+    structure = _concat(widths, lambda width: _full_tree(width, branching, stride))
+    structure.batch.cache.get("full_shape", lambda: FullShape(branching, stride, widths))
+    return structure
 
 
-def _joined(widths: tuple[int, ...], tree: Callable[[int], _Tree]) -> TreeBatch:
-    """The trees of some widths, one after the other; those of one width from the same arrays."""
-    trees = [tree(width) for width in widths]
-    sizes = np.array([len(each.depth) for each in trees], np.int64)
-    begins = np.repeat(starts(sizes), [len(each.src) for each in trees])
-    whole = all(each.one_parent for each in trees)
+@lru_cache(maxsize=64)
+def _left_branching_structure(widths: tuple[int, ...]) -> _Structure:
+    return _concat(widths, _left_branching_tree)
+
+
+def _concat(widths: tuple[int, ...], make_tree: Callable[[int], _Tree]) -> _Structure:
+    """A batch with a tree of each width."""
+    trees = [make_tree(width) for width in widths]
+    sizes = np.array([len(tree.depth) for tree in trees], np.int64)
+    begins = np.repeat(starts(sizes), [len(tree.src) for tree in trees])
+    has_depth = all(tree.one_parent for tree in trees)
 
     def column(name: str) -> Ints:
-        parts = [getattr(each, name) for each in trees]
+        parts = [getattr(tree, name) for tree in trees]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     batch = TreeBatch(
@@ -246,22 +269,21 @@ def _joined(widths: tuple[int, ...], tree: Callable[[int], _Tree]) -> TreeBatch:
         torch.from_numpy(column("dst") + begins),
         torch.from_numpy(sizes),
         edata={"pos": torch.from_numpy(column("pos"))},
-        depth=column("depth").astype(np.int32) if whole else None,
+        depth=column("depth").astype(np.int32) if has_depth else None,
     )
     width = np.repeat(np.array(widths, np.int64), sizes)
-    batch.memo["leaves"] = column("first"), column("last"), width
-    return batch
+    return _Structure(batch, column("first"), column("last"), width)
 
 
-def _with_tokens(structure: TreeBatch, tokens: Ints, padding: str) -> TreeBatch:
-    """The structure, and which tokens stand below each node."""
-    first, last, width = structure.memo["leaves"]
-    count = np.repeat(tokens, structure.sizes.numpy())
+def _with_tokens(structure: _Structure, tokens: Ints, padding: str) -> TreeBatch:
+    """The batch of sequences with ``tokens`` ``(T,)`` tokens, with its node data."""
+    batch, first, last, width = structure
+    count = np.repeat(tokens, batch.sizes.numpy())
     begin = width - count if padding == "left" else np.zeros_like(width)  # the first token's leaf
     pad = (last < begin) | (first >= begin + count)
-    degree = np.bincount(structure.dst.numpy(), minlength=structure.num_nodes)
+    degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     token = np.where(pad | (degree > 0), -1, first - begin)
     span = np.stack([np.maximum(first - begin, 0), np.minimum(last - begin, count - 1)], 1)
     span[pad] = -1
     ndata = {"token": token, "span": span, "pad": pad}
-    return structure.with_data({name: torch.from_numpy(each) for name, each in ndata.items()})
+    return batch.with_data({name: torch.from_numpy(column) for name, column in ndata.items()})

@@ -1,4 +1,4 @@
-"""JSON documents."""
+"""Forests of JSON documents."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import grow
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.objects import walk
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -27,6 +27,8 @@ class _Number(str):
 
 
 class _Entry(NamedTuple):
+    """A value and its key in an object, None elsewhere."""
+
     key: Optional[str]
     value: Any
 
@@ -37,36 +39,37 @@ def from_json(
     max_children: Optional[int] = None,
     file: Optional[PathLike] = None,
 ) -> Forest:
-    """A forest of JSON documents, a tree an argument, nodes in preorder.
+    """A forest with one tree per JSON document, nodes in preorder.
 
-    Every value is a node; the members of an object and the elements of an array are its children,
-    in the order of the text. A key that stands twice in an object stands for two children.
+    Every value is a node; its children are the members of an object or the elements of an array,
+    in the order of the text. A key that occurs twice in an object gives two children.
 
-    Node columns: ``label``, the key a value stands under, -1 at the root and in arrays; ``kind``, a
-    row of :data:`JSON_KINDS`; ``value``, a string's text, a number as it is written, ``true`` or
-    ``false``, -1 at objects, arrays and null.
+    Node columns: ``label``, the key of a member, -1 for others; ``kind``, one of
+    :data:`JSON_KINDS`; ``value``, a string, a number as it is written, ``true`` or ``false``; -1 at
+    objects, arrays and null.
 
     Arguments:
-        texts: one document a tree.
-        vocabs: ``{"label": vocabulary, "value": vocabulary}`` to use, or either.
-        max_children: the number of children a node may have; None for any.
-        file: where the text stands, for the errors.
+        texts: the documents.
+        vocabs: vocabularies of ``label`` and ``value`` to use.
+        max_children: the largest number of children of a node; None for any.
+        file: the file of the texts, for the errors.
 
     Raises:
-        TreeError: a text is not JSON (NaN and Infinity are not) or not Unicode, with its line; is
-            nested deeper than Python's ``json`` reads, which is near ``sys.getrecursionlimit()``;
-            a name is not in a frozen vocabulary; too many children.
+        TreeError: with line, or tree and node: a text is not JSON (NaN and Infinity are not) or not
+            UTF-8, or is nested deeper than Python's ``json`` reads (about
+            ``sys.getrecursionlimit()``); a name is not in a frozen vocabulary; a node has too many
+            children.
     """
-    known = own_vocabs(vocabs, "label", "value")
-    known["kind"] = Vocabulary(JSON_KINDS, frozen=True)
+    vocabularies = vocabs_for(vocabs, "label", "value")
+    vocabularies["kind"] = Vocabulary(JSON_KINDS, frozen=True)
     roots = [_Entry(None, _load(text, tree, file)) for tree, text in enumerate(texts)]
-    grown, nodes = grow(roots, _expand, file=file)
+    lists, nodes = walk(roots, _children, file=file)
     names: dict[str, Sequence[Optional[str]]] = {
         "label": [node.key for node in nodes],
         "kind": [_kind(node.value) for node in nodes],
         "value": [_value(node.value) for node in nodes],
     }
-    return grown.forest(names, known, max_children=max_children, file=file)
+    return lists.forest(names, vocabularies, max_children=max_children, file=file)
 
 
 def _load(text: Union[str, bytes], tree: int, file: Optional[PathLike]) -> Any:
@@ -96,7 +99,7 @@ def _refuse(constant: str) -> NoReturn:
     raise TreeError(f"expected JSON, got {constant}, which is no JSON number")
 
 
-def _expand(entry: _Entry) -> Sequence[_Entry]:
+def _children(entry: _Entry) -> Sequence[_Entry]:
     if isinstance(entry.value, _Object):
         return [_Entry(key, value) for key, value in entry.value]
     if isinstance(entry.value, list):

@@ -1,4 +1,4 @@
-"""Trees written as nested Python objects."""
+"""Forests of nested Python tuples, lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Literal, Optional
 import numpy as np
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.grow import grow
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.objects import walk
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -25,45 +25,44 @@ def from_nested(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Forest:
-    """A forest of nested tuples, lists and dictionaries, a tree an argument, nodes in preorder.
+    """A forest with one tree per nested tuple, list or dictionary, nodes in preorder.
 
-    A list or tuple is an internal node. What it holds depends on ``form``:
+    A list or tuple is an inner node, whose items depend on ``form``:
 
     ============ ========================= =============================================
-    form         internal node             example
+    form         inner node                example
     ============ ========================= =============================================
     ``children`` its children; no label    ``(("the", "cat"), "sat")``
     ``head``     its label, then children  ``("S", ("NP", "the", "cat"), "sat")``
     ``pair``     its label and a list      ``("S", [("NP", ["the", "cat"]), "sat"])``
     ============ ========================= =============================================
 
-    In every form a dictionary ``{"label": ..., "children": [...]}``, each key optional, is a node
-    too; a string or number is a leaf with that label; None in the place of a child is a missing
-    child, whose position stays empty.
+    In every form a dictionary ``{"label": ..., "children": [...]}``, both keys optional, is a node
+    too; a string or number is a leaf with that label; None instead of a child is a missing child,
+    whose position no other child takes.
 
-    Node column: ``label``; numbers are written with ``str``; -1 where there is none.
+    Node column: ``label``, of a number ``str(number)``; -1 without a label.
 
     Arguments:
-        trees: one object a tree.
-        form: what a list or tuple holds.
+        trees: the objects.
+        form: the items of a list or tuple.
         vocabs: ``{"label": vocabulary}`` to use.
-        max_children: the number of child positions a node may have; None for any.
+        max_children: the largest number of children of a node, missing ones included; None for any.
 
     Raises:
-        TreeError: with tree and node: an object of another kind or shape, one that holds itself,
-            a label not in a frozen vocabulary, too many children.
-        ConfigError: an unknown form.
+        TreeError: with tree and node: an object has another type or other items, or contains
+            itself; a label is not in a frozen vocabulary; a node has too many children.
+        ConfigError: the form is not one of these.
     """
     if form not in _FORMS:
         raise ConfigError(f"form: expected one of {', '.join(_FORMS)}, got {form!r}")
-    known = own_vocabs(vocabs, "label")
-    grown, nodes = grow(trees, lambda node: _take_apart(node, form)[1])
-    labels = [_take_apart(node, form)[0] for node in nodes]
-    return grown.forest({"label": labels}, known, max_children=max_children)
+    vocabularies = vocabs_for(vocabs, "label")
+    lists, nodes = walk(trees, lambda node: _label_and_children(node, form)[1])
+    labels = [_label_and_children(node, form)[0] for node in nodes]
+    return lists.forest({"label": labels}, vocabularies, max_children=max_children)
 
 
-def _take_apart(node: Any, form: str) -> tuple[Optional[str], Sequence[Any]]:
-    """The label and the children of a node."""
+def _label_and_children(node: Any, form: str) -> tuple[Optional[str], Sequence[Any]]:
     if isinstance(node, dict):
         other = [key for key in node if key not in ("label", "children")]
         if other:

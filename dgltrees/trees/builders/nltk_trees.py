@@ -1,4 +1,4 @@
-"""NLTK's trees."""
+"""Forests of NLTK's trees."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import grow
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.objects import walk
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -22,28 +22,29 @@ def from_nltk(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Forest:
-    """A forest of ``nltk.Tree`` objects, nodes in preorder, as the ``.mrg`` reader makes it.
+    """A forest with one tree per ``nltk.Tree``, nodes in preorder, like that of ``read_mrg``.
 
-    A tree over one word, ``(NNP Vinken)``, is one leaf; a word beside others is a leaf without a
-    label; an outermost tree with an empty label and one tree in it is dropped.
+    A tree over a single word, ``(NNP Vinken)``, is one leaf; a word with siblings is a leaf without
+    a label; an outermost tree with an empty label and a single child is left out.
 
-    Node columns: ``label``, the tree's label or -1, and ``word``, the word of a leaf or -1.
+    Node columns: ``label``, the label of a tree, else -1; ``word``, the word of a leaf, else -1.
 
     Arguments:
-        trees: one object a tree; it is not changed.
-        vocabs: ``{"label": vocabulary, "word": vocabulary}`` to use, or either.
-        max_children: the number of children a node may have; None for any.
+        trees: the objects.
+        vocabs: vocabularies of ``label`` and ``word`` to use.
+        max_children: the largest number of children of a node; None for any.
 
     Raises:
-        TreeError: with tree and node: an object is neither ``nltk.Tree`` nor string, holds itself,
-            has no children, a name is not in a frozen vocabulary, too many children.
+        TreeError: with tree and node: an object is neither an ``nltk.Tree`` nor a string, contains
+            itself, or has no children; a name is not in a frozen vocabulary; a node has too many
+            children.
     """
     from nltk import Tree
 
     def is_tag(node: Any) -> bool:
         return isinstance(node, Tree) and len(node) == 1 and isinstance(node[0], str)
 
-    def expand(node: Any) -> Sequence[Any]:
+    def children_of(node: Any) -> Sequence[Any]:
         if isinstance(node, str) or is_tag(node):
             return ()
         if not isinstance(node, Tree):
@@ -54,12 +55,12 @@ def from_nltk(
             raise TreeError(f"expected children below {str(node.label())!r}, got none")
         return list(node)
 
-    def bare(root: Any) -> Any:
-        wrapped = isinstance(root, Tree) and not root.label() and len(root) == 1
-        return root[0] if wrapped and isinstance(root[0], Tree) else root
+    def unwrap(root: Any) -> Any:
+        is_wrapper = isinstance(root, Tree) and not root.label() and len(root) == 1
+        return root[0] if is_wrapper and isinstance(root[0], Tree) else root
 
-    known = own_vocabs(vocabs, "label", "word")
-    grown, nodes = grow(map(bare, trees), expand)
+    vocabularies = vocabs_for(vocabs, "label", "word")
+    lists, nodes = walk(map(unwrap, trees), children_of)
     labels = [str(node.label()) if isinstance(node, Tree) else None for node in nodes]
     words = [node if isinstance(node, str) else node[0] if is_tag(node) else None for node in nodes]
-    return grown.forest({"label": labels, "word": words}, known, max_children=max_children)
+    return lists.forest({"label": labels, "word": words}, vocabularies, max_children=max_children)

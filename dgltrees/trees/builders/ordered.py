@@ -1,4 +1,4 @@
-"""Constituent trees, taxonomies and all other ordered trees as dependency trees.
+"""Constituent trees, taxonomies and other ordered trees as dependency trees.
 
 "There is nothing inherent in our formulation that disallows its application to other types of tree
 structure such as constituent trees or even taxonomies" (Zhang, Lu & Lapata 2016, section 5).
@@ -19,36 +19,36 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["brackets", "constituents", "headless"]
+__all__ = ["brackets", "constituents", "right_branching"]
 
 OPEN = "("
-"""What the names of constituents begin with, so that no word is taken for one."""
+"""The first character of the names of constituents, which tells them from words."""
 
 
-def headless(
+def right_branching(
     forest: Forest,
     *,
     column: str = "label",
     vocab: Optional[Vocabulary] = None,
     file: Optional[PathLike] = None,
 ) -> Forest:
-    """Ordered trees, in which no child is a head, as dependency trees.
+    """Ordered trees as dependency trees in which every child is right of its parent.
 
-    The nodes stand in preorder, below a ROOT: so all children stand right of their parent, the
-    first on a RIGHT edge and each next one on NX-RIGHT, and a top-down model generates the trees
-    breadth first, children in their order.
+    The nodes are in preorder, below a ROOT. So the first child of a node has a RIGHT edge and each
+    further one an NX-RIGHT edge, and a top-down model generates the trees breadth first, children
+    in their order.
 
     Arguments:
         forest: any forest.
-        column: its column of names, of which every node has one.
-        vocab: the vocabulary of the result; a new one with ROOT at first, if not given.
-        file: where the trees were read, for the errors.
+        column: its column of names; every node must have one.
+        vocab: the vocabulary of the result; by default a new one, with ROOT first.
+        file: the file of the trees, for the errors.
 
     Returns:
-        a dependency forest, node 0 ROOT, with the one column ``word``.
+        a dependency forest, whose node 0 is ROOT, with the column ``word``.
 
     Raises:
-        TreeError: there is no such column of names, or a node without a name.
+        TreeError: there is no such column of names, or a node has no name.
     """
     if column not in forest.columns or column not in forest.vocabs:
         raise TreeError(
@@ -59,7 +59,7 @@ def headless(
     vocab = Vocabulary([ROOT]) if vocab is None else vocab
     ranks, _ = preorder(forest)
     tree, up, offsets = forest.tree_of_node, forest.global_parent, forest.offsets
-    place = ranks + tree + 1  # a ROOT before each tree
+    place = ranks + tree + 1  # there is a ROOT before each tree
     parent = np.full(forest.num_nodes + len(forest), -1)
     parent[place] = np.where(up < 0, 0, ranks[up] - offsets[tree] + 1)
     word = np.full(len(parent), vocab.encode([ROOT])[0])
@@ -69,15 +69,15 @@ def headless(
 
 
 def constituents(forest: Forest, *, lower: bool = False) -> Forest:
-    """The trees that ``read_mrg`` reads, with each word a leaf below its tag.
+    """The trees of ``read_mrg`` with each word as a leaf below its tag.
 
     Arguments:
-        forest: its columns ``label`` and ``word`` have -1 at nodes without the one or the other.
-        lower: whether to turn the words to lower case.
+        forest: its columns ``label`` and ``word`` are -1 at nodes without the one or the other.
+        lower: change the words to lower case.
 
     Returns:
-        a forest with the one column ``label``: of a constituent or tag its label after ``(``, as
-        in ``(NP``, and of a leaf its word.
+        a forest with the column ``label``: ``(`` and the label of a constituent or tag, as in
+        ``(NP``; the word of a leaf.
 
     Raises:
         TreeError: one of the columns is missing.
@@ -94,13 +94,14 @@ def constituents(forest: Forest, *, lower: bool = False) -> Forest:
 
     local = tagged - forest.offsets[forest.tree_of_node[tagged]]
     tree = np.concatenate([forest.tree_of_node, forest.tree_of_node[tagged]])
-    order = np.argsort(tree, kind="stable")  # the new leaves stand behind their tree's nodes
+    order = np.argsort(tree, kind="stable")  # the new leaves come after their tree's nodes
 
     def column(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
         joined: NDArray[Any] = np.concatenate([old, new])[order]
         return joined
 
-    names = np.where(label >= 0, _take(as_label, label), _take(as_word, word))
+    # Id -1 reads the entry that is appended last.
+    names = np.where(label >= 0, np.append(as_label, -1)[label], np.append(as_word, -1)[word])
     return Forest.build(
         column(forest.parent, local),
         pos=column(forest.pos, np.zeros_like(local)),
@@ -111,31 +112,35 @@ def constituents(forest: Forest, *, lower: bool = False) -> Forest:
 
 
 def brackets(forest: Forest) -> list[str]:
-    """Dependency trees that :func:`headless` made, or whose like a model has drawn, as brackets.
+    """Bracketed text of each tree of :func:`right_branching`, or of a model trained on such trees.
 
-    A constituent, and any node with others below it, is ``(name child child)``, every other node
-    its name. ROOT is left out.
+    A constituent, and any node with children, is ``(name child child)``; another node is its name.
+    ROOT is left out.
 
     Raises:
         TreeError: there is no column ``word`` of names.
     """
     if "word" not in forest.columns or "word" not in forest.vocabs:
         raise TreeError(f"expected names in a column 'word', got {list(forest.vocabs)}")
-    names = np.array(forest.vocabs["word"].decode(forest.columns["word"]), object)
-    is_root, inner = forest.parent < 0, np.zeros(forest.num_nodes, np.bool_)
-    inner[forest.global_parent[~is_root]] = True
-    inner |= np.array([name.startswith(OPEN) for name in names], np.bool_)
-    bare = np.array([name[name.startswith(OPEN) :] for name in names], object)
-    enter = np.where(inner, " (" + bare, " " + names)
+    words = np.array(forest.vocabs["word"].decode(forest.columns["word"]), object)
+    is_root = forest.parent < 0
+    has_bracket = np.array([word.startswith(OPEN) for word in words], np.bool_)
+    has_bracket |= forest.degree > 0
+    names = np.array([word[word.startswith(OPEN) :] for word in words], object)
+    enter = np.where(has_bracket, " (" + names, " " + words)
     enter[is_root] = ""
-    leave = np.where(inner & ~is_root, ")", "")
+    leave = np.where(has_bracket & ~is_root, ")", "")
     return [text.lstrip() for text in render(forest, enter, leave)]
 
 
 def _names(
     forest: Forest, column: str, vocab: Vocabulary, file: Optional[PathLike]
 ) -> NDArray[np.int32]:
-    """``(N,)`` a column as ids of ``vocab``."""
+    """``(N,)`` the names in a column as ids of ``vocab``.
+
+    Raises:
+        TreeError: a node has no name.
+    """
     ids = np.asarray(forest.columns[column])
     if (ids < 0).any():
         node = int(np.argmax(ids < 0))
@@ -147,11 +152,6 @@ def _names(
             node=node - int(forest.offsets[tree]),
         )
     used = np.unique(ids)
-    new = np.zeros(len(forest.vocabs[column]), np.int32)
-    new[used] = vocab.encode(forest.vocabs[column].decode(used))
-    return np.asarray(new[ids])
-
-
-def _take(new: NDArray[np.int32], ids: NDArray[Any]) -> NDArray[np.int32]:
-    """The new ids, anything where there is none."""
-    return np.asarray(np.append(new, -1)[ids])
+    new_id = np.zeros(len(forest.vocabs[column]), np.int32)
+    new_id[used] = vocab.encode(forest.vocabs[column].decode(used))
+    return np.asarray(new_id[ids])

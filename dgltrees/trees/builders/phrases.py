@@ -1,4 +1,4 @@
-"""The phrases of parsed sentences: what stands below each constituent, as a sequence."""
+"""The phrases of parsed sentences as sequences."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ __all__ = ["phrases"]
 
 
 def phrases(forest: Forest, nodes: ArrayLike, *, column: str = "word") -> Forest:
-    """The words below each of ``nodes``, as a chain of words a node.
+    """A forest with one chain per node of ``nodes``: the words of the leaves below it.
 
     Arguments:
-        forest: constituents with words at their leaves; a node stands before its children, and a
-            subtree's nodes together, as in a bracketed text.
-        nodes: ``(P,)`` nodes among all nodes of the forest; a leaf is a phrase of one word.
-        column: the column of words; it becomes ``word``.
+        forest: constituent trees with words at their leaves; their nodes in preorder.
+        nodes: ``(P,)`` indices among all nodes; a leaf is a phrase of one word.
+        column: the column of the words, which is ``word`` in the result.
 
     Raises:
-        TreeError: the nodes of the forest stand in another order.
+        TreeError: the nodes are not in preorder.
     """
-    chosen = np.asarray(nodes, dtype=np.int64)
+    roots = np.asarray(nodes, dtype=np.int64)
     up = forest.global_parent
     index = np.arange(forest.num_nodes)
     is_leaf = forest.degree == 0
@@ -38,7 +37,7 @@ def phrases(forest: Forest, nodes: ArrayLike, *, column: str = "word") -> Forest
             "another order; build the forest from its brackets"
         )
     before = offsets_of(is_leaf)  # leaves before each node
-    first, sizes = before[chosen], before[last[chosen] + 1] - before[chosen]
+    first, sizes = before[roots], before[last[roots] + 1] - before[roots]
     words = forest.columns[column][is_leaf]
     vocabs = {"word": forest.vocabs[column]} if column in forest.vocabs else {}
     return chains(sizes, {"word": words[ranges(first, sizes)]}, vocabs)

@@ -1,4 +1,4 @@
-"""Syntax trees of Python source."""
+"""Forests of the syntax trees of Python source."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple, Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import grow
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.objects import walk
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -18,6 +18,8 @@ __all__ = ["from_python"]
 
 
 class _Entry(NamedTuple):
+    """A node and its field in the parent, None at the root."""
+
     field: Optional[str]
     node: ast.AST
 
@@ -28,41 +30,44 @@ def from_python(
     max_children: Optional[int] = None,
     file: Optional[PathLike] = None,
 ) -> Forest:
-    """A forest of Python modules as the running Python's ``ast`` sees them, nodes in preorder.
+    """A forest with one tree per Python module, nodes in preorder.
 
-    The nodes of ``ast`` are the nodes, except that a name's context (``Load``, ``Store``, ``Del``)
-    is left out; a child missing in a list, as the key of ``{**d}``, leaves its position empty.
+    The nodes are those of the module ``ast`` of the running Python, without the context of a name
+    (``Load``, ``Store``, ``Del``). A missing item of a list, such as the key in ``{**d}``, is a
+    missing child.
 
-    Node columns: ``label``, the class, as ``BinOp``; ``field``, the parent's field it stands in, as
-    ``left``, -1 at the root; ``value``, a constant as Python prints it (integers above 1,024 bits
-    in hexadecimal) or the identifier of a name, attribute, argument, definition and so on, else -1.
+    Node columns: ``label``, the class of the node, such as ``BinOp``; ``field``, the field of the
+    parent that holds it, such as ``left``, -1 at the root; ``value``, a constant as ``repr`` prints
+    it (in hexadecimal above 1,024 bits) or the identifier of a name, attribute, argument,
+    definition, ..., else -1.
 
     Arguments:
-        sources: one source text a tree.
-        vocabs: ``{"label": ..., "field": ..., "value": ...}``, vocabularies to use, or some.
-        max_children: the number of child positions a node may have; None for any.
-        file: where the text stands, for the errors.
+        sources: the source texts.
+        vocabs: vocabularies of ``label``, ``field`` and ``value`` to use.
+        max_children: the largest number of children of a node, missing ones included; None for any.
+        file: the file of the texts, for the errors.
 
     Raises:
-        TreeError: a text is not Python, with its line; is nested deeper than Python's parser reads;
-            a name is not in a frozen vocabulary; too many children.
+        TreeError: with line, or tree and node: a text is not Python, or is nested deeper than
+            Python's parser reads; a name is not in a frozen vocabulary; a node has too many
+            children.
     """
-    known = own_vocabs(vocabs, "label", "field", "value")
+    vocabularies = vocabs_for(vocabs, "label", "field", "value")
     roots = [_Entry(None, _parse(source, tree, file)) for tree, source in enumerate(sources)]
-    grown, nodes = grow(roots, _expand, file=file)
+    lists, nodes = walk(roots, _children, file=file)
     names: dict[str, Sequence[Optional[str]]] = {
         "label": [type(entry.node).__name__ for entry in nodes],
         "field": [entry.field for entry in nodes],
         "value": [_value(entry.node) for entry in nodes],
     }
-    return grown.forest(names, known, max_children=max_children, file=file)
+    return lists.forest(names, vocabularies, max_children=max_children, file=file)
 
 
 def _parse(source: str, tree: int, file: Optional[PathLike]) -> ast.AST:
     line: Optional[int] = None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they concern who wrote the source, not who reads it
+            warnings.simplefilter("ignore")  # those about the source, such as invalid escapes
             return ast.parse(source)
     except (RecursionError, MemoryError):
         message = "expected source that Python's parser can read, got one nested too deep for it"
@@ -73,7 +78,7 @@ def _parse(source: str, tree: int, file: Optional[PathLike]) -> ast.AST:
     raise TreeError(message, file=file, line=line, tree=tree)
 
 
-def _expand(entry: _Entry) -> Sequence[Optional[_Entry]]:
+def _children(entry: _Entry) -> Sequence[Optional[_Entry]]:
     children: list[Optional[_Entry]] = []
     for field, value in ast.iter_fields(entry.node):
         if isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):

@@ -1,8 +1,9 @@
-"""Trees as text: what stands before and behind the children of every node.
+"""Trees as text, with a string before and a string after the children of each node.
 
-A tour that enters and leaves every node writes 2 N pieces. Node v is entered after all that came
-before it was entered and, its ancestors apart, left: at ``2 * rank(v) - depth(v)``, where the rank
-is its place in preorder; it is left ``2 * size(v) - 1`` pieces later.
+A walk that enters and leaves every node writes 2 N strings. The string of entering node v has the
+index ``2 * rank(v) - depth(v)``, where the rank is its place in preorder: before it all nodes of
+lower rank were entered and all of these but its ancestors left. The string of leaving v comes
+``2 * size(v) - 1`` later, where the size is that of its subtree.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ __all__ = ["preorder", "render"]
 
 
 def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
-    """One text a tree, children by position.
+    """One text per tree, with children in the order of their positions.
 
     Arguments:
-        forest: the trees, nodes in any order.
-        enter: ``(N,)`` strings, before a node's children.
-        leave: ``(N,)`` strings, behind them.
+        forest: the trees, with nodes in any order.
+        enter: ``(N,)`` the string before the children of each node.
+        leave: ``(N,)`` the string after them.
     """
     ranks, sizes = preorder(forest)
     entered = 2 * ranks - forest.depth
@@ -34,7 +35,7 @@ def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
 
 
 def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """``(N,)`` each node's place in preorder, tree after tree, and the size of its subtree."""
+    """Two arrays ``(N,)``: each node's place in preorder among all nodes; its subtree's size."""
     up, depth = forest.global_parent, forest.depth
     order = np.lexsort((forest.pos, up, depth))
     bounds = np.flatnonzero(np.diff(depth[order])) + 1

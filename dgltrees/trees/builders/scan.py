@@ -1,9 +1,9 @@
-"""Bracketed text as arrays: one pass that every bracket format shares.
+"""The scanner of all bracket formats: bracketed text as arrays.
 
-The bytes of a text are classed by one table. What is left of them are *items*: opening brackets,
-and atoms (the words between brackets and white space). The depth of an item is a running count of
-brackets; its enclosing bracket is the last bracket before it that is one less deep, which one sort
-by depth finds for all items at once.
+A table maps each byte to its class. The *items* of a text are its opening brackets and its atoms,
+the words between brackets and white space. The depth of an item is a running count of brackets; the
+bracket that encloses it is the last one before it of one depth less, which one sort by depth finds
+for all items.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _BLANKS = b" \t\n\r\x0b\x0c"  # where bytes.split() splits
 
 @dataclass(frozen=True)
 class Brackets:
-    """The ``M`` items of a bracketed text, in its order: opening brackets and atoms.
+    """The ``M`` items of a bracketed text in its order: opening brackets and atoms.
 
     Arguments:
-        start: ``(M,)`` the byte an item begins at.
+        start: ``(M,)`` the byte that each item begins at.
         depth: ``(M,)`` the number of brackets around it.
-        parent: ``(M,)`` the item that encloses it, -1 outside all brackets.
-        place: ``(M,)`` how many items stand before it in its bracket, or outside all brackets.
-        name: ``(M,)`` an atom's row of ``names``, -1 at a bracket.
+        parent: ``(M,)`` the innermost of these brackets, an item; -1 without one.
+        place: ``(M,)`` the number of items before it in the same bracket, or without one.
+        name: ``(M,)`` the index of an atom in ``names``, -1 at a bracket.
         names: the distinct atoms.
-        ends: the byte each line ends at.
-        file: where the text stands, for the errors.
-        first_line: the number of its first line there.
+        ends: ``(L,)`` the byte that each line ends at.
+        file: the file of the text, for the errors.
+        first_line: the line of the file that the text begins at.
     """
 
     start: NDArray[np.int64]
@@ -55,20 +55,28 @@ class Brackets:
 
     @property
     def is_open(self) -> NDArray[np.bool_]:
-        """``(M,)`` which items are brackets."""
+        """``(M,)`` whether each item is a bracket."""
         return self.name < 0
 
     def line(self, items: Any) -> Any:
-        """The line numbers of ``items``, as the file counts them."""
+        """The line numbers of ``items`` in the file."""
         return self.first_line + np.searchsorted(self.ends, self.start[items])
 
     def text(self, item: int) -> str:
-        """What stands at an item."""
+        """The text of an item, for the errors."""
         name = int(self.name[item])
         return "an opening bracket" if name < 0 else repr(self.names[name])
 
     def refuse(self, broken: NDArray[np.bool_], rule: Callable[[int], str]) -> None:
-        """Raise ``rule(item)`` with file and line for the first item that is ``broken``."""
+        """Raise an error at the first item that is ``broken``, if any is.
+
+        Arguments:
+            broken: ``(M,)``.
+            rule: the message of the error for an item.
+
+        Raises:
+            TreeError: with file and line.
+        """
         if broken.any():
             item = int(np.argmax(broken))
             raise TreeError(rule(item), file=self.file, line=int(self.line(item)))
@@ -76,32 +84,41 @@ class Brackets:
     def look_up(
         self, items: NDArray[np.bool_], table: Mapping[str, int], what: str
     ) -> NDArray[np.int32]:
-        """The numbers that ``table`` gives the atoms ``items``, -1 at all others; ``(M,)``.
+        """``(M,)`` the numbers of some atoms in a table; -1 at all other items.
+
+        Arguments:
+            items: ``(M,)`` which items to look up.
+            table: the number of each atom.
+            what: what the atoms are, for the errors.
 
         Raises:
-            TreeError: an atom is not in the table.
+            TreeError: an atom is not in the table; with file and line.
         """
         missing = min(table.values(), default=0) - 1
-        numbers = np.array([*(table.get(name, missing) for name in self.names), missing], np.int32)
-        found = numbers[self.name]
+        of_name = np.array([*(table.get(name, missing) for name in self.names), missing], np.int32)
+        numbers = of_name[self.name]
         self.refuse(
-            items & (found == missing),
+            items & (numbers == missing),
             lambda i: f"expected {what}, one of {' '.join(table)}, got {self.text(i)}",
         )
-        return np.where(items, found, -1).astype(np.int32)
+        return np.where(items, numbers, -1).astype(np.int32)
 
     def encode(self, items: NDArray[np.bool_], vocab: Vocabulary) -> NDArray[np.int32]:
-        """The ids ``vocab`` gives the atoms ``items``, -1 at all others; ``(M,)``.
+        """``(M,)`` the ids of some atoms in a vocabulary; -1 at all other items.
 
-        New names enter a growing vocabulary in the order of the text.
+        New names are added to the vocabulary in the order of the text.
+
+        Arguments:
+            items: ``(M,)`` which items to encode.
+            vocab: the vocabulary.
 
         Raises:
-            TreeError: the vocabulary is frozen and has no id for an atom.
+            TreeError: an atom is not in a frozen vocabulary; with file and line.
         """
-        chosen = self.name[items]
-        first = np.full(len(self.names), len(chosen))
-        first[chosen[::-1]] = np.arange(len(chosen))[::-1]  # the last writing wins: the first use
-        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(chosen))]
+        rows = self.name[items]
+        first = np.full(len(self.names), len(rows))
+        first[rows[::-1]] = np.arange(len(rows))[::-1]  # the first use of each name is written last
+        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(rows))]
         words = [self.names[i] for i in used]
         ids = np.full(len(self.names) + 1, -1, np.int32)
         try:
@@ -114,6 +131,7 @@ class Brackets:
 
 
 def _table(pair: bytes, blank: bytes) -> NDArray[np.uint8]:
+    """``(256,)`` the class of each byte."""
     classes = np.full(256, _ATOM, np.uint8)
     classes[list(_BLANKS + blank)] = _SPACE
     classes[list(pair)] = _OPEN, _CLOSE
@@ -123,11 +141,12 @@ def _table(pair: bytes, blank: bytes) -> NDArray[np.uint8]:
 def _enclosing(
     depth: NDArray[np.int32], is_open: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The bracket around every item, and the item's place in it."""
+    """Two arrays ``(M,)``: the bracket around each item, and the place of the item in it."""
     shallow = len(depth) == 0 or int(depth.max()) < 2**15
     order = np.argsort(depth.astype(np.int16) if shallow else depth, kind="stable")
     opens = order[is_open[order]]
-    # One key for (depth, item): brackets sorted by it; an item looks for the last one above it.
+    # Brackets are sorted by one key for depth and item, and each item searches for the last bracket
+    # before it of one depth less.
     width = len(depth) + 1
     keys = depth[opens].astype(np.int64) * width + opens
     above = np.searchsorted(keys, (depth[order].astype(np.int64) - 1) * width + order) - 1
@@ -154,12 +173,13 @@ def scan(
     Arguments:
         data: the text in UTF-8.
         pair: the opening and the closing bracket.
-        blank: further bytes to be read as white space.
-        by_line: whether every line must close its own brackets.
-        file, first_line: where the text stands, for the errors.
+        blank: further bytes that are white space.
+        by_line: every line must close its own brackets.
+        file: the file of the text, for the errors.
+        first_line: the line of the file that the text begins at.
 
     Raises:
-        TreeError: the text is not UTF-8, or a bracket is not closed or closes nothing.
+        TreeError: the text is not UTF-8, or its brackets are not balanced; with file and line.
     """
     check_utf8(data, file, first_line)
     table = _table(pair, blank)

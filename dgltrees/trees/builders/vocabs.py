@@ -1,27 +1,53 @@
-"""The vocabularies a builder or reader fills or follows."""
+"""Vocabularies of builders and readers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Optional
+from collections.abc import Mapping, Sequence
+from typing import Callable, Optional
 
-from dgltrees.errors import ConfigError
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["own_vocabs"]
+__all__ = ["encode_names", "vocabs_for"]
 
 
-def own_vocabs(vocabs: Optional[Mapping[str, Vocabulary]], *columns: str) -> dict[str, Vocabulary]:
-    """A vocabulary for each of ``columns``: the user's where there is one, else a new one.
+def vocabs_for(vocabs: Optional[Mapping[str, Vocabulary]], *columns: str) -> dict[str, Vocabulary]:
+    """A vocabulary for each of ``columns``: that of ``vocabs``, or else a new one.
 
     Raises:
-        ConfigError: the user's are for other columns.
+        ConfigError: ``vocabs`` has a vocabulary for another column.
     """
-    given = dict(vocabs or {})
-    other = sorted(given.keys() - set(columns))
+    vocabs = vocabs or {}
+    other = sorted(vocabs.keys() - set(columns))
     if other:
         raise ConfigError(
             f"expected vocabularies for the columns {', '.join(columns)}, "
             f"got one for {', '.join(other)}"
         )
-    return {column: given.get(column, Vocabulary()) for column in columns}
+    return {column: vocabs.get(column, Vocabulary()) for column in columns}
+
+
+def encode_names(
+    names: Sequence[Optional[str]], vocab: Vocabulary, error: Callable[[str, int], TreeError]
+) -> NDArray[np.int32]:
+    """The ids of names, -1 for None, of the shape ``(len(names),)``.
+
+    Arguments:
+        names: the names.
+        vocab: their vocabulary.
+        error: makes the error that is raised from its message and the index of a name.
+
+    Raises:
+        TreeError: a name is not in a frozen vocabulary.
+    """
+    rows = [row for row, name in enumerate(names) if name is not None]
+    ids = np.full(len(names), -1, np.int32)
+    try:
+        ids[rows] = vocab.encode([name for name in names if name is not None])
+    except TreeError as cause:
+        row = next(row for row in rows if names[row] not in vocab)
+        raise error(str(cause), row) from None
+    return ids

@@ -1,4 +1,4 @@
-"""XML documents, read by expat: as deep as they come."""
+"""Forests of XML documents of any depth."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from xml.parsers import expat
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import Grown
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.objects import NodeLists
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -23,33 +23,34 @@ def from_xml(
     max_children: Optional[int] = None,
     file: Optional[PathLike] = None,
 ) -> Forest:
-    """A forest of XML documents, a tree an argument, nodes in the order of the start tags.
+    """A forest with one tree per XML document, nodes in the order of the start tags.
 
-    Every element is a node. Comments and processing instructions are left out; where an element's
-    text stands among its children is not kept.
+    Every element is a node. Comments and processing instructions are left out. The text of an
+    element is joined, wherever it is among the children.
 
-    Node columns: ``label``, the tag with its prefix; ``value``, the element's own text with white
-    space collapsed, -1 where there is none.
+    Node columns: ``label``, the tag with its prefix; ``value``, the text of the element without
+    that of its children, white space collapsed; -1 without text.
 
     Arguments:
-        documents: one document a tree, as text, or as bytes in the encoding it declares.
-        attributes: whether attributes are nodes too: children ``@name`` with their value, before
-            the elements.
-        vocabs: ``{"label": vocabulary, "value": vocabulary}`` to use, or either.
-        max_children: the number of children a node may have; None for any.
-        file: where the text stands, for the errors.
+        documents: the documents, as text, or as bytes in the encoding that they declare.
+        attributes: attributes are nodes too: children ``@name`` with their value, before the
+            elements.
+        vocabs: vocabularies of ``label`` and ``value`` to use.
+        max_children: the largest number of children of a node; None for any.
+        file: the file of the documents, for the errors.
 
     Raises:
-        TreeError: a document is not well-formed or not in its encoding, declares an entity (a few
-            lines of entities can stand for gigabytes) or uses one that is not in it, with its
-            line; a name is not in a frozen vocabulary; too many children.
+        TreeError: with line, or tree and node: a document is not well-formed or not in its
+            encoding, declares an entity (a few lines of entities can expand to gigabytes) or uses
+            one that is not XML's own; a name is not in a frozen vocabulary; a node has too many
+            children.
     """
-    known = own_vocabs(vocabs, "label", "value")
+    vocabularies = vocabs_for(vocabs, "label", "value")
     reader = _Reader(attributes, file)
     for document in documents:
         reader.read(document)
     names = {"label": reader.labels, "value": [_collapse(text) for text in reader.texts]}
-    return reader.grown.forest(names, known, max_children=max_children, file=file)
+    return reader.lists.forest(names, vocabularies, max_children=max_children, file=file)
 
 
 def _collapse(pieces: list[str]) -> Optional[str]:
@@ -57,15 +58,22 @@ def _collapse(pieces: list[str]) -> Optional[str]:
 
 
 class _Reader:
-    """Expat's handlers, and the elements that are open."""
+    """The handlers of the parser expat.
+
+    Attributes:
+        lists: the nodes of all documents.
+        labels, texts: of each node the tag, and the pieces of its text.
+        open: the elements whose end tag is still to come, outermost first.
+        children: the number of children so far of each of them.
+    """
 
     def __init__(self, attributes: bool, file: Optional[PathLike]) -> None:
         self.attributes, self.file = attributes, file
-        self.grown = Grown([], [], [0])
+        self.lists = NodeLists()
         self.labels: list[Optional[str]] = []
         self.texts: list[list[str]] = []
         self.open: list[int] = []
-        self.children: list[int] = []  # of the open elements
+        self.children: list[int] = []
 
     def read(self, document: Union[str, bytes]) -> None:
         self.parser = parser = expat.ParserCreate()
@@ -83,24 +91,24 @@ class _Reader:
             raise
         except (LookupError, ValueError) as error:
             self.fail(f"expected an encoding that Python's expat reads, got: {error}")
-        self.grown.offsets.append(len(self.labels))
+        self.lists.offsets.append(len(self.labels))
 
     def fail(self, message: str) -> NoReturn:
         raise TreeError(
             message,
             file=self.file,
             line=self.parser.CurrentLineNumber,
-            tree=len(self.grown.offsets) - 1,
+            tree=len(self.lists.offsets) - 1,
         ) from None
 
     def add(self, label: str) -> None:
         if self.open:
-            self.grown.parent.append(self.open[-1] - self.grown.offsets[-1])
-            self.grown.pos.append(self.children[-1])
+            self.lists.parent.append(self.open[-1] - self.lists.offsets[-1])
+            self.lists.pos.append(self.children[-1])
             self.children[-1] += 1
         else:
-            self.grown.parent.append(-1)
-            self.grown.pos.append(0)
+            self.lists.parent.append(-1)
+            self.lists.pos.append(0)
         self.labels.append(label)
         self.texts.append([])
 

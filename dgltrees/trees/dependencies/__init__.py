@@ -1,25 +1,28 @@
 """Dependency trees, and the trees along which they are generated top-down.
 
-In a *dependency forest* node 0 of each tree is ROOT and node i its i-th word; a node's parent is
-its head. In the *generation forest* of Zhang, Lu & Lapata, "Top-down Tree Long Short-Term Memory
-Networks" (NAACL 2016, section 2, Figures 1 to 3) the same nodes hang on the *source* of their edge:
-their head if they are its nearest dependent on their side, else the sibling next to them towards
-the head. ::
+In a *dependency forest* node 0 of each tree is ROOT, node i is its i-th word, and the parent of a
+node is its head. In the *generation forest* of Zhang, Lu & Lapata, "Top-down Tree Long Short-Term
+Memory Networks" (NAACL 2016, section 2, Figures 1 to 3) the same nodes have the *source* of their
+edge as parent: the head, if they are its nearest dependent on their side, else the sibling next to
+them on the way to the head. ::
 
     dependencies            generation
     w0 -> w2 w1 | w4 w5     w0 -LEFT-> w1 -NX-LEFT-> w2,  w0 -RIGHT-> w4 -NX-RIGHT-> w5
 
-where w2, w1 stand left of w0 and w4, w5 right of it. The dependents of ROOT stand right of it.
+where w2, w1 are left of w0 and w4, w5 right of it. The dependents of ROOT are right of it.
 """
 
 from dgltrees.trees.dependencies.batch import generation_batch, left_chains
+from dgltrees.trees.dependencies.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.dependencies.generation import generation_forest, generation_order
 from dgltrees.trees.dependencies.paths import dependency_path, from_paths
 from dgltrees.trees.dependencies.projective import ROOT, is_projective
 from dgltrees.trees.dependencies.word_order import dependency_forest
 
 __all__ = [
+    "EDGE_TYPES",
     "ROOT",
+    "EdgeType",
     "dependency_forest",
     "dependency_path",
     "from_paths",

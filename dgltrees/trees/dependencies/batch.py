@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.cache import Cache
+from dgltrees.trees.dependencies.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import owner
 
@@ -17,11 +18,16 @@ __all__ = ["generation_batch", "left_chains", "nearest_left"]
 
 
 def generation_batch(forest: Forest, ids: Optional[ArrayLike] = None) -> TreeBatch:
-    """The trees ``ids`` of a generation forest as a graph with edges from source to dependent.
+    """One graph of the trees ``ids`` (by default all), with edges from source to dependent.
 
-    Edge data: ``etype``. Node data: the columns, so ``etype`` of the incoming edge (0 at ROOT);
-    and ``nearest_left``, at a node with the incoming edge RIGHT the nearest left dependent of its
-    head as a node of the batch, -1 at all others and where there is none (``w_1`` of Figure 4).
+    Edge data: ``etype``, the :class:`~dgltrees.trees.dependencies.EdgeType`. Node data: the
+    columns, among them the ``etype`` of the edge into each node (0 at ROOT); and ``nearest_left``:
+    for a node with the incoming edge RIGHT the nearest left dependent of its head, as an index into
+    the nodes of the batch (``w_1`` in Figure 4), else -1.
+
+    Arguments:
+        forest: a generation forest.
+        ids: trees of it.
 
     Raises:
         IndexError: an id is out of range.
@@ -34,32 +40,33 @@ def generation_batch(forest: Forest, ids: Optional[ArrayLike] = None) -> TreeBat
 
 
 def nearest_left(batch: TreeBatch) -> Tensor:
-    """``(N,)`` the node column of that name of a batch on the CPU, from its types of edges."""
+    """``(N,)`` the node column ``nearest_left`` of a batch on the CPU with edge data ``etype``."""
     etype = batch.edata["etype"]
-    below = torch.full((batch.num_nodes,), -1)
-    first_left, first_right = etype == EdgeType.LEFT, etype == EdgeType.RIGHT
-    below[batch.src[first_left]] = batch.dst[first_left]
+    is_left, is_right = etype == EdgeType.LEFT, etype == EdgeType.RIGHT
+    of_head = torch.full((batch.num_nodes,), -1)
+    of_head[batch.src[is_left]] = batch.dst[is_left]
     nearest = torch.full((batch.num_nodes,), -1)
-    nearest[batch.dst[first_right]] = below[batch.src[first_right]]
+    nearest[batch.dst[is_right]] = of_head[batch.src[is_right]]
     return nearest
 
 
 def left_chains(batch: TreeBatch) -> TreeBatch:
-    """The left dependents of a generation batch with edges from each to the next nearer one.
+    """The left dependents of a generation batch, with edges from each to the next one inwards.
 
-    Along them the left dependents of a node are read from the farthest to the nearest, as LD does
-    (Figure 4). Node data: ``node``, which node of ``batch`` each is.
+    A traversal of this graph runs over the left dependents of each head from the farthest to the
+    nearest, as LdTreeLSTM does (Figure 4). Node data: ``node``, the node of ``batch`` that each
+    node is.
     """
     etype = batch.on_host(batch.edata["etype"])
-    further = etype == EdgeType.NX_LEFT
-    nodes = batch.dst[further | (etype == EdgeType.LEFT)].sort().values
+    is_next = etype == EdgeType.NX_LEFT
+    nodes = batch.dst[is_next | (etype == EdgeType.LEFT)].sort().values
     place = torch.full((batch.num_nodes,), -1).index_copy(0, nodes, torch.arange(len(nodes)))
     tree = owner(batch.sizes)[nodes]
     chains = TreeBatch(
-        place[batch.dst[further]],
-        place[batch.src[further]],
+        place[batch.dst[is_next]],
+        place[batch.src[is_next]],
         torch.bincount(tree, minlength=batch.num_trees),
         ndata={"node": nodes.to(batch.device, non_blocking=True)},
     )
-    chains.memo = batch.memo.setdefault("left_chains", {})
+    chains.cache = batch.cache.get("left_chains", Cache)
     return chains

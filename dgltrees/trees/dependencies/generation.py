@@ -1,12 +1,12 @@
-"""From heads to sources: the edges and the order of generation."""
+"""From dependency forests to generation forests."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.trees.dependencies.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.dependencies.projective import check_roots
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import run_offsets, within
 
@@ -14,27 +14,30 @@ __all__ = ["generation_forest", "generation_order"]
 
 
 def generation_forest(forest: Forest) -> Forest:
-    """The generation forest of a dependency forest: the same nodes, each below its source.
+    """The generation forest of a dependency forest: the same nodes with their sources as parents.
 
-    ``pos`` is the type of a node's incoming edge. The columns are carried over, with two more:
-    ``etype``, the same with its names (ROOT, which no edge enters, has 0), and ``t``, the
-    place of a node in the order of generation (:func:`generation_order`). A tree that is not
-    projective keeps its edges and numbers, but its word order no longer follows from them.
+    ``pos`` is the type of the edge into a node. Two columns are added: ``etype``, the same with
+    a vocabulary (0 at ROOT, which no edge enters), and ``t``, the time at which a node is generated
+    (:func:`generation_order`). For a tree that is not projective the result does not determine the
+    word order.
+
+    Arguments:
+        forest: a dependency forest.
 
     Raises:
         TreeError: node 0 of a tree is not its root.
     """
     child, head, is_left, _ = _siblings(forest)
     same_side = (head[1:] == head[:-1]) & (is_left[1:] == is_left[:-1])
-    # Dependents of one head stand in word order: the next one inwards is a row down or up.
-    inwards_left = np.append(same_side, False)[: len(child)] & is_left
-    inwards_right = np.append(False, same_side)[: len(child)] & ~is_left
+    # The dependents of a head are in word order: the next one inwards is one row down or up.
+    is_next_left = np.append(same_side, False)[: len(child)] & is_left
+    is_next_right = np.append(False, same_side)[: len(child)] & ~is_left
     source = head.copy()
-    source[inwards_left] = child[np.flatnonzero(inwards_left) + 1]
-    source[inwards_right] = child[np.flatnonzero(inwards_right) - 1]
+    source[is_next_left] = child[np.flatnonzero(is_next_left) + 1]
+    source[is_next_right] = child[np.flatnonzero(is_next_right) - 1]
     side = np.where(is_left, EdgeType.LEFT, EdgeType.RIGHT)
     etype = np.zeros(forest.num_nodes, np.int32)
-    etype[child] = side + EdgeType.NX_LEFT * (inwards_left | inwards_right)
+    etype[child] = side + EdgeType.NX_LEFT * (is_next_left | is_next_right)
     parent = np.full(forest.num_nodes, -1, np.int32)
     parent[child] = source - forest.offsets[forest.tree_of_node[child]]
     columns = {**forest.columns, "etype": etype, "t": generation_order(forest)}
@@ -43,17 +46,20 @@ def generation_forest(forest: Forest) -> Forest:
 
 
 def generation_order(forest: Forest) -> NDArray[np.int32]:
-    """``(N,)`` when each node of a dependency forest is generated; ROOT has 0.
+    """``(N,)`` the time 0, 1, ... at which each node of a tree is generated; ROOT has 0.
 
-    Breadth first, and of each node first its left, then its right dependents, nearest first (the
-    subscripts of Figure 2).
+    Breadth first; the left dependents of a node before the right ones, and on each side the nearest
+    first (the subscripts in Figure 2).
+
+    Arguments:
+        forest: a dependency forest.
 
     Raises:
         TreeError: node 0 of a tree is not its root.
     """
     child, _, _, place = _siblings(forest)
-    # The order of two nodes of one depth is that of the places on the way to them. Pointer
-    # doubling: after round k, rank orders them by the last 2^k steps of the way.
+    # Nodes of equal depth are in the order of the paths to them. Pointer doubling: after round k,
+    # rank orders them by the last 2^k steps of their paths.
     rank = np.zeros(forest.num_nodes, np.int64)
     rank[child] = place
     above = np.where(forest.parent < 0, np.arange(forest.num_nodes), forest.global_parent)
@@ -70,11 +76,11 @@ def generation_order(forest: Forest) -> NDArray[np.int32]:
 def _siblings(
     forest: Forest,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """All dependents, ordered by head and then by word order, each ``(E,)``.
+    """All dependents, by head and for each head in word order.
 
     Returns:
-        The dependents; their heads; whether they stand left of them; how many dependents of the
-        same head are generated before them.
+        four arrays ``(E,)``: the dependents; their heads; whether they are left of their heads; how
+        many dependents of the same head are generated before them.
     """
     check_roots(forest)
     up = forest.global_parent

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dgltrees.errors import TreeError
+from dgltrees.trees.dependencies.edge_types import EdgeType
 from dgltrees.trees.dependencies.projective import ROOT
 from dgltrees.trees.dependencies.word_order import dependency_forest
-from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -17,9 +17,12 @@ Path = Sequence[tuple[str, EdgeType]]
 
 
 def dependency_path(forest: Forest, tree: int, node: int) -> list[tuple[str, EdgeType]]:
-    """D(w) of a node of a generation forest: words and edge types from ROOT down to its source.
+    """D(w): the words and edge types on the way from ROOT to a word w, without w (section 2.1).
 
-    The word w itself is not in it, and D(ROOT) is empty (section 2.1).
+    Arguments:
+        forest: a generation forest with a column ``word``.
+        tree: a tree of it.
+        node: the index of w in that tree; D(ROOT) is empty.
 
     Raises:
         TreeError: there is no such tree or node, or no column ``word``.
@@ -42,41 +45,40 @@ def dependency_path(forest: Forest, tree: int, node: int) -> list[tuple[str, Edg
 
 
 def from_paths(pairs: Iterable[tuple[str, Path]]) -> Forest:
-    """The dependency tree whose words w have the dependency paths D(w); the pairs in any order.
+    """The dependency tree of one sentence whose words w have the dependency paths D(w).
 
-    ROOT needs no pair. The edge types of a path name a node of the tree, so equal words are told
-    apart.
+    The edge types of a path determine a node of the tree, so equal words are told apart.
 
     Arguments:
-        pairs: ``(w, D(w))`` for each word of one sentence.
+        pairs: ``(w, D(w))`` for each word, in any order; ROOT needs no pair.
 
     Raises:
-        TreeError: a path stands twice, goes through a word that has no pair or another one, or
-            takes an edge that its node cannot have.
+        TreeError: two words have the same edge types on their paths, a path does not continue that
+            of its last word, or has an edge type that is not possible there.
     """
-    found: dict[tuple[EdgeType, ...], tuple[str, list[tuple[str, EdgeType]]]] = {(): (ROOT, [])}
+    words: dict[tuple[EdgeType, ...], tuple[str, list[tuple[str, EdgeType]]]] = {(): (ROOT, [])}
     for word, path in pairs:
         steps = list(path)
-        place = tuple(etype for _, etype in steps)
-        if place and place in found:
-            raise TreeError(f"expected one word a path, got {found[place][0]!r} and {word!r}")
-        if place:
-            found[place] = word, steps
-    number = {place: i for i, place in enumerate(found)}
+        etypes = tuple(etype for _, etype in steps)
+        if etypes and etypes in words:
+            raise TreeError(f"expected one word per path, got {words[etypes][0]!r} and {word!r}")
+        if etypes:
+            words[etypes] = word, steps
+    index = {etypes: i for i, etypes in enumerate(words)}
     parent, pos = [-1], [0]
-    for place, (word, steps) in found.items():
-        if not place:
+    for etypes, (word, steps) in words.items():
+        if not etypes:
             continue
-        source, before = found.get(place[:-1], (None, []))
-        if source != steps[-1][0] or before != steps[:-1]:
+        source, source_steps = words.get(etypes[:-1], (None, []))
+        if source != steps[-1][0] or source_steps != steps[:-1]:
             raise TreeError(
                 f"expected the path of {word!r} to continue that of {steps[-1][0]!r}, "
                 f"got {'no such path' if source is None else f'one of {source!r}'}"
             )
-        parent.append(number[place[:-1]])
-        pos.append(int(place[-1]))
+        parent.append(index[etypes[:-1]])
+        pos.append(int(etypes[-1]))
     vocab = Vocabulary([ROOT])
-    words = vocab.encode([word for word, _ in found.values()])
+    ids = vocab.encode([word for word, _ in words.values()])
     return dependency_forest(
-        Forest.build(parent, pos=pos, columns={"word": words}, vocabs={"word": vocab})
+        Forest.build(parent, pos=pos, columns={"word": ids}, vocabs={"word": vocab})
     )

@@ -1,4 +1,4 @@
-"""Which dependency trees are projective."""
+"""Projectivity of dependency trees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ ROOT = "<root>"
 
 
 def is_projective(forest: Forest) -> NDArray[np.bool_]:
-    """``(T,)`` whether every node of a dependency tree stands together with all below it.
+    """``(T,)`` whether each dependency tree is projective: all subtrees are without gaps.
+
+    Arguments:
+        forest: a dependency forest.
 
     Raises:
         TreeError: node 0 of a tree is not its root.
@@ -35,7 +38,7 @@ def check_roots(forest: Forest) -> None:
     """Check that node 0 of each tree is its root.
 
     Raises:
-        TreeError: that of a tree is not.
+        TreeError: it is not.
     """
     wrong = forest.parent[forest.offsets[:-1]] >= 0
     if wrong.any():

@@ -1,4 +1,4 @@
-"""From sources back to heads: the sentence that a generation tree stands for."""
+"""From generation forests back to dependency forests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.dependencies.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import inverse
 from dgltrees.trees.subtrees import over_subtrees
@@ -15,10 +15,14 @@ __all__ = ["dependency_forest"]
 
 
 def dependency_forest(forest: Forest) -> Forest:
-    """The projective dependency forest of a generation forest: nodes in word order, below heads.
+    """The projective dependency forest of a generation forest: its nodes in word order.
 
-    The inverse of :func:`generation_forest` for projective trees; and the sentences of generated
-    trees, whose nodes may stand in any order. The columns ``etype`` and ``t`` are left out.
+    For projective trees this is the inverse of
+    :func:`~dgltrees.trees.dependencies.generation_forest`. The nodes of the generation forest may
+    be in any order. The columns ``etype`` and ``t`` are left out.
+
+    Arguments:
+        forest: a generation forest, whose ``pos`` are edge types.
 
     Raises:
         TreeError: ROOT has an edge that is not RIGHT, a left dependent one that is NX-RIGHT, or a
@@ -37,14 +41,18 @@ def dependency_forest(forest: Forest) -> Forest:
 
 
 def _check_edges(forest: Forest) -> None:
-    """Refuse edges that :func:`generation_forest` never makes."""
+    """Check that every node has edges only of the types that it can have.
+
+    Raises:
+        TreeError: at the first node that breaks this.
+    """
     up, etype = forest.global_parent, forest.pos
     inner = up >= 0
     above = etype[up]
     at_root = inner & (forest.parent[up] < 0)
     leftward = (above == EdgeType.LEFT) | (above == EdgeType.NX_LEFT)
-    turned = np.where(leftward, EdgeType.NX_RIGHT, EdgeType.NX_LEFT)
-    broken = inner & (at_root & (etype != EdgeType.RIGHT) | ~at_root & (etype == turned))
+    wrong_side = np.where(leftward, EdgeType.NX_RIGHT, EdgeType.NX_LEFT)
+    broken = inner & (at_root & (etype != EdgeType.RIGHT) | ~at_root & (etype == wrong_side))
     broken |= inner & (etype >= len(EdgeType))
     if broken.any():
         node = int(np.argmax(broken))
@@ -61,20 +69,20 @@ def _check_edges(forest: Forest) -> None:
 def _heads(forest: Forest) -> NDArray[np.int64]:
     """``(N,)`` the heads of the nodes of a generation forest, -1 at ROOT."""
     up, index = forest.global_parent, np.arange(forest.num_nodes)
-    first = np.where(forest.pos >= EdgeType.NX_LEFT, up, index)
+    nearest = np.where(forest.pos >= EdgeType.NX_LEFT, up, index)
     for _ in range(int(forest.depth.max(initial=0)).bit_length()):
-        first = first[first]  # pointer doubling along NX edges
-    return up[first]
+        nearest = nearest[nearest]  # pointer doubling along NX edges
+    return up[nearest]
 
 
 def _word_order(forest: Forest) -> NDArray[np.int64]:
     """``(N,)`` the place of each node of a generation forest in word order, among all nodes.
 
-    All below a node stands around it in the order NX-LEFT, LEFT, the node, RIGHT, NX-RIGHT.
+    The subtree of a node is in the order NX-LEFT, LEFT, the node itself, RIGHT, NX-RIGHT.
     """
     up, etype = forest.global_parent, forest.pos
     child = np.flatnonzero(up >= 0)
-    below = np.zeros((len(EdgeType), forest.num_nodes), np.int64)  # nodes below each edge
+    below = np.zeros((len(EdgeType), forest.num_nodes), np.int64)  # subtree sizes by edge type
     sizes = over_subtrees(np.add, np.ones(forest.num_nodes, np.int64), up)
     below[etype[child], up[child]] = sizes[child]
     left, right = below[EdgeType.LEFT], below[EdgeType.RIGHT]

@@ -1,4 +1,4 @@
-"""Sequences of operations as one graph."""
+"""Graphs of sequences of operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import OPERATIONS, Flow, Operation
-from dgltrees.trees.operations.match import in_sequences, match_splits
+from dgltrees.trees.operations.matching import in_sequences, match_splits
 from dgltrees.trees.segments import locate, offsets_of, starts
 
 __all__ = ["operation_graph"]
@@ -26,36 +26,36 @@ def operation_graph(
     ndata: Optional[Mapping[str, Tensor]] = None,
     complete: bool = False,
 ) -> TreeBatch:
-    """The graph over which a recurrent-recursive network runs.
+    """The graph that a recurrent-recursive network runs over.
 
-    A sequence is a START, then an OPEN for each split that an earlier window left open (bottom of
-    the stack first), then its steps. NEXT edges lead from START through all steps, RETURN edges
-    from a split, or an OPEN, to its merge.
+    A sequence is a START, then an OPEN for each split that earlier windows left open (the bottom of
+    the stack first), then its steps. NEXT edges go from START through all steps, RETURN edges from
+    each split (or OPEN) to its merge.
 
     Arguments:
         operations: ``(N,)`` :class:`Operation`, sequence after sequence.
-        sizes: ``(T,)`` how many of them each sequence has.
-        ndata: fields of the nodes, each ``(N, ...)``.
-        complete: refuse sequences that leave a split open.
+        sizes: ``(T,)`` the number of operations of each sequence.
+        ndata: node data, each ``(N, ...)``.
+        complete: a split without a merge is an error.
 
     Returns:
-        a batch with node fields ``op`` and ``open``, how many sub-trees are open after each step
-        (OPENs count), and edge field ``pos``, the :class:`Flow` of each edge: the
-        place of its message in the mailbox.
+        a batch with the node data ``op``, the operations, and ``open``, the number of sub-trees
+        that are open after each step (those of OPENs included); and the edge data ``pos``, the
+        :class:`Flow` of each edge.
 
     Raises:
-        TreeError: there is no such operation, a sequence does not begin with START, START or OPEN
-            stand elsewhere than at the beginning, a merge has no split, a split is left open and
-            may not, or the sizes do not add up.
+        TreeError: with the sequence and the place in it: an unknown operation, a sequence that does
+            not begin with START, a START or OPEN after the beginning, a merge without a split, with
+            ``complete`` a split without a merge; or the sizes do not add up.
     """
     ops, lengths = in_sequences(operations, sizes)
     _check(ops, lengths)
     matching = match_splits(ops, lengths, complete=complete)
     steps = np.flatnonzero((ops != Operation.START) & (ops != Operation.OPEN))
-    begins = np.repeat(starts(lengths), lengths)  # (N,) the START of each node
-    first = (steps > 0) & (ops[steps - 1] == Operation.OPEN)
-    last = np.where(first, begins[steps], steps - 1)  # whom a step hears by NEXT
-    src = np.concatenate([last, matching.split])
+    start = np.repeat(starts(lengths), lengths)  # (N,) the START of each node
+    after_open = (steps > 0) & (ops[steps - 1] == Operation.OPEN)
+    before = np.where(after_open, start[steps], steps - 1)
+    src = np.concatenate([before, matching.split])
     dst = np.concatenate([steps, matching.merge])
     flow = np.repeat([int(Flow.NEXT), int(Flow.RETURN)], [len(steps), len(matching.merge)])
     order = np.lexsort((flow, dst))  # NEXT before RETURN in every mailbox
@@ -73,13 +73,15 @@ def operation_graph(
 
 
 def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+    """Check that there are no other operations, and START and OPEN only where a sequence begins."""
+
     def fail(place: int, message: str) -> TreeError:
         tree, node = locate(offsets_of(lengths), place)
         return TreeError(message, tree=tree, node=node)
 
-    known = (ops >= 0) & (ops < len(OPERATIONS))
-    if not known.all():
-        at = int(np.argmin(known))
+    in_range = (ops >= 0) & (ops < len(OPERATIONS))
+    if not in_range.all():
+        at = int(np.argmin(in_range))
         names = ", ".join(f"{o.name} {o.value}" for o in Operation)
         raise fail(at, f"expected an operation ({names}), got {ops[at]}")
     empty = lengths < 1

@@ -1,4 +1,4 @@
-"""The trees that sequences of operations make over their tokens: Figure 1(e) of the paper."""
+"""The trees that sequences of operations build over their tokens: Figure 1(e) of the paper."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ def inferred_trees(
     recur_only: bool = False,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
 ) -> Forest:
-    """The trees that were built while reading.
+    """The trees that sequences of operations build, with nodes in preorder.
 
-    Jacob et al. (2018), Figure 1(e). An inner node is a sub-tree, from its split (or OPEN) to its
-    merge, the root the whole sequence; leaves are tokens. A sub-tree that nobody merges ends with
-    its sequence. The nodes stand in preorder.
+    Jacob et al. (2018), Figure 1(e). The root is the whole sequence, an inner node is a sub-tree
+    from its SPLIT (or OPEN) to its MERGE, and leaves are tokens. A sub-tree without a MERGE ends
+    with its sequence.
 
     Arguments:
-        graph: what :func:`~dgltrees.trees.operations.operation_graph` made.
-        columns: node fields to take along, such as the ids of words; inner nodes have -1.
-        recur_only: only RECUR has a token. Otherwise every step has one, as where brackets are part
-            of the sequence: a split's is then the first leaf of its sub-tree, a merge's the last.
-        vocabs: the names behind those columns that hold ids.
+        graph: of :func:`~dgltrees.trees.operations.operation_graph`.
+        columns: names of node data for the leaves, such as the ids of words; inner nodes have -1.
+        recur_only: only RECUR has a token. By default every step has one, as in sequences with
+            brackets: that of SPLIT is the first leaf of its sub-tree, that of MERGE the last.
+        vocabs: the vocabularies of those columns that hold ids.
 
     Returns:
-        a forest with the columns asked for and ``token``, the place of a leaf's token in its
-        sequence, -1 at inner nodes. A sub-tree without tokens is an inner node without children.
+        a forest with these columns and ``token``: the place of a leaf's token in its sequence, -1
+        at inner nodes. A sub-tree without tokens is an inner node without children.
     """
     ops = graph.on_host(graph.ndata["op"]).numpy()
     inner = _innermost(graph, ops)
-    above = np.append(inner[:1], inner[:-1])  # before the step; at START nobody asks
+    above = np.append(inner[:1], inner[:-1])  # before the step; not used at START
     is_tree = (ops != Operation.RECUR) & (ops != Operation.MERGE)
     is_token = (ops != Operation.START) & (ops != Operation.OPEN)
     if recur_only:
         is_token = ops == Operation.RECUR
     counts = is_tree.astype(np.int64) + is_token
-    tree_node = starts(counts)  # of each step, if it begins one
+    tree_node = starts(counts)  # the node of the sub-tree that a step begins, if it begins one
     token_node = tree_node + is_tree
     parent = np.full(counts.sum(), -1)
     begins, steps = np.flatnonzero(is_tree), np.flatnonzero(is_token)
     parent[tree_node[begins]] = tree_node[above[begins]]
-    holder = np.where(ops == Operation.MERGE, above, inner)  # a merge's token ends its sub-tree
-    parent[token_node[steps]] = tree_node[holder[steps]]
+    of_token = np.where(ops == Operation.MERGE, above, inner)  # a merge's token ends its sub-tree
+    parent[token_node[steps]] = tree_node[of_token[steps]]
     roots = tree_node[ops == Operation.START]
     offsets = np.append(roots, len(parent))
     sizes = np.diff(offsets)
@@ -66,23 +66,23 @@ def inferred_trees(
     parent[roots] = -1
 
     def at_leaves(values: NDArray[np.generic]) -> NDArray[np.generic]:
-        made = np.full((len(parent), *values.shape[1:]), -1, values.dtype)
-        made[token_node[steps]] = values[steps]
-        return made
+        column = np.full((len(parent), *values.shape[1:]), -1, values.dtype)
+        column[token_node[steps]] = values[steps]
+        return column
 
     place = running_sum(is_token, graph.sizes.numpy()) - is_token  # tokens before each step
-    taken = {name: at_leaves(graph.on_host(graph.ndata[name]).numpy()) for name in columns}
-    taken["token"] = at_leaves(place)
-    return Forest.build(parent, offsets=offsets, columns=taken, vocabs=vocabs)
+    leaf_columns = {name: at_leaves(graph.on_host(graph.ndata[name]).numpy()) for name in columns}
+    leaf_columns["token"] = at_leaves(place)
+    return Forest.build(parent, offsets=offsets, columns=leaf_columns, vocabs=vocabs)
 
 
 def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
-    """``(N,)`` the place of the START, SPLIT or OPEN whose sub-tree is read after each step.
+    """``(N,)`` the START, SPLIT or OPEN of the innermost sub-tree that is open after each step.
 
-    Of the steps after which as many sub-trees are open, it is the last that began one.
+    It is the last one up to the step after which as many sub-trees are open.
     """
     depth = graph.on_host(graph.ndata["open"]).numpy()
-    order = np.lexsort((depth, graph.tree_of_node.cpu().numpy()))  # places rise among equals
+    order = np.lexsort((depth, graph.tree_of_node.cpu().numpy()))  # steps of one level in order
     begins = (ops != Operation.RECUR) & (ops != Operation.MERGE)
     last = np.maximum.accumulate(np.where(begins[order], np.arange(len(ops)), 0))
     inner = np.empty_like(order)
@@ -91,7 +91,7 @@ def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
 
 
 def spans(forest: Forest) -> Ints:
-    """``(K, 3)`` sequence, first and last token of every sub-tree that has a token, roots included.
+    """``(K, 3)`` the sequence, first and last token of every sub-tree with tokens, roots included.
 
     Arguments:
         forest: of :func:`inferred_trees`.
@@ -101,5 +101,5 @@ def spans(forest: Forest) -> Ints:
     firsts = np.where(is_tree, len(token), token)
     first = over_subtrees(np.minimum, firsts, forest.global_parent)
     last = over_subtrees(np.maximum, token, forest.global_parent)
-    found = np.flatnonzero(is_tree & (last >= 0))
-    return np.stack([forest.tree_of_node[found], first[found], last[found]], 1)
+    nodes = np.flatnonzero(is_tree & (last >= 0))
+    return np.stack([forest.tree_of_node[nodes], first[nodes], last[nodes]], 1)

@@ -1,4 +1,4 @@
-"""The operations, and the two kinds of edges between them."""
+"""Operations, and the types of edges between them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["OPERATIONS", "Flow", "Operation"]
 
 
 class Operation(IntEnum):
-    """What a step does; the paper's section 2."""
+    """The operation of a step (the paper's section 2), or a node that is no step."""
 
-    START = 0  # no step: the state in which reading begins
-    SPLIT = 1  # begin a sub-tree and push what is known of its parent
+    START = 0  # no step: the initial state
+    SPLIT = 1  # begin a sub-tree and push the state of its parent on the stack
     RECUR = 2  # a step of an LSTM
-    MERGE = 3  # end the sub-tree and merge it with what was pushed
-    OPEN = 4  # no step: a split of an earlier window that is still open, with what it pushed
+    MERGE = 3  # end the sub-tree and merge its state with the one popped from the stack
+    OPEN = 4  # no step: a split of an earlier window that is still on the stack
 
 
 class Flow(IntEnum):
-    """What an edge between two steps carries; its place in the mailbox."""
+    """The type of an edge between two steps, which is the place of its message in the mailbox."""
 
-    NEXT = 0  # the state, from each step to the one after it
-    RETURN = 1  # what a split pushed, from it to its merge
+    NEXT = 0  # the state, from each step to the next one
+    RETURN = 1  # what a split has pushed on the stack, from the split to its merge
 
 
 OPERATIONS = Vocabulary([operation.name for operation in Operation], frozen=True)

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 
 from dgltrees import TreeBatch, TreeError
-from dgltrees.cells.compiled.plans.operations import OperationPlan, operations_of, plan_operations
+from dgltrees.cells.compiled.plans.operations import OperationPlan, operation_plan, plan_operations
 from dgltrees.trees.operations import Flow, operation_graph
 from tests.trees.operations.sequences import (
     MERGE,
@@ -95,27 +95,27 @@ def test_no_nodes() -> None:
 def test_it_is_kept_with_the_batch() -> None:
     op = np.array(flat(spelled("SRM"))[0], np.int64)
     batch = operation_graph(op, [4])
-    plan = operations_of(batch, op)
-    assert operations_of(batch, op.copy()) is plan
-    assert operations_of(batch.with_data({}), op) is plan
-    away = operations_of(batch, op, device="meta")
+    plan = operation_plan(batch, op)
+    assert operation_plan(batch, op.copy()) is plan
+    assert operation_plan(batch.with_data({}), op) is plan
+    away = operation_plan(batch, op, device="meta")
     assert away is not None
-    assert operations_of(batch, op, device="meta") is away
-    assert operations_of(batch, op) is plan
+    assert operation_plan(batch, op, device="meta") is away
+    assert operation_plan(batch, op) is plan
     other = np.array([START, SPLIT, SPLIT, MERGE])  # the edges fit it as well
-    changed = operations_of(batch, other)
+    changed = operation_plan(batch, other)
     assert changed is not plan
     assert changed.pushes.tolist() == [1, 2]
     other[2] = RECUR  # what was asked for is remembered as it was
-    assert operations_of(batch, np.array([START, SPLIT, SPLIT, MERGE])) is changed
+    assert operation_plan(batch, np.array([START, SPLIT, SPLIT, MERGE])) is changed
 
 
 def test_no_plan_is_kept_too() -> None:
     batch = operation_graph([START, RECUR], [2])
     op = np.array([START, MERGE])
     for device in ("cpu", "meta"):
-        assert operations_of(batch, op, device=device) is None
-    assert operations_of(batch, np.array([START, RECUR])) is not None
+        assert operation_plan(batch, op, device=device) is None
+    assert operation_plan(batch, np.array([START, RECUR])) is not None
 
 
 def test_its_tensors_can_be_elsewhere() -> None:

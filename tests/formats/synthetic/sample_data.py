@@ -1,6 +1,6 @@
-"""Makes `datasets/samples`: small files in the format of every data set, all of our own making.
+"""Generates `datasets/samples`: small files in the format of every data set.
 
-``python tests/trees/generate/sample_data.py datasets/samples`` writes them anew, from a seed.
+``python -m tests.formats.synthetic.sample_data datasets/samples`` writes them from a seed.
 """
 
 from __future__ import annotations
@@ -8,10 +8,14 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Callable, TypeVar, Union
 
 from dgltrees.formats.synthetic import make_listops, make_logic, make_mee
 from dgltrees.formats.synthetic.draws import below, stream
+
+T = TypeVar("T")
 
 NOUNS = ("story", "cast", "music", "ending", "film", "café", "script", "picture")
 FEELINGS = {
@@ -27,21 +31,21 @@ FEELINGS = {
     "hopeless": 0,
 }
 
-# the habits of four kinds of document: tags below a tag, with the most of each
-DOCUMENTS = {
+# four classes of documents: the tags below each tag, with the largest number of each
+DOCUMENTS: dict[int, dict[int, Sequence[tuple[int, int]]]] = {
     1: {1: ((2, 1), (3, 4)), 2: ((10, 3),), 3: ((4, 1), (5, 3)), 5: ((11, 2),)},
     2: {1: ((2, 1), (6, 6)), 2: ((10, 3),), 6: ((7, 2), (11, 1))},
     3: {1: ((2, 1), (8, 2)), 8: ((3, 3), (9, 2)), 3: ((4, 1), (5, 2)), 9: ((11, 4),)},
     4: {1: ((5, 9), (12, 1)), 12: ((11, 5), (10, 2))},
 }
 
-# words for somebody, from the narrower to the wider, and what they may do
+# hyponyms and their hypernyms
 SOMEBODY = (("boy", "child"), ("girl", "child"), ("poodle", "dog"), ("cat", "animal"))
 DOING = ("sleeps", "runs", "sings", "waits", "jumps")
 PLACES = ("park", "house", "street", "garden")
 COLORS = ("red", "green", "black", "white")
 
-OPERATORS = {
+OPERATORS: dict[str, Callable[[list[int]], int]] = {
     "AND": all,
     "OR": any,
     "XOR": lambda values: sum(values) % 2,
@@ -49,7 +53,7 @@ OPERATORS = {
 }
 
 
-def pick(rng: random.Random, items):
+def pick(rng: random.Random, items: Sequence[T]) -> T:
     return items[below(rng, len(items))]
 
 
@@ -78,9 +82,10 @@ def clause(rng: random.Random) -> tuple[str, int]:
 def document(rng: random.Random) -> str:
     """A tree of tags with its class, as in INEX: ``class:label(child child)``, ``$`` for none."""
     kind = pick(rng, list(DOCUMENTS))
-    text, todo = f"{kind}:", [1]  # a label to expand, or text to copy
-    while todo:
-        item = todo.pop()
+    text = f"{kind}:"
+    pending: list[Union[int, str]] = [1]  # a tag to expand, or text to copy
+    while pending:
+        item = pending.pop()
         if isinstance(item, str):
             text += item
             continue
@@ -88,18 +93,18 @@ def document(rng: random.Random) -> str:
             tag for tag, most in DOCUMENTS[kind].get(item, ()) for _ in range(1 + below(rng, most))
         ]
         text += f"{item}("
-        todo.append(")")
+        pending.append(")")
         for place, tag in reversed(list(enumerate(inside))):
-            todo.append(tag)
+            pending.append(tag)
             if place:
-                todo.append(" ")
+                pending.append(" ")
         if not inside:
             text += "$"
     return text
 
 
 def implication(values: list[int]) -> int:
-    """From left to right; of one value, the value."""
+    """Left-associative; the implication of a single value is that value."""
     result = values[0]
     for value in values[1:]:
         result = int(not result or value)
@@ -114,17 +119,20 @@ def boolean(rng: random.Random) -> str:
             pending.append((pick(rng, list(OPERATORS)), 1 + below(rng, 3), []))
             continue
         value = below(rng, 2)
-        done = (f" {value}", value)
+        operand = (f" {value}", value)
         while pending:
-            name, wanted, children = pending[-1]
-            children.append(done)
-            if len(children) < wanted:
+            name, arity, children = pending[-1]
+            children.append(operand)
+            if len(children) < arity:
                 break
             pending.pop()
             value = int(OPERATORS[name]([value for _, value in children]))
-            done = (f"({value}_{name}" + "".join(f" {text}" for text, _ in children) + " )", value)
+            operand = (
+                f"({value}_{name}" + "".join(f" {text}" for text, _ in children) + " )",
+                value,
+            )
         else:
-            return done[0]
+            return operand[0]
 
 
 def inference(rng: random.Random) -> tuple[str, str, str]:
@@ -143,7 +151,7 @@ def inference(rng: random.Random) -> tuple[str, str, str]:
 
 
 def snli(rng: random.Random) -> str:
-    """A pair in SNLI's own form; only the fields that are read."""
+    """A pair in SNLI's own form, with the fields that the reader reads."""
     fields = ("gold_label", "sentence1_binary_parse", "sentence2_binary_parse")
     return json.dumps(dict(zip(fields, inference(rng))))
 
@@ -154,9 +162,9 @@ def sick(rng: random.Random) -> str:
 
 
 def question(rng: random.Random) -> str:
-    """A question and some sentences, a line each; most questions have an answer."""
-    whose, color = pick(rng, SOMEBODY)[0], pick(rng, COLORS)
-    name = f"{whose} number {below(rng, 1000)}"
+    """A question with a line per sentence; most questions have an answer."""
+    animal, color = pick(rng, SOMEBODY)[0], pick(rng, COLORS)
+    name = f"{animal} number {below(rng, 1000)}"
     right = f"The {name} is {color} ."
     wrong = [f"The {name} {pick(rng, DOING)} in the {pick(rng, PLACES)} ." for _ in range(3)]
     rows = [(sentence, 0) for sentence in wrong]
@@ -173,8 +181,8 @@ def line(rng: random.Random) -> str:
     return f" {begin} {pick(rng, DOING)}{end} "
 
 
-def write(path: Path, draw, count: int) -> None:
-    """``count`` lines, drawn from the stream of the file's name."""
+def write(path: Path, draw: Callable[[random.Random], str], count: int) -> None:
+    """Write ``count`` lines, drawn from the stream of the file's name."""
     rng = stream("sample", path.parent.name, path.name)
     path.parent.mkdir(exist_ok=True)
     lines = "".join(f"{draw(rng)}\n" for _ in range(count))
@@ -182,7 +190,7 @@ def write(path: Path, draw, count: int) -> None:
 
 
 def make_samples(out: Path) -> None:
-    """Write every sample that is generated; the hand-made ones stay as they are."""
+    """Write every sample that is generated; the handwritten ones stay as they are."""
     make_listops(out / "listops", train=150, valid=40, test=40, max_depth=6, overwrite=True)
     make_logic(out / "lrt", train=[10] * 13, valid=0, test=[4] * 13, overwrite=True)
     make_mee(out / "mee", train=20, valid=10, test=10, lengths=(4, 5), overwrite=True)

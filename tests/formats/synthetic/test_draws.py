@@ -1,20 +1,22 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
 
 
-def test_a_stream_is_fixed_by_its_key():
+def test_a_stream_is_fixed_by_its_key() -> None:
     one, two = draws.stream("logic", 0, 3), draws.stream("logic", 0, 3)
     assert [one.random() for _ in range(5)] == [two.random() for _ in range(5)]
     assert draws.stream("logic", 0, 4).random() != draws.stream("logic", 0, 3).random()
-    # the first draw, written down once: another machine or Python has to give it too
+    # on every machine and under every version of Python
     assert draws.stream("listops", 0).random().hex() == "0x1.4373592259ae8p-2"
 
 
-def test_below_gives_every_number_about_equally_often():
+def test_below_gives_every_number_about_equally_often() -> None:
     rng = draws.stream("below")
     counts = [0] * 7
     for _ in range(7_000):
@@ -23,15 +25,15 @@ def test_below_gives_every_number_about_equally_often():
 
 
 @pytest.mark.parametrize("n", [1, 3, 7, 10, 1000, 2**52 - 1])
-def test_below_never_reaches_its_bound(n):
-    class Largest:
+def test_below_never_reaches_its_bound(n: int) -> None:
+    class Largest(random.Random):
         def random(self) -> float:
             return 1 - 2.0**-53
 
     assert draws.below(Largest(), n) == n - 1
 
 
-def test_shuffle_gives_every_order_about_equally_often():
+def test_shuffle_gives_every_order_about_equally_often() -> None:
     rng = draws.stream("shuffle")
     orders: dict[str, int] = {}
     for _ in range(6_000):
@@ -42,12 +44,12 @@ def test_shuffle_gives_every_order_about_equally_often():
     assert all(850 < count < 1_150 for count in orders.values())
 
 
-def test_distinct_drops_repeats_and_rejected_draws():
+def test_distinct_drops_repeats_and_rejected_draws() -> None:
     texts = iter(["b", None, "a", "b", "c", "d"])
     assert draws.distinct(lambda: next(texts), 3, "letters") == ["b", "a", "c"]
 
 
-def test_distinct_gives_up_when_there_are_no_more():
+def test_distinct_gives_up_when_there_are_no_more() -> None:
     rng = draws.stream("few")
     with pytest.raises(ConfigError) as caught:
         draws.distinct(lambda: "xyz"[draws.below(rng, 3)], 4, "letters")
@@ -57,7 +59,7 @@ def test_distinct_gives_up_when_there_are_no_more():
     )
 
 
-def test_a_table_is_the_stream_row_by_row():
+def test_a_table_is_the_stream_row_by_row() -> None:
     one, two = draws.stream("table"), draws.stream("table")
     assert draws.table(one, 3, 2).tolist() == [[two.random(), two.random()] for _ in range(3)]
     assert one.random() == two.random()

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
@@ -12,23 +14,23 @@ from dgltrees.formats.synthetic.draws import stream
 from . import brute_force
 
 
-def table(models):
+def table(models: Iterable[int]) -> int:
     return sum(1 << row for row in models)
 
 
 @pytest.mark.parametrize("size", range(sentences.LARGEST + 1))
-def test_size_and_truth_table(size):
+def test_size_and_truth_table(size: int) -> None:
     rng = stream("sentences", size)
     for _ in range(10):
-        text, found = sentences.draw_sentence(rng, size, "bdf")
+        text, truth = sentences.draw_sentence(rng, size, "bdf")
         assert brute_force.operators(text) == size
         assert brute_force.letters(text) <= set("bdf")
-        assert found == table(brute_force.models(text))
+        assert truth == table(brute_force.models(text))
         assert "( not ( not" not in text
 
 
-def naive(rng, level=0):
-    """A sentence by the grammar as it is told in words."""
+def naive(rng: random.Random, level: int = 0) -> str:
+    """A sentence by the grammar, drawn by recursion."""
     if level == 3 or rng.random() < 0.55:
         text = "a"
     else:
@@ -37,7 +39,7 @@ def naive(rng, level=0):
     return f"( not {text} )" if rng.random() < 1 / 3 else text
 
 
-def test_the_sizes_have_the_grammar_s_probabilities():
+def test_sizes_have_the_probabilities_of_the_grammar() -> None:
     assert sum(sentences.SIZE_WEIGHTS) == pytest.approx(1)
     assert len(sentences.SIZE_WEIGHTS) == sentences.LARGEST + 1 == 23
     rng = stream("naive")
@@ -47,19 +49,19 @@ def test_the_sizes_have_the_grammar_s_probabilities():
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_a_size_has_the_grammar_s_shares(size):
-    """Among naive sentences of one size, every shape is as frequent as drawn for that size."""
+def test_shapes_have_the_probabilities_of_the_grammar(size: int) -> None:
+    """Shapes are as frequent among sentences drawn with a size as among naive ones of that size."""
     rng = stream("shares", size)
     drawn = Counter(sentences.draw_sentence(rng, size, "a")[0] for _ in range(4_000))
     every = (naive(rng) for _ in itertools.count())
     ours = itertools.islice((s for s in every if brute_force.operators(s) == size), 4_000)
-    wanted = Counter(ours)
-    assert set(drawn) == set(wanted)
-    for text in wanted:
-        assert drawn[text] / 4_000 == pytest.approx(wanted[text] / 4_000, abs=0.04)
+    expected = Counter(ours)
+    assert set(drawn) == set(expected)
+    for text in expected:
+        assert drawn[text] / 4_000 == pytest.approx(expected[text] / 4_000, abs=0.04)
 
 
-def test_the_rows_of_the_tables_are_all_assignments():
+def test_the_rows_of_the_tables_are_all_assignments() -> None:
     rows = {tuple(t >> row & 1 for t in sentences.TABLES.values()) for row in range(64)}
     assert len(rows) == 64
     assert re.fullmatch("1{64}", bin(sentences.ALWAYS)[2:])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +12,11 @@ from dgltrees.formats.synthetic import make_listops, splits
 HEADER = {"generator": "none", "version": 1, "settings": {"seed": 0}}
 
 
-def names(folder):
+def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_manifest_describes_every_file(tmp_path):
+def test_the_manifest_describes_every_file(tmp_path: Path) -> None:
     out = tmp_path / "a" / "b"
     paths = splits.write_folder(out, {"x.tsv": ["é", "2"], "empty": []}, HEADER)
     assert paths == {"x": out / "x.tsv", "manifest": out / "manifest.json"}
@@ -28,7 +29,7 @@ def test_the_manifest_describes_every_file(tmp_path):
     assert manifest == {**HEADER, "files": {"x.tsv": entry}}
 
 
-def test_a_second_run_removes_what_the_first_one_wrote_and_nothing_else(tmp_path):
+def test_a_second_run_removes_what_the_first_one_wrote_and_nothing_else(tmp_path: Path) -> None:
     splits.write_folder(tmp_path, {"train0": ["1"], "train1": ["2"]}, HEADER)
     (tmp_path / "notes").write_text("mine")
     splits.write_folder(tmp_path, {"train1": ["3"]}, HEADER)
@@ -37,7 +38,7 @@ def test_a_second_run_removes_what_the_first_one_wrote_and_nothing_else(tmp_path
 
 
 @pytest.mark.parametrize("exists", [False, True])
-def test_a_failure_leaves_nothing(tmp_path, exists):
+def test_a_failure_leaves_nothing(tmp_path: Path, exists: bool) -> None:
     out = tmp_path / "out"
     if exists:
         splits.write_folder(out, {"train": ["old"]}, HEADER)
@@ -51,7 +52,7 @@ def test_a_failure_leaves_nothing(tmp_path, exists):
         assert (out / "train").read_text() == "old\n"
 
 
-def test_a_folder_in_use_is_refused(tmp_path):
+def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="expected a folder to write to, found a file"):
         splits.check_folder(tmp_path / "file", overwrite=True)
@@ -61,14 +62,14 @@ def test_a_folder_in_use_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"files": {"../x": {}}}'])
-def test_a_foreign_manifest_is_refused(tmp_path, text):
+def test_a_foreign_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(ConfigError, match="expected the manifest of a generated data set"):
         splits.write_folder(tmp_path, {"train": ["1"]}, HEADER)
     assert names(tmp_path) == ["manifest.json"]
 
 
-def test_settings_are_checked_before_anything_is_drawn_or_written(tmp_path):
+def test_settings_are_checked_before_anything_is_drawn_or_written(tmp_path: Path) -> None:
     make_listops(tmp_path, train=3, valid=0, test=0)
     with pytest.raises(ConfigError, match="found files in it"):
         make_listops(tmp_path, train=10**9)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells import Score
-from dgltrees.models.nti import Encoding, GlobalAttention, TreeAttention
+from dgltrees.models import Encoding
+from dgltrees.models.nti import GlobalAttention, TreeAttention
 
 
 def scores(s: Score, S: list[Tensor], q: Tensor) -> Tensor:
@@ -26,7 +27,7 @@ class Tree:
         batch, sizes = encoding.batch, encoding.batch.sizes
         first = int(sizes[:tree].sum())
         nodes = range(first, first + int(sizes[tree]))
-        self.h = [encoding.h[v] for v in nodes]
+        self.h = [encoding.states[v] for v in nodes]
         self.pad = [bool(batch.ndata["pad"][v]) for v in nodes]
         self.children: list[list[int]] = [[] for _ in nodes]
         edges = batch.src.tolist(), batch.dst.tolist(), batch.edata["pos"].tolist()
@@ -48,7 +49,7 @@ def attend_globally(attention: GlobalAttention, q: Tensor, tree: Tree) -> tuple[
 
 def attend_climbing(attention: TreeAttention, q: Tensor, tree: Tree) -> tuple[Tensor, Tensor]:
     """Equations (16) to (19): the vector, and the part of each node in it."""
-    paper, new = attention.climbs, list(tree.h)
+    paper, new = attention.rescores, list(tree.h)
     own: list[Tensor] = [torch.eye(len(tree.h))[v] for v in range(len(tree.h))]
     for v, below in enumerate(tree.children):  # children stand before their parents
         if not below:

@@ -9,17 +9,16 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
+from dgltrees.models import Encoding
 from dgltrees.models.nti import (
-    Encoding,
     GlobalAttention,
     TreeAttention,
     attend_along_edges,
     attention,
-    make_nti_encoder,
     pad_mass,
 )
 from tests.models.nti.reference import attend
-from tests.models.nti.worlds import sentences
+from tests.models.nti.worlds import nti, sentences
 
 SIZE, QUERIES = 4, 3
 
@@ -44,8 +43,8 @@ pads = pytest.mark.parametrize("mask_pads", [False, True])
 
 def world(shape: str) -> tuple[Encoding, Tensor]:
     torch.manual_seed(0)
-    encoder = make_nti_encoder(SIZE, SIZE, leaves="identity", **SHAPES[shape])
-    encoding = encoder(sentences([1, 5, 3], SIZE))
+    encoder = nti(SIZE, leaves="identity", **SHAPES[shape])
+    encoding = encoder.encode(sentences([1, 5, 3], SIZE))
     return encoding, torch.randn(3, QUERIES, SIZE, requires_grad=True)
 
 
@@ -114,7 +113,7 @@ def test_chunks_change_nothing(way: str, score: str, monkeypatch: pytest.MonkeyP
 @every_score
 def test_gradcheck(way: str, score: str) -> None:
     encoding, queries = world("binary")
-    look, h = make(way, score=score), encoding.h.detach().requires_grad_()
+    look, h = make(way, score=score), encoding.states.detach().requires_grad_()
 
     def attended(queries: Tensor, h: Tensor, *values: Tensor) -> Tensor:
         names = [name for name, _ in look.named_parameters()]
@@ -140,7 +139,7 @@ def test_masked_pads_get_no_attention(way: str) -> None:
 def test_autocast_keeps_close(way: str) -> None:
     encoding, queries = world("binary")
     look, queries = make(way).float(), queries.float()
-    encoding = Encoding(encoding.batch, encoding.h.float())
+    encoding = Encoding(encoding.batch, encoding.states.float())
     with torch.autocast("cpu", torch.bfloat16):
         low = look(queries, encoding).h
     assert_close(low.float(), look(queries, encoding).h, atol=0.1, rtol=0.1)
@@ -149,7 +148,7 @@ def test_autocast_keeps_close(way: str) -> None:
 def test_a_single_leaf_is_what_tree_attention_finds() -> None:
     encoding, queries = world("binary")
     found = make("tree")(queries, encoding)
-    assert_close(found.h[0], encoding.h[:1].expand(QUERIES, -1))
+    assert_close(found.h[0], encoding.states[:1].expand(QUERIES, -1))
 
 
 def test_refused_settings() -> None:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import pytest
 from torch import nn
 
-from dgltrees.models import MLP
+from dgltrees.models import MLP, Classifier, PairHead, Root
 from dgltrees.models.nti import (
     GlobalAttention,
     NodeByNode,
-    NTIPairClassifier,
-    PairHead,
+    SentencePairEncoder,
     TreeAttention,
     TreeMatching,
-    make_nti_encoder,
 )
+from tests.models.nti.worlds import nti
 
 D, CLASSES = 300, 3
 
@@ -39,17 +38,16 @@ TABLE = {
 
 def count(row: str, node: str) -> int:
     leaves = "lstm" if "SLSTM-LSTM" in row else "identity"
-    encoder, inputs = make_nti_encoder(D, D, leaves=leaves, node=node), nn.Identity()
+    encoder = nti(D, leaves=leaves, node=node)
     look = (TreeAttention if "tree attention" in row else GlobalAttention)(D, score="dot")
     model: nn.Module
     if "matching" in row:
         full = row.startswith("Full")
-        head = MLP(2 * D if full else D, CLASSES, [1024])
-        model = TreeMatching(inputs, encoder, look, head, full=full)
-    elif "node-by-node" in row:
-        model = NodeByNode(inputs, encoder, look, PairHead(D, CLASSES))
+        head = TreeMatching(look, MLP(2 * D if full else D, CLASSES, [1024]), full=full)
+        model = Classifier(SentencePairEncoder(encoder), nn.Identity(), head)
     else:
-        model = NTIPairClassifier(inputs, encoder, PairHead(D, CLASSES))
+        pair = NodeByNode(encoder, look) if "node-by-node" in row else SentencePairEncoder(encoder)
+        model = Classifier(pair, Root(), PairHead(D, CLASSES))
     return sum(p.numel() for p in model.parameters())
 
 

@@ -11,18 +11,16 @@ from torch.testing import assert_close
 from dgltrees.cells import SLSTM, NaryTreeLSTM, make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import read_sst
-from dgltrees.models import TreeEncoder, WordEmbedding
+from dgltrees.models import Encoding, TreeEncoder, WordEmbedding
 from dgltrees.models.nti import (
     BidirectionalLSTMLeaves,
-    Encoding,
     IdentityLeaves,
     LSTMLeaves,
     NTIEncoder,
     Sentences,
-    make_nti_encoder,
 )
 from dgltrees.traversal import traverse
-from tests.models.nti.worlds import sentences
+from tests.models.nti.worlds import nti, sentences
 
 SIZE = 4
 
@@ -45,16 +43,16 @@ def both(encoder: NTIEncoder, some: Sentences, **changes: Any) -> list[Any]:
     """States and all gradients of an encoder with other settings."""
     for name, value in changes.items():
         setattr(encoder, name, value)
-    made = encoder(some)
-    weight = torch.linspace(-1, 1, made.h.numel()).view_as(made.h)
+    made = encoder.encode(some)
+    weight = torch.linspace(-1, 1, made.states.numel()).view_as(made.states)
     inputs = [some.vectors, *encoder.parameters()]
-    grads = torch.autograd.grad((made.h * weight).sum(), inputs, allow_unused=True)
-    return [made.h, *[g for g in grads if g is not None]]
+    grads = torch.autograd.grad((made.states * weight).sum(), inputs, allow_unused=True)
+    return [made.states, *[g for g in grads if g is not None]]
 
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_backends_agree(name: str) -> None:
-    encoder, some = make_nti_encoder(SIZE, SIZE, **ENCODERS[name]), sentences(LENGTHS, SIZE)
+    encoder, some = nti(SIZE, **ENCODERS[name]), sentences(LENGTHS, SIZE)
     some.vectors.requires_grad_()
     slow = both(encoder, some, backend="dgl")
     assert_close(both(encoder, some, backend="levels"), slow)
@@ -63,20 +61,21 @@ def test_backends_agree(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_batch_equals_its_sentences(name: str) -> None:
-    encoder, some = make_nti_encoder(SIZE, SIZE, **ENCODERS[name]), sentences(LENGTHS, SIZE)
+    encoder, some = nti(SIZE, **ENCODERS[name]), sentences(LENGTHS, SIZE)
     roots = [
-        encoder(Sentences(x, torch.tensor([len(x)]))).roots for x in some.vectors.split(LENGTHS)
+        encoder.encode(Sentences(x, torch.tensor([len(x)]))).roots
+        for x in some.vectors.split(LENGTHS)
     ]
-    assert_close(torch.cat(roots), encoder(some).roots)
+    assert_close(torch.cat(roots), encoder.encode(some).roots)
 
 
 def test_nti_slstm_lstm_by_hand() -> None:
     """Three tokens and a pad at the left: an LSTM over four leaves, whose memories go up."""
-    encoder, some = make_nti_encoder(SIZE, SIZE), sentences([3], SIZE)
+    encoder, some = nti(SIZE), sentences([3], SIZE)
     lstm, cell = encoder.leaves, encoder.cell
     h, c = torch.zeros(SIZE), torch.zeros(SIZE)
     states = []
-    for x in [encoder.pad, *some.vectors]:
+    for x in [encoder.pad.vector, *some.vectors]:
         i, f, o, u = (x @ lstm.W + h @ lstm.U + lstm.b).view(4, SIZE)
         c = f.sigmoid() * c + i.sigmoid() * u.tanh()
         h = o.sigmoid() * c.tanh()
@@ -92,10 +91,10 @@ def test_nti_slstm_lstm_by_hand() -> None:
         return torch.sigmoid(a[3] + c_p @ cell.V) * c_p.tanh(), c_p
 
     one, two = node(*states[:2]), node(*states[2:])
-    made, root = encoder(some), node(one, two)
-    assert_close(made.h, torch.stack([h for h, _ in [*states, one, two, root]]))
-    assert_close(made.c[made.batch.roots], root[1][None])
-    assert_close(made.last, (h[None], c[None]))
+    made, root = encoder.encode(some), node(one, two)
+    assert_close(made.states, torch.stack([h for h, _ in [*states, one, two, root]]))
+    assert_close(made.memory[made.batch.roots], root[1][None])
+    assert_close(made.final, (h[None], c[None]))
 
 
 @pytest.mark.parametrize("leaves", [LSTMLeaves, BidirectionalLSTMLeaves])
@@ -128,35 +127,35 @@ def test_two_directions_read_from_both_sides() -> None:
 def test_without_leaf_lstm_there_is_nothing_to_begin_with() -> None:
     zero = torch.zeros(1, SIZE)
     with pytest.raises(ConfigError, match="expected no start for leaves that have no state"):
-        make_nti_encoder(SIZE, SIZE, leaves="identity")(sentences([2], SIZE), start=(zero, zero))
+        nti(SIZE, leaves="identity").encode(sentences([2], SIZE), start=(zero, zero))
 
 
 def test_pads_pass_through_the_leaf_function() -> None:
-    encoder = make_nti_encoder(SIZE, SIZE, leaves="linear", width=4)
-    made = encoder(sentences([2], SIZE))
-    assert_close(made.h[0], encoder.cell.leaf(encoder.pad))
+    encoder = nti(SIZE, leaves="linear", width=4)
+    made = encoder.encode(sentences([2], SIZE))
+    assert_close(made.states[0], encoder.cell.leaf(encoder.pad.vector))
     assert made.pad.tolist() == [True, True, False, False, True, False, False]
 
 
 def test_the_pad_vector_is_part_of_the_state() -> None:
-    one, other = (make_nti_encoder(SIZE, SIZE, width=4) for _ in range(2))
+    one, other = (nti(SIZE, width=4) for _ in range(2))
     some = sentences([2], SIZE)
     other.load_state_dict(one.state_dict())
-    assert_close(one(some).roots, other(some).roots)
-    assert "pad" in one.state_dict()
-    assert "pad" not in dict(one.named_parameters())
-    assert "pad" in dict(make_nti_encoder(SIZE, SIZE, pad="learned").named_parameters())
+    assert_close(one.encode(some).roots, other.encode(some).roots)
+    assert "pad.vector" in one.state_dict()
+    assert "pad.vector" not in dict(one.named_parameters())
+    assert "pad.vector" in dict(nti(SIZE, pad="learned").named_parameters())
 
 
 def test_dropout_acts_on_leaves_and_children() -> None:
     some = sentences([4], SIZE)
-    plain = make_nti_encoder(SIZE, SIZE, leaves="identity")
+    plain = nti(SIZE, leaves="identity")
     for options in ({"dropout": 0.5}, {"node_dropout": 0.5}):
-        encoder = make_nti_encoder(SIZE, SIZE, leaves="identity", **options)
+        encoder = nti(SIZE, leaves="identity", **options)
         encoder.load_state_dict(plain.state_dict())
-        assert_close(encoder.eval()(some).h, plain(some).h)
+        assert_close(encoder.eval().encode(some).states, plain.encode(some).states)
         encoder.train()
-        changed = (encoder(some).h - plain(some).h).abs().amax(1)
+        changed = (encoder.encode(some).states - plain.encode(some).states).abs().amax(1)
         assert (changed[:4].max() > 0) == ("dropout" in options)
         assert changed[-1] > 0
 
@@ -169,24 +168,24 @@ def test_padded_vectors_are_taken() -> None:
 
 
 def test_a_table_of_unlike_trees() -> None:
-    made: Encoding = make_nti_encoder(SIZE, SIZE)(sentences([1, 3], SIZE))
+    made: Encoding = nti(SIZE).encode(sentences([1, 3], SIZE))
     table = made.table
-    assert table.there.tolist() == [[True] + [False] * 6, [True] * 7]
+    assert table.mask.tolist() == [[True] + [False] * 6, [True] * 7]
     assert table.pad.tolist()[1] == [True] + [False] * 6
-    assert_close(table.h[0, 1:], torch.zeros(6, SIZE))
-    assert_close(table.h[1], made.h[1:])
+    assert_close(table.states[0, 1:], torch.zeros(6, SIZE))
+    assert_close(table.states[1], made.states[1:])
 
 
 def test_sentences_that_cannot_be_read() -> None:
-    encoder = make_nti_encoder(SIZE, SIZE, width=4)
+    encoder = nti(SIZE, width=4)
     with pytest.raises(TreeError, match="tree 1: expected a sequence of at least one token, got 0"):
-        encoder(sentences([2, 0], SIZE))
+        encoder.encode(sentences([2, 0], SIZE))
     with pytest.raises(TreeError, match="tree 1: expected at most 4 tokens, got 6"):
-        encoder(sentences([2, 6], SIZE))
-    short = make_nti_encoder(SIZE, SIZE, width=4, truncate=True)
+        encoder.encode(sentences([2, 6], SIZE))
+    short = nti(SIZE, width=4, truncate=True)
     some = sentences([6, 2], SIZE)
     kept = Sentences(some.vectors[[0, 1, 2, 3, 6, 7]], torch.tensor([4, 2]))
-    assert_close(short(some).h, short(kept).h)
+    assert_close(short.encode(some).states, short.encode(kept).states)
 
 
 @pytest.mark.parametrize(
@@ -201,24 +200,24 @@ def test_sentences_that_cannot_be_read() -> None:
 )
 def test_refused_settings(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
-        make_nti_encoder(SIZE, SIZE, **options)
+        nti(SIZE, **options)
 
 
 def test_sizes_must_fit() -> None:
     with pytest.raises(ConfigError, match="a cell with input_size=4, the size of the leaf"):
-        NTIEncoder(IdentityLeaves(4), SLSTM(3, 3, 2))
+        NTIEncoder(None, IdentityLeaves(4), SLSTM(3, 3, 2))
 
 
 def test_a_tree_lstm_on_an_nti_tree() -> None:
-    encoder = NTIEncoder(IdentityLeaves(SIZE), NaryTreeLSTM(SIZE, 3, 2))
+    encoder = NTIEncoder(None, IdentityLeaves(SIZE), NaryTreeLSTM(SIZE, 3, 2))
     some = sentences(LENGTHS, SIZE)
-    fast = encoder(some).h
+    fast = encoder.encode(some).states
     encoder.backend = "dgl"
-    assert_close(encoder(some).h, fast)
+    assert_close(encoder.encode(some).states, fast)
     made = encoder.make_trees([2])
     x = torch.cat([some.vectors[:2], torch.zeros(1, SIZE)])  # nodes above have no input
     alone = Sentences(some.vectors[:2], torch.tensor([2]))
-    assert_close(encoder(alone).h, traverse(encoder.cell, made, {"x": x})["h"])
+    assert_close(encoder.encode(alone).states, traverse(encoder.cell, made, {"x": x})["h"])
 
 
 @pytest.mark.parametrize("node", ["s_lstm", "chainer_s_lstm", "anf"])
@@ -231,8 +230,8 @@ def test_an_nti_cell_on_a_parsed_sentence(node: str, tmp_path: Path) -> None:
     cell = make_cell(node, input_size=5, hidden_size=SIZE, max_children=2)
     encoder = TreeEncoder(WordEmbedding("word", words, 5), cell)
     batch = forest.batch([0, 1, 2])
-    fast = encoder(batch)
+    fast = encoder(batch).states
     encoder.backend = "dgl"
-    assert_close(encoder(batch), fast)
+    assert_close(encoder(batch).states, fast)
     fast.sum().backward()
     assert all(p.grad is not None for p in cell.parameters())

@@ -9,9 +9,10 @@ import torch
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dgltrees.models.nti import Encoding, pad_mass, pair_features
-from dgltrees.models.nti.node_by_node import NodeByNode
-from dgltrees.models.nti.sentences import pairs
+from dgltrees.models import Encoding
+from dgltrees.models.heads import pair_features
+from dgltrees.models.nti import pad_mass
+from dgltrees.models.nti.sentences import split_pairs
 from tests.models.nti.reference import attend
 from tests.models.nti.worlds import ATTENTIONS, make, texts
 
@@ -20,21 +21,21 @@ LENGTHS = [3, 4, 1, 2, 5, 1]
 attentions = pytest.mark.parametrize("attention", ATTENTIONS)
 
 
-def vectors(model: Any, asking: Encoding, asked: Encoding) -> list[torch.Tensor]:
+def vectors(head: Any, asking: Encoding, asked: Encoding) -> list[torch.Tensor]:
     """The matching vector of each pair: its queries one by one through the LSTM."""
     made = []
     table = asking.table
     for t, size in enumerate(table.sizes.tolist()):
-        found, _ = attend(model.attention, table.h, asked)
-        queries = size if model.root or size == 1 else size - 1
-        states, _ = model.lstm(found[t : t + 1, :queries])
+        found, _ = attend(head.attention, table.states, asked)
+        queries = size if head.root_query or size == 1 else size - 1
+        states, _ = head.lstm(found[t : t + 1, :queries])
         last = states[0, -1]
-        if model.last is not None:
+        if head.last is not None:
             earlier = states[0, : max(1, queries - 1)]
-            s, q = model.last.score, last
+            s, q = head.last.score, last
             m = torch.stack([s.w @ torch.relu(s.W_1.T @ h + s.W_2.T @ q) for h in earlier])
             z = torch.softmax(m, 0) @ earlier
-            last = torch.relu(model.last.W_1.T @ z + model.last.W_2.T @ q)
+            last = torch.relu(head.last.W_1.T @ z + head.last.W_2.T @ q)
         made.append(last)
     return made
 
@@ -43,21 +44,20 @@ def vectors(model: Any, asking: Encoding, asked: Encoding) -> list[torch.Tensor]
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("code", [False, True])
 def test_matching_by_hand(attention: str, full: bool, code: bool) -> None:
-    model = make("matching", attention, full=full, root=not code, last_step=code)
+    model = make("matching", attention, full=full, root_query=not code, last_step=code)
     batch = texts(LENGTHS)
-    premise, hypothesis = model.encode(batch)
-    both = [torch.stack(vectors(model, hypothesis, premise))]
+    premise, hypothesis = model.encoder(batch)
+    both = [torch.stack(vectors(model.head, hypothesis, premise))]
     if full:
-        both.append(torch.stack(vectors(model, premise, hypothesis)))
-    assert_close(model(batch), model.head(torch.cat(both, 1)))
-    assert model.size == len(both) * model.encoder.size
+        both.append(torch.stack(vectors(model.head, premise, hypothesis)))
+    assert_close(model(batch), model.head.output(torch.cat(both, 1)))
 
 
 @attentions
 def test_attention_of_a_pair_for_drawing(attention: str) -> None:
     model = make("matching", attention)
-    premise, hypothesis = model.encode(texts([3, 4]))
-    found = model.attend(hypothesis, premise)
+    premise, hypothesis = model.encoder(texts([3, 4]))
+    found = model.head.attend(hypothesis, premise)
     assert found.weights.shape == (1, 7, 7)
     assert_close(found.weights.sum(2), torch.ones(1, 7))
     assert pad_mass(found, premise).shape == (1, 7)
@@ -66,11 +66,12 @@ def test_attention_of_a_pair_for_drawing(attention: str) -> None:
 @attentions
 @pytest.mark.parametrize("leaves", ["identity", "lstm"])
 def test_node_by_node_by_hand(attention: str, leaves: str) -> None:
-    model: NodeByNode = make("node_by_node", attention, encoder={"leaves": leaves})
+    model = make("node_by_node", attention, encoder={"leaves": leaves})
     batch = texts(LENGTHS)
-    premise, hypothesis, weights = model.encode(batch)
-    cell, trees = model.encoder.cell, hypothesis.batch
-    h, c, tree = hypothesis.h.clone(), hypothesis.c.clone(), trees.tree_of_node
+    encoder = model.encoder
+    premise, hypothesis = encoder(batch)
+    weights, cell, trees = hypothesis.attention, encoder.encoder.cell, hypothesis.batch
+    h, c, tree = hypothesis.states.clone(), hypothesis.memory.clone(), trees.tree_of_node
     degree = torch.bincount(trees.dst, minlength=trees.num_nodes)
     for node in torch.nonzero(degree)[:, 0].tolist():  # children stand before their parents
         below = trees.src[trees.dst == node]
@@ -83,14 +84,16 @@ def test_node_by_node_by_hand(attention: str, leaves: str) -> None:
         q = (o + c[node] @ cell.V).sigmoid() * c[node].tanh()
         one = torch.zeros(len(LENGTHS) // 2, 1, len(q))
         one[tree[node]] = q
-        found, shares = attend(model.attention, one, premise)
+        found, shares = attend(encoder.attention, one, premise)
         h[node] = found[tree[node], 0]
         own = shares[int(tree[node])][0]
         assert_close(weights[node, : len(own)], own)
-    assert_close(hypothesis.h, h)
-    assert_close(hypothesis.c, c)
+    assert_close(hypothesis.states, h)
+    assert_close(hypothesis.memory, c)
     assert_close(weights.sum(1), (degree > 0).to(h.dtype))
-    assert_close(model(batch), model.head(premise.roots, hypothesis.roots))
+    assert_close(
+        model(batch), model.head(torch.stack([premise.roots, hypothesis.roots], 1).flatten(0, 1))
+    )
 
 
 @attentions
@@ -98,7 +101,7 @@ def test_node_by_node_backends_agree(attention: str) -> None:
     model = make("node_by_node", attention)
     found = []
     for backend in ("levels", "dgl"):
-        model.encoder.backend = backend
+        model.encoder.encoder.backend = backend
         logits = model(texts(LENGTHS))
         found.append([logits, *torch.autograd.grad(logits.pow(2).sum(), list(model.parameters()))])
     assert_close(*found)
@@ -114,13 +117,14 @@ class _NothingIsRead(TorchDispatchMode):
 
 
 def test_levels_wait_for_no_values() -> None:
-    model: NodeByNode = make("node_by_node", encoder={"leaves": "identity"})
+    model = make("node_by_node", encoder={"leaves": "identity"})
     batch = texts(LENGTHS)
-    first, second = pairs(model.input(batch), batch)
-    premise = model.encoder(first)
-    want = model.read(second, premise)[0].h  # the plan of the traversal is made here
+    encoder = model.encoder
+    first, second = split_pairs(encoder.input(batch), batch)
+    premise = encoder.encoder.encode(first)
+    want = encoder.encode_second(second, premise).states  # the plan of the traversal is made here
     with _NothingIsRead():
-        found = model.read(second, premise)[0].h
+        found = encoder.encode_second(second, premise).states
     assert_close(found, want)
 
 
@@ -128,7 +132,7 @@ def test_the_hypothesis_begins_where_the_premise_ended() -> None:
     model = make("node_by_node")
     one, other = texts([3, 4]), texts([3, 4])
     other.ndata["word"][:1] = (one.ndata["word"][:1] + 1) % 20  # a word of the premise
-    leaves = [model.encode(batch)[1].h[:4] for batch in (one, other)]
+    leaves = [model.encoder(batch).second.states[:4] for batch in (one, other)]
     assert (leaves[0] - leaves[1]).abs().min() > 0
 
 

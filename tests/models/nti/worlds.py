@@ -10,15 +10,15 @@ import torch
 from torch import nn
 
 from dgltrees import TreeBatch
-from dgltrees.models import MLP, WordEmbedding
+from dgltrees.models import MLP, Classifier, GivenVectors, PairHead, Root, WordEmbedding
 from dgltrees.models.nti import (
-    AnswerSelector,
     GlobalAttention,
     NodeByNode,
-    NTIClassifier,
-    NTIPairClassifier,
-    PairHead,
+    NTIEncoder,
+    QuestionAnswerEncoder,
+    SentencePairEncoder,
     Sentences,
+    SharedWordCount,
     TreeAttention,
     TreeMatching,
     make_nti_encoder,
@@ -44,6 +44,11 @@ def sentences(lengths: Sequence[int], size: int = SIZE) -> Sentences:
     return Sentences(torch.randn(sum(lengths), size), torch.tensor(lengths))
 
 
+def nti(size: int = SIZE, hidden_size: int = 0, **options: Any) -> NTIEncoder:
+    """An encoder over given vectors, by default of its own size."""
+    return make_nti_encoder(GivenVectors("x", size), hidden_size or size, **options)
+
+
 def word_input(size: int = SIZE) -> WordEmbedding:
     return WordEmbedding("word", WORDS, size, vectors=torch.randn(WORDS, size))
 
@@ -52,20 +57,21 @@ def make(name: str, attention: str = "global", size: int = SIZE, **options: Any)
     """A model over words by a short name, three classes or one."""
     words = word_input(size)
     if name == "answers":
-        given = {"query": "given"}
-        question = make_nti_encoder(size, size, node="anf", node_options=given)
-        answer, head = make_nti_encoder(size, size), PairHead(size, 1, hidden=16, extra=2)
-        return AnswerSelector(words, question, answer, head, shared="shared")
-    encoder = make_nti_encoder(size, size, **options.pop("encoder", {}))
+        question = nti(size, node="anf", node_options={"query": "given"})
+        head = PairHead(size, 1, hidden=16, extra=1)
+        pair = QuestionAnswerEncoder(words, question, nti(size))
+        return Classifier(pair, Root(), head, features=SharedWordCount("shared"))
+    encoder = make_nti_encoder(words, size, **options.pop("encoder", {}))
     if name == "classifier":
-        return NTIClassifier(words, encoder, MLP(size, 3, [16]))
+        return Classifier(encoder, Root(), MLP(size, 3, [16]))
     if name == "pairs":
-        return NTIPairClassifier(words, encoder, PairHead(size, 3, hidden=16))
+        return Classifier(SentencePairEncoder(encoder), Root(), PairHead(size, 3, hidden=16))
     look = ATTENTIONS[attention](size)
     if name == "node_by_node":
-        return NodeByNode(words, encoder, look, PairHead(size, 3, hidden=16))
-    head_size = 2 * size if options.get("full") else size
-    return TreeMatching(words, encoder, look, MLP(head_size, 3, [16]), **options)
+        return Classifier(NodeByNode(encoder, look), Root(), PairHead(size, 3, hidden=16))
+    output = MLP(2 * size if options.get("full") else size, 3, [16])
+    matching = TreeMatching(look, output, **options)
+    return Classifier(SentencePairEncoder(encoder), nn.Identity(), matching)
 
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -80,5 +86,5 @@ MODELS: dict[str, dict[str, Any]] = {
         f"full matching, {a}": {"name": "matching", "attention": a, "full": True}
         for a in ATTENTIONS
     },
-    "matching, code": {"name": "matching", "root": False, "last_step": True},
+    "matching, code": {"name": "matching", "root_query": False, "last_step": True},
 }

@@ -11,26 +11,29 @@ from torch.testing import assert_close
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import MLP, NumberDecoder, SequenceEncoder, WordEmbedding
-from dgltrees.models.nti import PairHead
+from dgltrees.models import (
+    MLP,
+    GivenVectors,
+    NumberDecoder,
+    PairHead,
+    Root,
+    WordEmbedding,
+)
 from dgltrees.models.rrnet import (
     PPO,
-    ClassAnswer,
     FixedOperations,
     OnlyRecur,
-    PairAnswer,
     Policy,
-    PolicyGradient,
+    PolicyClassifier,
     QLearning,
-    Replay,
+    Reinforce,
     RRNetEncoder,
-    SequenceReader,
     advance,
-    begin,
+    initial_state,
     legal,
 )
-from dgltrees.models.rrnet.fixed import made_legal
-from dgltrees.models.rrnet.told import told_tokens
+from dgltrees.models.rrnet.fixed import legalized
+from dgltrees.models.rrnet.supervision import supervised_tokens
 from tests.models.rrnet.conftest import SIZE, STATE, WORDS, network, sentences
 
 GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
@@ -41,7 +44,7 @@ def read_alone(encoder, batch, operations):
     """The last states, one sentence and one token at a time."""
     x, at, found = encoder.input(batch), 0, []
     for size in batch.sizes.tolist():
-        state = begin(encoder.cell, 1, encoder.limit)
+        state = initial_state(encoder.cell, 1, encoder.max_open)
         for token in range(at, at + size):
             state = advance(
                 encoder.cell, x[token : token + 1], operations[token : token + 1], state
@@ -51,36 +54,36 @@ def read_alone(encoder, batch, operations):
     return torch.stack(found)
 
 
-def steps(reading, column="op"):
-    sizes = reading.graph.sizes.tolist()
-    parts = reading.graph.ndata[column].split(sizes)
+def steps(encoding, column="op"):
+    sizes = encoding.batch.sizes.tolist()
+    parts = encoding.batch.ndata[column].split(sizes)
     return torch.cat([part[1:] for part in parts])
 
 
 def test_given_operations_are_followed():
     encoder = network(policy=False)
     batch = sentences(LENGTHS, GIVEN)
-    reading = encoder(batch)
-    assert steps(reading).tolist() == GIVEN
-    assert reading.decisions is None
-    assert_close(reading.last, read_alone(encoder, batch, torch.tensor(GIVEN)))
+    encoding = encoder(batch)
+    assert steps(encoding).tolist() == GIVEN
+    assert encoding.decisions is None
+    assert_close(encoding.roots, read_alone(encoder, batch, torch.tensor(GIVEN)))
 
 
-@pytest.mark.parametrize("agent", [PolicyGradient(), PPO(), QLearning(explore=0.5)], ids=str)
-def test_a_policy_decides_and_what_it_decided_is_read(agent):
-    encoder = network(agent=agent, limit=2)
+@pytest.mark.parametrize("objective", [Reinforce(), PPO(), QLearning(epsilon=0.5)], ids=str)
+def test_a_policy_decides_and_what_it_decided_is_read(objective):
+    encoder = network(objective=objective, max_open=2)
     batch = sentences([7, 3, 9, 1], seed=2)
     rollout = encoder.rollout(batch)
-    reading = encoder(rollout)
-    operations = steps(reading)
+    encoding = encoder(rollout)
+    operations = steps(encoding)
     assert set(operations.tolist()) == {1, 2, 3}
-    assert int(reading.graph.ndata["open"].max()) <= 2
-    assert_close(reading.last, read_alone(encoder, batch, operations))
-    assert_close(reading.decisions.actions, operations - 1)
+    assert int(encoding.batch.ndata["open"].max()) <= 2
+    assert_close(encoding.roots, read_alone(encoder, batch, operations))
+    assert_close(encoding.decisions.actions, operations - 1)
 
 
 def test_in_evaluation_the_highest_score_decides_every_time():
-    encoder = network(agent=PolicyGradient()).eval()
+    encoder = network(objective=Reinforce()).eval()
     batch = sentences([7, 3, 9], seed=2)
     one, other = encoder(batch), encoder(batch)
     assert_close(steps(one), steps(other))
@@ -91,27 +94,27 @@ def test_in_evaluation_the_highest_score_decides_every_time():
 
 
 def test_a_sentence_is_read_as_if_it_were_alone():
-    encoder = network(agent=PolicyGradient()).eval()
+    encoder = network(objective=Reinforce()).eval()
     lengths = [4, 9, 1, 6]
     batch = sentences(lengths, seed=4)
-    together = encoder(batch).last
+    together = encoder(batch).roots
     at = 0
     for i, length in enumerate(lengths):
         alone = sentences([length])
         alone.ndata["word"] = batch.ndata["word"][at : at + length]
-        assert_close(encoder(alone).last[0], together[i])
+        assert_close(encoder(alone).roots[0], together[i])
         at += length
 
 
 def test_a_policy_that_is_told_follows_in_training_and_decides_in_evaluation():
-    encoder = network(told=1.0)
+    encoder = network(supervised_fraction=1.0)
     batch = sentences(LENGTHS, GIVEN)
-    reading = encoder(batch)
-    assert steps(reading).tolist() == GIVEN
-    assert steps(reading, "given").all()
-    losses = encoder.decision_losses(reading, torch.zeros(3))
+    encoding = encoder(batch)
+    assert steps(encoding).tolist() == GIVEN
+    assert steps(encoding, "given").all()
+    losses = encoder.decision_losses(encoding, torch.zeros(3))
     nll = nn.functional.cross_entropy(
-        reading.decisions.scores, torch.tensor(GIVEN) - 1, reduction="none"
+        encoding.decisions.scores, torch.tensor(GIVEN) - 1, reduction="none"
     )
     assert_close(losses, torch.stack([part.sum() for part in nll.split(LENGTHS)]))
     encoder.eval()
@@ -119,53 +122,53 @@ def test_a_policy_that_is_told_follows_in_training_and_decides_in_evaluation():
 
 
 def test_a_part_is_told_and_the_rest_is_rewarded():
-    encoder = network(agent=PolicyGradient(entropy=0.0, value=0.0), told=0.5)
+    encoder = network(objective=Reinforce(entropy=0.0, value=0.0), supervised_fraction=0.5)
     lengths = [5] * 40
     batch = sentences(lengths, [1, 2, 3, 2, 2] * 40)
-    reading = encoder(batch)
-    given = steps(reading, "given").view(40, 5)
+    encoding = encoder(batch)
+    given = steps(encoding, "given").view(40, 5)
     assert (given.all(1) == given.any(1)).all()
     assert 8 < int(given[:, 0].sum()) < 32
-    assert (steps(reading).view(40, 5)[given[:, 0]] == torch.tensor([1, 2, 3, 2, 2])).all()
+    assert (steps(encoding).view(40, 5)[given[:, 0]] == torch.tensor([1, 2, 3, 2, 2])).all()
     assert_close(given, steps(encoder(batch), "given").view(40, 5))  # the same ones again
-    nothing = encoder.decision_losses(reading, reading.decisions.values.new_zeros(40))
+    nothing = encoder.decision_losses(encoding, encoding.decisions.values.new_zeros(40))
     assert (nothing[given[:, 0]] > 0).all()
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 1.0])
 def test_how_many_are_told(part):
     batch = sentences([6] * 3000, seed=5)
-    told = told_tokens(batch, "word", part).view(3000, 6)
+    told = supervised_tokens(batch, "word", part).view(3000, 6)
     assert (told.all(1) == told.any(1)).all()
     assert abs(float(told[:, 0].double().mean()) - part) < 0.02
     half = sentences([6] * 1000)
     half.ndata["word"] = batch.ndata["word"][6000:12000]
-    assert_close(told_tokens(half, "word", part), told[1000:2000].flatten())
+    assert_close(supervised_tokens(half, "word", part), told[1000:2000].flatten())
 
 
 def test_one_mask_for_all_steps():
-    encoder = network(agent=PPO(), dropout=0.5, cell={"layer_norm": True})
+    encoder = network(objective=PPO(), dropout=0.5, cell={"layer_norm": True})
     batch = sentences([8, 5], seed=3)
     rollout = encoder.rollout(batch)
     assert rollout.x_mask.shape == (2, SIZE)
     assert rollout.h_mask.shape == (2, STATE)
     assert set(rollout.h_mask.unique().tolist()) <= {0.0, 2.0}
     one, other = encoder(rollout), encoder(rollout)
-    assert_close(one.h, other.h)  # the masks are the rollout's
+    assert_close(one.states, other.states)  # the masks are the rollout's
     encoder.eval()
     assert encoder.rollout(batch).h_mask is None
 
 
 def test_rewards_at_the_end_are_rewards_of_the_last_step():
-    encoder = network(agent=PolicyGradient())
-    reading = encoder(sentences([4, 1, 6], seed=3))
+    encoder = network(objective=Reinforce())
+    encoding = encoder(sentences([4, 1, 6], seed=3))
     last = torch.tensor([0.0] * 3 + [2.0] + [-1.0] + [0.0] * 5 + [0.5], dtype=torch.float64)
     ends = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)
-    assert_close(encoder.decision_losses(reading, ends), encoder.decision_losses(reading, last))
+    assert_close(encoder.decision_losses(encoding, ends), encoder.decision_losses(encoding, last))
 
 
 def test_fixed_operations():
-    encoder = network(policy=False, fixed=FixedOperations("word", WORDS, 1), limit=2)
+    encoder = network(policy=False, fixed=FixedOperations("word", WORDS, 1), max_open=2)
     wanted = encoder.fixed.operation
     assert set(wanted.tolist()) == {1, 2, 3}
     batch = sentences([9, 9, 3], seed=2)
@@ -178,15 +181,15 @@ def test_fixed_operations():
 
 def test_what_is_masked_becomes_a_recur():
     wanted = torch.tensor([3, 1, 1, 1, 3, 3, 3, 1, 3])
-    made = made_legal(wanted, torch.tensor([7, 2]), 2)
+    made = legalized(wanted, torch.tensor([7, 2]), 2)
     assert made.tolist() == [2, 1, 1, 2, 3, 3, 2, 1, 3]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"policy": False, "agent": PolicyGradient()}, "expected a policy with an agent"),
-        ({"policy": False, "told": 0.5}, "or to tell operations, got none"),
+        ({"policy": False, "objective": Reinforce()}, "expected a policy with an objective"),
+        ({"policy": False, "supervised_fraction": 0.5}, "or with a supervised fraction, got none"),
         ({"fixed": FixedOperations("word", WORDS)}, "a policy or fixed operations, got both"),
     ],
 )
@@ -200,7 +203,11 @@ def test_settings_that_do_not_go_together(options, message):
     [
         ([2, 0, 2], {"policy": False}, "with the operation of every token, got none for token 1"),
         ([1, 3, 3], {"policy": False}, "node 3: expected a split for every merge"),
-        ([1, 1, 1], {"told": 1.0, "limit": 2}, "expected at most 2 open sub-trees"),
+        (
+            [1, 1, 1],
+            {"supervised_fraction": 1.0, "max_open": 2},
+            "expected at most 2 open sub-trees",
+        ),
     ],
 )
 def test_operations_that_cannot_be(operations, options, message):
@@ -208,11 +215,11 @@ def test_operations_that_cannot_be(operations, options, message):
         network(**options)(sentences([3], operations))
 
 
-def answer(kind):
+def head(kind):
     torch.manual_seed(0)
     made = {
-        "classes": lambda: ClassAnswer(MLP(STATE, 3)),
-        "pairs": lambda: PairAnswer(PairHead(STATE, 3, hidden=4)),
+        "classes": lambda: MLP(STATE, 3),
+        "pairs": lambda: PairHead(STATE, 3, hidden=4),
         "numbers": lambda: NumberDecoder(STATE),
     }[kind]()
     return made.double()
@@ -221,55 +228,55 @@ def answer(kind):
 @pytest.mark.parametrize("kind", ["classes", "pairs", "numbers"])
 @pytest.mark.parametrize("reward", ["accuracy", "likely", "log_likelihood"])
 def test_a_reader_learns_answers_and_decisions(kind, reward):
-    encoder = network(agent=PolicyGradient())
-    reader = SequenceReader(encoder, answer(kind), reward=reward, weight=0.5)
+    encoder = network(objective=Reinforce())
+    model = PolicyClassifier(encoder, Root(), head(kind), reward=reward, weight=0.5)
     batch = sentences([4, 6, 2, 5], seed=1)
     targets = torch.tensor([1, 0] if kind == "pairs" else [1, 0, 2, 1])
-    rollout = reader.rollout(batch)
-    losses = reader(rollout, targets)
-    reading = encoder(rollout)
-    nll = reader.answer.nll(reading.last, targets)
-    best, probability = reader.answer.best(reading.last)
+    (rollout,) = model.rollouts(batch, targets)
+    losses = model(rollout, targets)
+    encoding = encoder(rollout)
+    nll = model.head.nll(encoding.roots, targets)
+    best, probability = model.head.predict(encoding.roots)
     earned = {
         "accuracy": (best == targets).double(),
         "likely": (nll.exp() < 2).double(),
         "log_likelihood": -nll.detach().double(),
     }[reward]
-    arity = reader.answer.arity
-    decided = encoder.decision_losses(reading, earned.repeat_interleave(arity))
+    arity = model.head.arity
+    decided = encoder.decision_losses(encoding, earned.repeat_interleave(arity))
     expected = nll + 0.5 * decided.view(-1, arity).sum(1)
     assert_close(losses, expected, check_dtype=False)
     losses.sum().backward()
-    assert all(p.grad is not None for p in reader.parameters())
-    reader.eval()
+    assert all(p.grad is not None for p in model.parameters())
+    model.eval()
     with torch.no_grad():
-        loss, prediction, sure = reader.outputs(batch, targets)
+        loss, prediction, sure = model.outputs(batch, targets)
     assert loss.shape == prediction.shape == sure.shape == targets.shape
     assert ((sure > 0) & (sure <= 1)).all()
 
 
 def test_answers_are_learned_once_and_decisions_as_often_as_the_agent_wants():
-    encoder = network(agent=PPO(updates=3))
-    reader = SequenceReader(encoder, answer("classes"), reward="log_likelihood")
+    encoder = network(objective=PPO(updates=3))
+    model = PolicyClassifier(encoder, Root(), head("classes"), reward="log_likelihood")
     batch, targets = sentences([4, 6, 2], seed=1), torch.tensor([1, 0, 2])
-    first, second, third = reader.rollouts(batch, targets)
+    first, second, third = model.rollouts(batch, targets)
     assert third is second
-    nll = reader.answer.nll(encoder(first).last, targets)
-    assert_close(reader(first, targets) - reader(second, targets), nll, check_dtype=False)
+    nll = model.head.nll(encoder(first).roots, targets)
+    assert_close(model(first, targets) - model(second, targets), nll, check_dtype=False)
     with torch.no_grad():  # another answer: rewards stay those of the beginning
-        before = reader(second, targets)
-        next(reader.answer.parameters()).add_(1.0)
-        assert_close(reader(second, targets), before)
-    assert first.then is None
+        before = model(second, targets)
+        next(model.head.parameters()).add_(1.0)
+        assert_close(model(second, targets), before)
+    assert first.behavior is None
     made = encoder(first).decisions
-    assert_close(second.then, (made.scores, made.values))
+    assert_close(second.behavior, (made.scores, made.values))
     with torch.no_grad():  # another policy: what it thought then stays
         for parameter in encoder.policy.parameters():
             parameter.mul_(-1.0)
-    reading = encoder(second)
-    now = replace(reading, decisions=reading.decisions._replace(then=None))
-    assert_close(reader(second, targets), encoder.decision_losses(reading, second.rewards))
-    assert not torch.allclose(reader(second, targets), encoder.decision_losses(now, second.rewards))
+    encoding = encoder(second)
+    now = replace(encoding, decisions=encoding.decisions._replace(behavior=None))
+    assert_close(model(second, targets), encoder.decision_losses(encoding, second.rewards))
+    assert not torch.allclose(model(second, targets), encoder.decision_losses(now, second.rewards))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -290,28 +297,17 @@ def test_given_operations_must_close_what_they_open():
 
 
 def test_operations_to_tell_must_be_there():
-    encoder = network(told=0.5, agent=PolicyGradient())
-    with pytest.raises(TreeError, match="the operations that the policy is told in training, got"):
+    encoder = network(supervised_fraction=0.5, objective=Reinforce())
+    with pytest.raises(
+        TreeError, match="the operations that supervise the policy in training, got"
+    ):
         encoder(sentences([3, 2]))
     encoder.eval()(sentences([3, 2]))
 
 
-def test_a_reader_without_decisions_has_the_loss_of_its_answers():
-    words = WordEmbedding("word", WORDS, SIZE)
-    encoder = SequenceEncoder(words, STATE)
-    reader = SequenceReader(encoder, ClassAnswer(MLP(STATE, 3)))
-    batch, targets = sentences([4, 6], seed=1), torch.tensor([1, 2])
-    assert reader.rollout(batch) is batch
-    assert reader.updates == 1
-    expected = nn.functional.cross_entropy(
-        reader.answer.head(encoder(batch)), targets, reduction="none"
-    )
-    assert_close(reader(batch, targets), expected)
-
-
 def test_a_reward_that_is_unknown():
     with pytest.raises(ConfigError, match="expected reward to be one of accuracy, likely, log_"):
-        SequenceReader(network(), answer("classes"), reward="none")
+        PolicyClassifier(network(), Root(), head("classes"), reward="none")
 
 
 @pytest.mark.parametrize("fixed", [None, OnlyRecur()], ids=["given", "fixed"])
@@ -331,7 +327,7 @@ def test_only_recurs_are_an_lstm(fixed):
         lstm.bias_ih_l0.copy_(torch.cat([encoder.cell.b[1].chunk(4)[gate] for gate in gates]))
         lstm.bias_hh_l0.zero_()
     expected, _ = lstm(encoder.input(batch)[:, None])
-    assert_close(encoder(batch).h[1:], expected[:, 0])
+    assert_close(encoder(batch).states[1:], expected[:, 0])
 
 
 def test_a_policy_of_its_own_layers():
@@ -340,20 +336,21 @@ def test_a_policy_of_its_own_layers():
 
 
 def test_what_was_read_is_learned_from_again():
-    encoder = network(agent=QLearning(), replay=Replay(100))
+    encoder = network(objective=QLearning(replay=100))
     batch, rewards = sentences([4, 2, 6], seed=1), torch.tensor([1.0, 0.0, 2.0]).double()
-    reading = encoder(encoder.rollout(batch))
-    assert float(encoder.again(reading, rewards)) == 0.0  # nothing is remembered yet
+    encoding = encoder(encoder.rollout(batch))
+    assert float(encoder.replay_loss(encoding, rewards)) == 0.0  # nothing is remembered yet
     assert len(encoder.replay) == 3
-    later = encoder.again(encoder(encoder.rollout(sentences([1], seed=2))), rewards[:1])
+    later = encoder.replay_loss(encoder(encoder.rollout(sentences([1], seed=2))), rewards[:1])
     assert len(encoder.replay) == 4
     losses = QLearning().losses(
-        reading.decisions, torch.tensor([0, 0, 0, 1.0, 0, 0, *[0] * 5, 2.0]).double()
+        encoding.decisions, torch.tensor([0, 0, 0, 1.0, 0, 0, *[0] * 5, 2.0]).double()
     )
     each = torch.stack([part.sum() for part in losses.split([4, 2, 6])])
     assert (each - later).abs().min() < 1e-12  # one of the three was drawn
 
 
-def test_a_replay_memory_wants_an_agent():
-    with pytest.raises(ConfigError, match="expected an agent and token ids with a replay memory"):
-        network(told=1.0, replay=Replay(5))
+def test_a_replay_memory_needs_token_ids():
+    vectors, policy = GivenVectors("x", SIZE), Policy(STATE, SIZE)
+    with pytest.raises(ConfigError, match="expected token ids with a replay memory, got vectors"):
+        RRNetEncoder(vectors, network().cell, policy=policy, objective=QLearning())

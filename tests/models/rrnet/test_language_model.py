@@ -16,11 +16,11 @@ from dgltrees.models.rrnet import (
     PPO,
     FixedOperations,
     LSTMStream,
-    PolicyGradient,
+    Reinforce,
     RRNetEncoder,
     StreamLM,
     advance,
-    begin,
+    initial_state,
 )
 from dgltrees.trees import TreeBatch
 from dgltrees.trees.operations import Operation
@@ -39,13 +39,13 @@ def language_model(reader, **options):
 
 
 def learner(**options):
-    return language_model(network(agent=PolicyGradient(), limit=3, **options))
+    return language_model(network(objective=Reinforce(), max_open=3, **options))
 
 
 def control(**options):
     """Fixed operations, one for each word."""
     fixed = FixedOperations("word", WORDS, 1)
-    return language_model(network(policy=False, fixed=fixed, limit=3, **options))
+    return language_model(network(policy=False, fixed=fixed, max_open=3, **options))
 
 
 def lstm(layers=1, **options):
@@ -125,14 +125,15 @@ def test_the_distribution_of_the_next_word_is_one_and_comes_from_the_prefix(kind
 
 
 @pytest.mark.parametrize("kind", ["policy", "stack_cell", "layer_norm", "fixed"])
-def test_the_graph_of_windows_is_reading_on_the_fly(kind):
+def test_the_graph_of_windows_equals_steps_on_the_fly(kind):
     model = KINDS[kind]().eval()
     words = text()
     losses, done = read(model, words, [0, 8, 15, LENGTH])
-    reader, state, found = model.reader, begin(model.reader.cell, STREAMS, 3), []
+    encoder = model.encoder
+    state, found = initial_state(encoder.cell, STREAMS, 3), []
     with torch.no_grad():
         for t in range(LENGTH):
-            state = advance(reader.cell, reader.input.look_up(words[:, t]), done[:, t], state)
+            state = advance(encoder.cell, encoder.input.look_up(words[:, t]), done[:, t], state)
             logits = state.h @ model.output.t()
             found.append(F.cross_entropy(logits, words[:, t + 1], reduction="none"))
     assert_close(losses, torch.stack(found, 1))
@@ -146,13 +147,13 @@ def test_the_graph_of_windows_is_reading_on_the_fly(kind):
 def test_sub_trees_are_open_over_windows_and_merged_in_later_ones():
     model = control()
     with torch.no_grad():  # words 0 and 1 split and merge
-        model.reader.fixed.operation.copy_(torch.tensor([1, 3, 2, 2, 2, 2]))
+        model.encoder.fixed.operation.copy_(torch.tensor([1, 3, 2, 2, 2, 2]))
     words = torch.tensor([[0, 2, 0, 3, 4, 1, 5, 1, 1, 2]])
     _, done = read(model.eval(), words, [0, 3, 6, 9])
     assert "".join(Operation(op).name[0] for op in done[0].tolist()) == "SRSRRMRMR"
     model.outputs(*window(words, 0, 3))
     assert model.carried.state.size.tolist() == [2]
-    graph = model.rollout(window(words, 3, 6)[0])[1].graph
+    graph = model.rollout(window(words, 3, 6)[0]).rollout.graph
     assert graph.ndata["op"].tolist() == [0, 4, 4, 2, 2, 3]
     assert graph.src.tolist() == [0, 3, 4, 2]  # the innermost OPEN returns to the merge
     model.outputs(*window(words, 3, 6))
@@ -173,7 +174,7 @@ def test_gradients_stop_where_a_window_begins(kind):
     tensors = state[:4] if hasattr(state, "stack") else state
     assert not any(t.requires_grad for t in tensors)
     model(decided, targets).sum().backward()
-    grad = model.reader.input.weight.grad
+    grad = model.encoder.input.weight.grad
     assert torch.isfinite(grad).all()
     assert all(grad[word].eq(0).all() for word in gone)
 
@@ -189,11 +190,11 @@ def test_gradients_are_those_of_the_window_alone():
     def loss(weight):
         model.carried = carried
         found = torch.func.functional_call(
-            model, {"reader.input.weight": weight}, (model.rollout(batch), targets)
+            model, {"encoder.input.weight": weight}, (model.rollout(batch), targets)
         )
         return found.sum()
 
-    weight = model.reader.input.weight.detach().clone().requires_grad_()
+    weight = model.encoder.input.weight.detach().clone().requires_grad_()
     assert torch.autograd.gradcheck(loss, weight, fast_mode=True)
 
 
@@ -201,8 +202,8 @@ def test_the_lstm_is_torch_s_on_the_whole_stream():
     model = lstm(layers=2).eval()
     words = text()
     found, done = read(model, words, [0, 8, 15, LENGTH])
-    x = model.reader.input.weight[words[:, :-1].t()]
-    states, _ = model.reader.lstm(x)  # (T, B, d)
+    x = model.encoder.input.weight[words[:, :-1].t()]
+    states, _ = model.encoder.lstm(x)  # (T, B, d)
     logits = states @ model.output.t()
     expected = F.cross_entropy(logits.flatten(0, 1), words[:, 1:].t().flatten(), reduction="none")
     assert_close(found, expected.view(LENGTH, STREAMS).t())
@@ -220,21 +221,44 @@ def test_streams_may_have_a_token_more():
         assert_close(each.outputs(uneven, targets[keep])[0], whole[keep])
 
 
-def test_rewards_are_log_probabilities_of_the_next_words_against_their_mean():
+def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_other_streams():
     torch.manual_seed(3)
     model = learner()
     model.weight = 0.3
     batch, targets = window(text(), 0, 6)
     decided = model.rollout(batch)
     losses = model(decided, targets)
-    reading = model.reader.going_on(model.reader(decided[1]), decided[1], targets[5::6])
-    nll = F.cross_entropy(reading.along @ model.output.t(), targets, reduction="none")
-    policy = model.reader.agent.losses(reading.decisions, nll.detach().mean() - nll.detach())
+    encoding = model.encoder.with_bootstrap(
+        model.encoder(decided.rollout), decided.rollout, targets[5::6]
+    )
+    nll = F.cross_entropy(encoding.tokens @ model.output.t(), targets, reduction="none")
+    policy = model.encoder.objective.losses(encoding.decisions, less_others(-nll.detach()))
     assert_close(losses, nll + 0.3 * policy)
     model.reward = "likely"
     likely = (nll.detach() < math.log(2)).double()
-    policy = model.reader.agent.losses(reading.decisions, likely - likely.mean())
+    policy = model.encoder.objective.losses(encoding.decisions, less_others(likely))
     assert_close(model(decided, targets), nll + 0.3 * policy)
+
+
+def bootstrapped(model, window, tokens):
+    encoding = model.encoder(window.rollout)
+    return model.encoder.with_bootstrap(encoding, window.rollout, tokens)
+
+
+def less_others(rewards):
+    """The rewards of each stream less the mean over all steps of the others, by the definition."""
+    streams = rewards.view(STREAMS, -1)
+    rows = [torch.cat([streams[:i], streams[i + 1 :]]).mean() for i in range(STREAMS)]
+    return (streams - torch.stack(rows)[:, None]).flatten()
+
+
+def test_streams_of_different_sizes_are_compared_with_all_steps_of_the_others():
+    model, nll = learner(), torch.tensor([1.0, 2.0, 3.0, 5.0, 8.0, 13.0])
+    rewards = model._rewards(nll, torch.tensor([3, 1, 2]))
+    expected = [26 / 3 - 1, 26 / 3 - 2, 26 / 3 - 3, 27 / 5 - 5, 11 / 4 - 8, 11 / 4 - 13]
+    assert_close(rewards, torch.tensor(expected))
+    alone = model._rewards(nll, torch.tensor([6]))
+    assert_close(alone, nll.mean() - nll)
 
 
 def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with():
@@ -242,41 +266,45 @@ def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with
     words = text()
     batch, targets = window(words, 0, 6)
     decided = model.rollout(batch)
-    reading = model.reader.going_on(model.reader(decided[1]), decided[1], targets[5::6])
+    encoding = model.encoder.with_bootstrap(
+        model.encoder(decided.rollout), decided.rollout, targets[5::6]
+    )
     model(decided, targets)
-    later = model.reader(model.rollout(window(words, 6, 12)[0])[1]).decisions
-    scores, values = reading.decisions.beyond
+    later = model.encoder(model.rollout(window(words, 6, 12)[0]).rollout).decisions
+    scores, values = encoding.decisions.bootstrap
     assert_close((scores, values), (later.scores[::6].detach(), later.values[::6].detach()))
     assert not values.requires_grad
 
 
 def test_ppo_learns_several_times_from_a_window_and_goes_on():
-    model = language_model(network(agent=PPO(updates=2), limit=3))
+    model = language_model(network(objective=PPO(updates=2), max_open=3))
     words = text()
-    assert model.updates == 2
+    assert model.encoder.updates == 2
     for begins, ends in ((0, 8), (8, 16)):
         batch, targets = window(words, begins, ends)
         first, second = model.rollouts(batch, targets)
-        assert first[0] == second[0] == begins
+        assert first.start == second.start == begins
         before = model(first, targets)
         assert_close(before, words_of(model, first, targets) + model(second, targets))
         (before + model(second, targets)).sum().backward()
-        again = model.reader(second[1]).decisions
-        expected = model.reader.going_on(model.reader(first[1]), first[1], targets[7::8]).decisions
-        assert_close(again.beyond, expected.beyond)
-        assert_close(again.then, (expected.scores.detach(), expected.values.detach()))
+        again = model.encoder(second.rollout).decisions
+        expected = model.encoder.with_bootstrap(
+            model.encoder(first.rollout), first.rollout, targets[7::8]
+        ).decisions
+        assert_close(again.bootstrap, expected.bootstrap)
+        assert_close(again.behavior, (expected.scores.detach(), expected.values.detach()))
         with torch.no_grad():  # another policy: what it thought of then, and beyond, stays
-            for parameter in model.reader.policy.parameters():
+            for parameter in model.encoder.policy.parameters():
                 parameter.mul_(-0.9)
-        later = model.reader(second[1]).decisions
-        assert_close((later.then, later.beyond), (again.then, again.beyond))
+        later = model.encoder(second.rollout).decisions
+        assert_close((later.behavior, later.bootstrap), (again.behavior, again.bootstrap))
         assert not torch.allclose(later.scores, again.scores)
     assert model.carried.place == 16
 
 
 def words_of(model, window, targets):
     """The negative log-likelihood of the next words alone."""
-    along = model.reader(window[1]).along
+    along = model.encoder(window.rollout).tokens
     return F.cross_entropy(along @ model.output.t(), targets, reduction="none")
 
 
@@ -287,13 +315,13 @@ def test_dropout_has_one_mask_for_all_steps_of_a_window(kind):
     seen: list[torch.Tensor] = []
     batch, _ = window(same, 0, 8)
     if kind == "policy":
-        decided = model.rollout(batch)[1]
-        x = model.reader.input(decided.graph)[1:]
+        decided = model.rollout(batch).rollout
+        x = model.encoder.input(decided.graph)[1:]
         seen.append(x * decided.x_mask[0])
         assert decided.h_mask.shape == (1, STATE)
     else:
-        handle = model.reader.lstm.register_forward_pre_hook(lambda _, a: seen.append(a[0].data))
-        model.reader(model.rollout(batch)[1])
+        handle = model.encoder.lstm.register_forward_pre_hook(lambda _, a: seen.append(a[0].data))
+        model.encoder(model.rollout(batch).rollout)
         handle.remove()
     assert seen[0].eq(0).any()
     assert_close(seen[0], seen[0][:1].expand_as(seen[0]))

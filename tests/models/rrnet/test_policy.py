@@ -1,4 +1,4 @@
-"""The policy, what it may do, and how agents learn from what came of it."""
+"""The policy, what it may do, and how objectives learn from rewards."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees.models.rrnet import PPO, Decisions, Policy, PolicyGradient, QLearning, legal
-from dgltrees.models.rrnet.credit import advantages
+from dgltrees.models.rrnet import (
+    PPO,
+    ActorCritic,
+    Decisions,
+    Policy,
+    PolicyOutput,
+    QLearning,
+    Reinforce,
+    legal,
+)
+from dgltrees.models.rrnet.advantages import advantages
 from dgltrees.models.rrnet.policy import ILLEGAL
 
 SIZES = torch.tensor([3, 1, 2])
@@ -17,48 +26,50 @@ def doubles(*values):
     return torch.tensor(values, dtype=torch.float64)
 
 
-def decisions(seed=0, then=None):
+def decisions(seed=0):
     g = torch.Generator().manual_seed(seed)
     scores = torch.randn(6, 3, generator=g, dtype=torch.float64)
     values = torch.randn(6, generator=g, dtype=torch.float64)
     actions = torch.tensor([0, 1, 2, 1, 0, 2])
-    return Decisions(scores.requires_grad_(), values.requires_grad_(), actions, SIZES, then)
+    return Decisions(scores.requires_grad_(), values.requires_grad_(), actions, SIZES)
 
 
 REWARDS = doubles(0.5, 0.0, 1.0, 2.0, 0.0, -1.0)
 
 
-def by_hand(rewards, values, discount, trace, beyond=(0.0, 0.0, 0.0)):
+def by_hand(rewards, values, discount, gae_lambda, bootstrap=(0.0, 0.0, 0.0)):
     """The definition, backwards over each sequence."""
     found, at = [], 0
-    for size, after in zip(SIZES.tolist(), beyond):
+    for size, after in zip(SIZES.tolist(), bootstrap):
         running, own = 0.0, []
         for t in reversed(range(at, at + size)):
             following = float(values[t + 1] if t + 1 < at + size else after)
             error = float(rewards[t]) + discount * following - float(values[t])
-            running = error + discount * trace * running
+            running = error + discount * gae_lambda * running
             own.append(running)
         found += own[::-1]
         at += size
     return doubles(*found)
 
 
-@pytest.mark.parametrize("trace", [0.0, 0.7, 1.0])
-def test_advantages(trace):
+@pytest.mark.parametrize("gae_lambda", [0.0, 0.7, 1.0])
+def test_advantages(gae_lambda):
     values = decisions().values.detach()
-    got = advantages(REWARDS, values, SIZES, discount=0.9, trace=trace)
-    assert_close(got, by_hand(REWARDS, values, 0.9, trace))
+    got = advantages(REWARDS, values, SIZES, discount=0.9, gae_lambda=gae_lambda)
+    assert_close(got, by_hand(REWARDS, values, 0.9, gae_lambda))
 
 
-@pytest.mark.parametrize("trace", [0.0, 0.7, 1.0])
-def test_sequences_that_go_on_end_with_a_value(trace):
-    made, beyond = decisions(), doubles(0.3, -2.0, 1.1)
+@pytest.mark.parametrize("gae_lambda", [0.0, 0.7, 1.0])
+def test_sequences_that_go_on_end_with_a_value(gae_lambda):
+    made, bootstrap = decisions(), doubles(0.3, -2.0, 1.1)
     values = made.values.detach()
-    got = advantages(REWARDS, values, SIZES, discount=0.9, trace=trace, beyond=beyond)
-    assert_close(got, by_hand(REWARDS, values, 0.9, trace, beyond))
-    agent = PolicyGradient(discount=0.9, trace=trace)
-    made = made._replace(beyond=(torch.zeros(3, 3), beyond))
-    assert_close(agent.advantages(made, REWARDS, values), got)
+    got = advantages(
+        REWARDS, values, SIZES, discount=0.9, gae_lambda=gae_lambda, bootstrap_value=bootstrap
+    )
+    assert_close(got, by_hand(REWARDS, values, 0.9, gae_lambda, bootstrap))
+    objective = ActorCritic(discount=0.9, gae_lambda=gae_lambda)
+    made = made._replace(bootstrap=PolicyOutput(torch.zeros(3, 3), bootstrap))
+    assert_close(objective.advantages(made, REWARDS, values), got)
 
 
 def test_the_whole_return_less_the_value():
@@ -70,8 +81,8 @@ def test_the_whole_return_less_the_value():
 
 def test_reinforce_has_the_gradient_of_the_score_function():
     made = decisions()
-    agent = PolicyGradient(discount=0.9, entropy=0.0, value=0.0)
-    agent.losses(made, REWARDS).sum().backward()
+    objective = Reinforce(discount=0.9, entropy=0.0, value=0.0)
+    objective.losses(made, REWARDS).sum().backward()
     p = torch.softmax(made.scores.detach(), 1)
     gained = by_hand(REWARDS, made.values.detach(), 0.9, 1.0)
     one_hot = torch.nn.functional.one_hot(made.actions, 3)
@@ -80,27 +91,27 @@ def test_reinforce_has_the_gradient_of_the_score_function():
 
 def test_entropy_and_value_are_weighted():
     made = decisions()
-    plain = PolicyGradient(entropy=0.0, value=0.0).losses(made, REWARDS)
+    plain = Reinforce(entropy=0.0, value=0.0).losses(made, REWARDS)
     p = torch.softmax(made.scores, 1)
     entropy = -(p * p.log()).sum(1)
-    with_entropy = PolicyGradient(entropy=0.3, value=0.0).losses(made, REWARDS)
+    with_entropy = Reinforce(entropy=0.3, value=0.0).losses(made, REWARDS)
     assert_close(with_entropy, plain - 0.3 * entropy)
     gained = by_hand(REWARDS, made.values.detach(), 0.99, 1.0)
-    with_value = PolicyGradient(entropy=0.0, value=0.5).losses(made, REWARDS)
+    with_value = Reinforce(entropy=0.0, value=0.5).losses(made, REWARDS)
     assert_close(with_value, plain + 0.5 * gained**2)
 
 
 def test_ppo_is_a_policy_gradient_at_first_and_clips_later():
-    agent = PPO(entropy=0.0, value=0.0, clip=0.2, trace=1.0, discount=0.9)
+    objective = PPO(entropy=0.0, value=0.0, clip=0.2, gae_lambda=1.0, discount=0.9)
     made = decisions()
     gained = by_hand(REWARDS, made.values.detach(), 0.9, 1.0)
     normal = (gained - gained.mean()) / gained.std(correction=0)
-    assert_close(agent.losses(made, REWARDS), -normal, atol=1e-6, rtol=1e-6)
+    assert_close(objective.losses(made, REWARDS), -normal, atol=1e-6, rtol=1e-6)
 
-    then = (decisions(2).scores.detach(), made.values.detach())
-    losses = agent.losses(made._replace(then=then), REWARDS)
+    behavior = PolicyOutput(decisions(2).scores.detach(), made.values.detach())
+    losses = objective.losses(made._replace(behavior=behavior), REWARDS)
     log_p = torch.log_softmax(made.scores, 1).gather(1, made.actions[:, None])[:, 0]
-    before = torch.log_softmax(then[0], 1).gather(1, made.actions[:, None])[:, 0]
+    before = torch.log_softmax(behavior.scores, 1).gather(1, made.actions[:, None])[:, 0]
     ratio = (log_p - before).exp().detach()
     expected = [
         -min(float(r) * float(a), min(max(float(r), 0.8), 1.2) * float(a))
@@ -129,7 +140,7 @@ def test_q_learning_looks_one_step_ahead():
     assert (made.scores.grad[~chosen] == 0).all()  # targets are constants
 
     after = decisions(5).scores.detach()[:3]
-    goes_on = made._replace(beyond=(after, doubles(9.0, 9.0, 9.0)))
+    goes_on = made._replace(bootstrap=PolicyOutput(after, doubles(9.0, 9.0, 9.0)))
     following = [q[1].max(), q[2].max(), after[0].max(), after[1].max(), q[5].max(), after[2].max()]
     expected = [
         (float(REWARDS[t]) + 0.9 * float(following[t]) - float(q[t, at[t]])) ** 2 for t in range(6)
@@ -145,11 +156,11 @@ def test_what_is_illegal_is_never_chosen():
     policy = Policy(4, 3)
     scores, values = policy(torch.randn(600, 4), torch.randn(600, 3), possible)
     assert values.shape == (600,)
-    for agent in (PolicyGradient(), QLearning(explore=1.0), QLearning(explore=0.0)):
-        chosen = agent.choose(scores)
+    for objective in (Reinforce(), QLearning(epsilon=1.0), QLearning(epsilon=0.0)):
+        chosen = objective.choose(scores)
         assert possible.gather(1, chosen[:, None]).all()
         assert len(chosen.unique()) == 3
-    losses = PolicyGradient().losses(
+    losses = Reinforce().losses(
         Decisions(scores, values, chosen, torch.tensor([600])), torch.zeros(600)
     )
     assert torch.isfinite(losses).all()
@@ -158,7 +169,7 @@ def test_what_is_illegal_is_never_chosen():
 def test_operations_are_drawn_from_the_policy():
     torch.manual_seed(0)
     scores = torch.tensor([[0.5, -1.0, 0.0], [3.0, ILLEGAL, 3.5], [ILLEGAL, 0.0, ILLEGAL]])
-    drawn = PolicyGradient().choose(scores.repeat(20_000, 1)).view(-1, 3)
+    drawn = Reinforce().choose(scores.repeat(20_000, 1)).view(-1, 3)
     shares = torch.stack([torch.bincount(row, minlength=3) for row in drawn.t()]) / 20_000
     assert_close(shares, torch.softmax(scores, 1), atol=0.015, rtol=0.0)
 

@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.rrnet.replay import Remembered, Replay
+from dgltrees.models.rrnet.replay import Replay, Trajectories
 
 CPU = torch.device("cpu")
 
@@ -13,7 +13,7 @@ CPU = torch.device("cpu")
 def sentences(*lengths, first=0):
     count = sum(lengths)
     tokens = torch.arange(first, first + count)
-    return Remembered(tokens, tokens % 3 + 1, tokens / 8, torch.tensor(lengths))
+    return Trajectories(tokens, tokens % 3 + 1, tokens / 8, torch.tensor(lengths))
 
 
 def by_first_token(memory):
@@ -23,33 +23,33 @@ def by_first_token(memory):
     return sorted(tuple(part.tolist()) for part in got.tokens.split(got.sizes.tolist()))
 
 
-def test_it_gives_back_what_it_took():
+def test_what_was_added_is_drawn():
     memory = Replay(10)
     assert memory.draw(4, CPU) is None
-    memory.remember(sentences(3, 1))
-    memory.remember(sentences(5, first=10))
+    memory.add(sentences(3, 1))
+    memory.add(sentences(5, first=10))
     assert by_first_token(memory) == [(0, 1, 2), (3,), (10, 11, 12, 13, 14)]
     assert len(memory.draw(2, CPU).sizes) == 2
 
 
 def test_the_oldest_make_room():
     memory = Replay(3)
-    memory.remember(sentences(2, 2))
-    memory.remember(sentences(1, 3, first=10))
+    memory.add(sentences(2, 2))
+    memory.add(sentences(1, 3, first=10))
     assert by_first_token(memory) == [(2, 3), (10,), (11, 12, 13)]
 
 
 def test_draws_are_even():
     torch.manual_seed(0)
     memory = Replay(4)
-    memory.remember(sentences(1, 1, 1, 1))
+    memory.add(sentences(1, 1, 1, 1))
     drawn = torch.cat([memory.draw(1, CPU).tokens for _ in range(400)])
     assert torch.bincount(drawn, minlength=4).min() > 70
 
 
 def test_it_is_part_of_the_state():
     memory = Replay(5)
-    memory.remember(sentences(3, 1, 2))
+    memory.add(sentences(3, 1, 2))
     other = Replay(5)
     other.load_state_dict(memory.state_dict())
     assert by_first_token(other) == by_first_token(memory)

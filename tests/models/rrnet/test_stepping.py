@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import TreeError
-from dgltrees.models.rrnet import advance, begin
+from dgltrees.models.rrnet import advance, initial_state
 from dgltrees.traversal import traverse
 from dgltrees.trees.operations import operation_graph
 
@@ -54,7 +54,7 @@ def test_steps_are_the_graph(options, masked, made):
     mask = torch.rand(count, 4, generator=generator, dtype=torch.float64) if masked else None
     weight = torch.randn(count, length, 4, generator=generator, dtype=torch.float64)
 
-    state, found = begin(cell, count, LIMIT), []
+    state, found = initial_state(cell, count, LIMIT), []
     for step in range(length):
         state = advance(cell, x[:, step], torch.tensor(made)[:, step], state, mask)
         found.append(state.h)
@@ -87,7 +87,7 @@ def test_steps_are_the_graph(options, masked, made):
 def test_a_state_of_some_sequences_goes_on_alike():
     cell = cell_of({"stack_cell": True})
     x = torch.randn(3, 3, dtype=torch.float64)
-    state = advance(cell, x, torch.tensor([1, 2, 1]), begin(cell, 3, LIMIT))
+    state = advance(cell, x, torch.tensor([1, 2, 1]), initial_state(cell, 3, LIMIT))
     some = torch.tensor([2, 0])
     after = advance(cell, x[some], torch.tensor([3, 2]), state.select(some))
     whole = advance(cell, x, torch.tensor([2, 2, 3]), state)
@@ -99,7 +99,7 @@ def test_a_state_of_some_sequences_goes_on_alike():
 def test_in_place_is_the_same_on_the_stack_itself(options):
     cell, x = cell_of(options), torch.randn(3, 3, dtype=torch.float64)
     with torch.no_grad():
-        own = state = advance(cell, x, torch.tensor([1, 2, 1]), begin(cell, 3, LIMIT))
+        own = state = advance(cell, x, torch.tensor([1, 2, 1]), initial_state(cell, 3, LIMIT))
         for done in ([1, 1], [3, 2]):
             x, operations = x[:2], torch.tensor(done)
             state = advance(cell, x, operations, state.first(2))
@@ -121,7 +121,7 @@ def test_in_place_is_the_same_on_the_stack_itself(options):
 )
 def test_what_cannot_be_done_is_refused(operation, opened, message):
     cell = cell_of({})
-    state = begin(cell, 2, LIMIT)
+    state = initial_state(cell, 2, LIMIT)
     state = state._replace(size=torch.tensor([0, opened]))
     with pytest.raises(TreeError, match=message):
         advance(cell, torch.zeros(2, 3).double(), torch.tensor([2, operation]), state)

@@ -86,7 +86,7 @@ def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path):
     starts = WindowSampler(len(words), streams=10, window=1).starts
     for begin, end in zip(starts[:-1], starts[1:]):
         x = model.output[torch.roll(words, 1)[begin:end]]
-        states, _ = model.reader.lstm(x[:, None])
+        states, _ = model.encoder.lstm(x[:, None])
         nll = F.cross_entropy(states[:, 0] @ model.output.t(), words[begin:end], reduction="none")
         np.testing.assert_allclose(outputs.loss[begin:end], nll.detach().numpy(), rtol=1e-5)
     assert "splits" not in PTB.report(data, outputs, {})
@@ -153,5 +153,5 @@ def test_settings_that_do_not_go_together(path, policy, model, message):
 def test_a_text_of_one_word_cannot_be_cut(tmp_path):
     (tmp_path / "one.txt").write_text("word\n", encoding="utf-8")
     data = load_examples(PTB, DataSettings(), [tmp_path / "one.txt"])
-    with pytest.raises(TreeError, match="at least 2 tokens for each of 2 streams, got 2 tokens"):
+    with pytest.raises(TreeError, match="at least 4 tokens, 2 per stream, got 2"):
         WindowSampler(data.forest.num_nodes, streams=2, window=3)

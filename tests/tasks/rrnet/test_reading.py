@@ -11,7 +11,7 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.rrnet import PPO, PolicyGradient, QLearning
+from dgltrees.models.rrnet import PPO, ActorCritic, QLearning, Reinforce
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.splits import load_splits, vocabularies
 from dgltrees.tasks.table import get_task
@@ -96,22 +96,22 @@ def test_what_the_settings_say_is_what_is_built():
     policy = {"operations": "policy", "hidden": [7], "stack": 5, "detach": True, "merge": "average"}
     rates = {"discount": 0.9, "entropy": 0.1, "value": 0.3, "trace": 0.8, "clip": 0.4, "updates": 2}
     agents = {
-        "reinforce": PolicyGradient(0.9, 1.0, 0.1, 0.3),
-        "a2c": PolicyGradient(0.9, 0.8, 0.1, 0.3),
-        "ppo": PPO(0.9, 0.8, 0.1, 0.3, clip=0.4, updates=2),
+        "reinforce": Reinforce(0.9, 0.1, 0.3),
+        "a2c": ActorCritic(0.9, 0.1, 0.3, 0.8),
+        "ppo": PPO(0.9, 0.1, 0.3, 0.8, clip=0.4, updates=2),
         "dqn": QLearning(0.9, 0.25),
     }
     for agent, expected in agents.items():
         own = {**policy, **rates, "agent": agent, "explore": 0.25, "weight": 0.5}
-        reader, _ = built(settings(policy=own, model={"dropout": 0.2, "layer_norm": True}))
-        encoder = reader.encoder
-        assert encoder.agent == expected
-        assert (encoder.limit, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
+        classifier, _ = built(settings(policy=own, model={"dropout": 0.2, "layer_norm": True}))
+        encoder = classifier.encoder
+        assert encoder.objective == expected
+        assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
         assert encoder.cell.layer_norm
         assert encoder.policy.detach
         assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
-        assert reader.weight == 0.5
-        assert reader.updates == (2 if agent == "ppo" else 1)
+        assert classifier.weight == 0.5
+        assert encoder.updates == (2 if agent == "ppo" else 1)
 
 
 @pytest.mark.parametrize(
@@ -130,15 +130,15 @@ def test_settings_that_an_encoder_does_not_have(model, message):
 def test_all_encoders_have_one_decoder():
     sizes = []
     for model in ({"encoder": "rrnet"}, {"encoder": "lstm"}):
-        reader, examples = built(settings(model=model))
-        sizes.append(sum(p.numel() for p in reader.answer.parameters()))
+        classifier, examples = built(settings(model=model))
+        sizes.append(sum(p.numel() for p in classifier.head.parameters()))
         task = get_task("mee")
         batch, targets = task.batch(examples, np.arange(4))
-        reader.eval()
-        outputs = task.outputs(reader, batch, targets)
+        classifier.eval()
+        outputs = task.outputs(classifier, batch, targets)
         assert outputs.shape == (3, 4)
-        (rollout,) = task.rollouts(reader, batch, targets)
-        assert_close(outputs[0].float(), reader(rollout, targets))
+        (rollout,) = task.rollouts(classifier, batch, targets)
+        assert_close(outputs[0].float(), classifier(rollout, targets))
     assert sizes[0] == sizes[1]
 
 

@@ -124,7 +124,7 @@ def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path):
     data = {"vectors": str(tmp_path / "v.txt"), "lower": True}
     with pytest.warns(UserWarning, match=r"v.txt: no vectors for (\d+) of (\d+) words") as caught:
         ready = prepare(settings("snli", data=data, model={"fixed_words": True}))
-    weight = ready.model.input.weight
+    weight = ready.model.encoder.input.weight
     known = vocabularies(ready.splits.train)["word"]
     assert weight[known.encode(["a"])[0]].tolist() == [1, 2, 3, 4, 5, 6]
     assert (weight != 0).any(1).sum() == 1
@@ -134,7 +134,8 @@ def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path):
         settings("snli", data=data, model={"fixed_words": True}), tmp_path / "run", bar=False
     )
     assert math.isfinite(result["valid"]["loss"])
-    assert_close(load_file(tmp_path / "run" / "weights.safetensors")["input.weight"], weight)
+    weights = load_file(tmp_path / "run" / "weights.safetensors")
+    assert_close(weights["encoder.encoder.input.weight"], weight)
 
 
 @some_are_zero
@@ -142,7 +143,7 @@ def test_word_vectors_that_are_learned_move(tmp_path):
     (tmp_path / "v.txt").write_text("a 1 2 3 4 5 6\n", encoding="utf-8")
     data = {"vectors": str(tmp_path / "v.txt"), "lower": True}
     train(settings("snli", data=data), tmp_path / "run", bar=False)
-    words = load_file(tmp_path / "run" / "weights.safetensors")["input.weight"]
+    words = load_file(tmp_path / "run" / "weights.safetensors")["encoder.encoder.input.weight"]
     assert (words != 0).any(1).sum() > 1
 
 
@@ -156,9 +157,9 @@ def test_every_word_of_the_files_has_its_vector(tmp_path):
     data = {**files, "root": str(tmp_path)}
     for every, known in ((False, 3), (True, 5)):
         ready = prepare(settings("snli", data={**data, "every_word": every}))
-        assert ready.model.input.weight.shape == (known, 6)
+        assert ready.model.encoder.input.weight.shape == (known, 6)
         assert len(ready.splits.train) == 1
-    assert ready.model.input.weight[-1].tolist() == [2] * 6
+    assert ready.model.encoder.input.weight[-1].tolist() == [2] * 6
     assert ready.test.forest.columns["word"].tolist()[0] == 4
     with pytest.raises(ConfigError, match=r"data.vectors with data.every_word"):
         prepare(settings("snli", data={**data, "every_word": True, "vectors": None}))

@@ -107,9 +107,9 @@ def test_left_branching() -> None:
 def test_equal_widths_share_one_structure() -> None:
     one, other = full_trees([5, 2]), full_trees([7, 2])
     assert one.src is other.src
-    assert one.memo is other.memo
+    assert one.cache is other.cache
     assert one.ndata["pad"].sum() > other.ndata["pad"].sum()
-    assert full_trees([5, 2], width=8).memo is not one.memo
+    assert full_trees([5, 2], width=8).cache is not one.cache
 
 
 def test_a_width_is_kept_and_longer_sequences_are_refused() -> None:

@@ -34,7 +34,7 @@ def test_a_hundred_thousand_words_in_a_chain() -> None:
         ([2, 1, 0], "tree 0, node 1: expected a word with the head 0 in the sentence, got no root"),
         ([0, 0, 0], "tree 0, node 2: expected one word with the head 0, got a second of 2 roots"),
         ([0, 2, 0], "tree 0, node 2: expected heads that lead to the root, got a cycle"),
-        ([0, 1], "expected a head for each of the 3 words, got 2"),
+        ([0, 1], "expected 3 values of head, one per word, got 2"),
         ([0.0, 1.0, 0.0], "expected integers as heads, got float64"),
     ],
 )
@@ -46,7 +46,7 @@ def test_heads_that_make_no_tree(heads: list, message: str) -> None:
 def test_other_errors() -> None:
     with pytest.raises(TreeError, match="tree 1: expected at least one node, got an empty tree"):
         from_heads(["a"], [0], offsets=[0, 1, 1])
-    with pytest.raises(TreeError, match="expected a upos for each of the 1 words, got 2"):
+    with pytest.raises(TreeError, match="expected 1 values of upos, one per word, got 2"):
         from_heads(["a"], [0], columns={"upos": ["X", "Y"]})
     with pytest.raises(TreeError, match=r"tree 0, node 2: expected one of the 2 known names"):
         from_heads(["a", "b"], [0, 1], vocabs={"word": Vocabulary(["<root>", "a"], frozen=True)})

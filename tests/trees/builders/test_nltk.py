@@ -40,7 +40,7 @@ def cycle():
     [
         (nltk.Tree("S", []), "tree 1, node 0: expected children below 'S', got none"),
         (nltk.Tree("S", ["a", 3]), "tree 1, node 2: expected nltk.Tree or a string, got an object"),
-        (cycle(), "tree 1, node 3: expected a tree, got an object that holds itself"),
+        (cycle(), "tree 1, node 3: expected a tree, got an object that contains itself"),
         (nltk.Tree("S", ["a"] * 4), "tree 1, node 4: expected a child position from 0 to 2, got 3"),
     ],
 )

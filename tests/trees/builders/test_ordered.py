@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from dgltrees import Forest, TreeError, Vocabulary
 from dgltrees.formats import read_mrg
 from dgltrees.trees.builders import from_nested
-from dgltrees.trees.builders.ordered import brackets, constituents, headless
-from dgltrees.trees.dependencies import dependency_forest, generation_forest
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
+from dgltrees.trees.dependencies import EdgeType, dependency_forest, generation_forest
 
 ANIMALS = ("animal", ("fish", "carp", "eel"), "worm", ("bird", ("owl", "barn owl")))
 
 
 def test_children_are_right_dependents_in_order() -> None:
-    forest = headless(from_nested(ANIMALS, form="head"))
+    forest = right_branching(from_nested(ANIMALS, form="head"))
     names = forest.vocabs["word"].decode(forest.columns["word"])
     assert names == ["<root>", "animal", "fish", "carp", "eel", "worm", "bird", "owl", "barn owl"]
     assert forest.parent.tolist() == [-1, 0, 1, 2, 2, 1, 1, 6, 7]
@@ -44,7 +43,7 @@ def test_every_ordered_tree_comes_back(seed: int) -> None:
         columns={"label": rng.integers(0, 3, len(parent))},
         vocabs={"label": vocab},
     )
-    made = headless(forest)
+    made = right_branching(forest)
     again = dependency_forest(generation_forest(made))
     assert (again.parent == made.parent).all()
     assert brackets(again) == brackets(made)
@@ -67,20 +66,22 @@ def test_penn_trees(tmp_path: Path) -> None:
     text = "(S (NP (DT The) (NN cat)) (VP (VBD saw) (NP old (NN NN))))"
     (tmp_path / "a.mrg").write_text(f"( {text} )\n{text}\n", encoding="utf-8")
     forest = constituents(read_mrg(tmp_path / "a.mrg").forest)
-    assert brackets(headless(forest)) == [text, text]
+    assert brackets(right_branching(forest)) == [text, text]
     assert {"NN", "(NN"} <= set(forest.vocabs["label"].names)
     lower = constituents(read_mrg(tmp_path / "a.mrg").forest, lower=True)
-    assert brackets(headless(lower))[0] == text.replace("The", "the").replace("NN NN", "NN nn")
-    (tmp_path / "b.mrg").write_text(brackets(headless(forest))[0], encoding="utf-8")
+    assert brackets(right_branching(lower))[0] == text.replace("The", "the").replace(
+        "NN NN", "NN nn"
+    )
+    (tmp_path / "b.mrg").write_text(brackets(right_branching(forest))[0], encoding="utf-8")
     assert len(read_mrg(tmp_path / "b.mrg")) == 1
 
 
 def test_errors() -> None:
     forest = Forest.build([-1, 0], columns={"label": [0, -1]}, vocabs={"label": Vocabulary("a")})
     with pytest.raises(TreeError, match=r"tree 0.*node 1.*name in column 'label' at every node"):
-        headless(forest)
+        right_branching(forest)
     with pytest.raises(TreeError, match=r"a column 'kind' of names .* got the columns \['label'\]"):
-        headless(forest, column="kind")
+        right_branching(forest, column="kind")
     with pytest.raises(TreeError, match=r"expected a vocabulary 'word', got \['label'\]"):
         constituents(forest)
     with pytest.raises(TreeError, match=r"names in a column 'word', got \['label'\]"):

@@ -17,12 +17,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
-__all__ = ["Block", "BlockPlan", "Panel", "blocks_of", "plan_blocks"]
+__all__ = ["Block", "BlockPlan", "Panel", "block_plan", "plan_blocks"]
 
 Ints = NDArray[np.int64]
 
@@ -162,7 +161,7 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
     )
 
 
-def blocks_of(
+def block_plan(
     batch: TreeBatch,
     types: Ints,
     slots: int,
@@ -170,13 +169,12 @@ def blocks_of(
     *,
     device: Union[str, torch.device] = "cpu",
 ) -> Optional[BlockPlan]:
-    """:func:`plan_blocks` on a device, made at the first call and kept with the batch."""
-    return kept(
-        batch,
+    """:func:`plan_blocks` on a device, cached."""
+    return batch.cache.get(
         ("blocks", slots, cost),
-        types,
         lambda: plan_blocks(batch, types, slots, cost),
-        device,
+        values=[types],
+        device=device,
     )
 
 

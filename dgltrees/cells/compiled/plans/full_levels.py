@@ -6,7 +6,7 @@ first rows: reading the children of a level is a slice and a reshape, and nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Optional, Union
 
 import numpy as np
@@ -71,11 +71,19 @@ class FullLevels:
             return table[: inner * self.branching].view(inner, self.branching * table.shape[1])
         return torch.cat([level.children(table) for level in self.levels])
 
+    def to(self, device: Union[str, torch.device]) -> FullLevels:
+        """The same plan with its tensors on ``device``."""
+
+        def move(rows: Tensor) -> Tensor:
+            return rows.to(device, non_blocking=True)
+
+        return replace(self, order=move(self.order), back=move(self.back))
+
 
 def full_levels(
     batch: TreeBatch, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[FullLevels]:
-    """The plan of a batch, made at the first call and kept with its structure.
+    """The cached plan of a batch, on a device.
 
     Returns:
         None of trees that are not full, or whose sub-trees overlap.
@@ -83,14 +91,13 @@ def full_levels(
     shape = full_shape(batch)
     if shape is None or shape.stride != shape.branching:
         return None
-    known: dict[torch.device, FullLevels] = batch.memo.setdefault("full_levels", {})
-    device = torch.device(device)
-    if device not in known:
-        sizes, order = _order(shape, batch.sizes.numpy())
-        rows = (torch.from_numpy(each).to(device) for each in (order, inverse(order)))
-        levels = _levels(shape.branching, sizes)
-        known[device] = FullLevels(shape.branching, sum(sizes[:1]), levels, *rows)
-    return known[device]
+    return batch.cache.get("full_levels", lambda: _plan(shape, batch), device=device)
+
+
+def _plan(shape: FullShape, batch: TreeBatch) -> FullLevels:
+    sizes, order = _order(shape, batch.sizes.numpy())
+    rows = map(torch.from_numpy, (order, inverse(order)))
+    return FullLevels(shape.branching, sum(sizes[:1]), _levels(shape.branching, sizes), *rows)
 
 
 def _levels(branching: int, sizes: list[int]) -> list[FullLevel]:

@@ -15,13 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
 from dgltrees.trees.segments import inverse
 
-__all__ = ["OperationPlan", "StepRows", "operations_of", "plan_operations"]
+__all__ = ["OperationPlan", "StepRows", "operation_plan", "plan_operations"]
 
 Ints = NDArray[np.int64]
 
@@ -156,8 +155,13 @@ def _levels(kinds: Ints, level: Ints, starts: int) -> list[StepRows]:
     return [StepRows(*row) for row in zip(*(column.tolist() for column in columns))]
 
 
-def operations_of(
+def operation_plan(
     batch: TreeBatch, operations: Ints, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[OperationPlan]:
-    """:func:`plan_operations` on a device, made at the first call and kept with the batch."""
-    return kept(batch, "operations", operations, lambda: plan_operations(batch, operations), device)
+    """:func:`plan_operations` on a device, cached."""
+    return batch.cache.get(
+        "operations",
+        lambda: plan_operations(batch, operations),
+        values=[operations],
+        device=device,
+    )

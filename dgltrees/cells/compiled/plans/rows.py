@@ -24,7 +24,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, offsets_of, ranges, run_offsets
 
-__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "rows_of", "shards_of"]
+__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "row_plan", "shards_of"]
 
 Ints = NDArray[np.int64]
 
@@ -206,32 +206,20 @@ def _columns(*columns: Ints) -> Ints:
     return table
 
 
-def rows_of(
+def row_plan(
     batch: TreeBatch,
     types: Optional[Ints] = None,
     shards: int = 1,
     *,
     device: Union[str, torch.device] = "cpu",
 ) -> Optional[RowPlan]:
-    """:func:`plan_rows` on a device, made at the first call and kept with the batch."""
-    known: list[tuple[Optional[Ints], dict[torch.device, Optional[RowPlan]]]]
-    known = batch.memo.setdefault(("rows", shards), [])
-    by_device = next((plans for made_for, plans in known if _same(types, made_for)), None)
-    if by_device is None:
-        with torch.inference_mode(False):  # training may want the plan too
-            by_device = {torch.device("cpu"): plan_rows(batch, types, shards)}
-        known.append((None if types is None else types.copy(), by_device))
-    device = torch.device(device)
-    if device not in by_device:
-        plan = by_device[torch.device("cpu")]
-        by_device[device] = None if plan is None else plan.to(device)
-    return by_device[device]
-
-
-def _same(types: Optional[Ints], others: Optional[Ints]) -> bool:
-    if types is None or others is None:
-        return types is others
-    return np.array_equal(types, others)
+    """:func:`plan_rows` on a device, cached."""
+    return batch.cache.get(
+        ("rows", shards),
+        lambda: plan_rows(batch, types, shards),
+        values=[types],
+        device=device,
+    )
 
 
 def _as_slice(rows: Ints, device: torch.device) -> Union[slice, Tensor]:

@@ -14,12 +14,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.plans.cache import kept
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import run_offsets
 
-__all__ = ["Run", "SourcePlan", "plan_sources", "sources_of"]
+__all__ = ["Run", "SourcePlan", "plan_sources", "source_plan"]
 
 Ints = NDArray[np.int64]
 
@@ -101,9 +100,10 @@ def plan_sources(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[Sou
     )
 
 
-def sources_of(
+def source_plan(
     batch: TreeBatch, types: Optional[Ints] = None, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[SourcePlan]:
-    """:func:`plan_sources` on a device, made at the first call and kept with the batch."""
-    kinds = np.zeros(batch.num_nodes, np.int64) if types is None else types
-    return kept(batch, "sources", kinds, lambda: plan_sources(batch, types), device)
+    """:func:`plan_sources` on a device, cached."""
+    return batch.cache.get(
+        "sources", lambda: plan_sources(batch, types), values=[types], device=device
+    )

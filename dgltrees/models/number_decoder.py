@@ -1,4 +1,4 @@
-"""Numbers, digit by digit."""
+"""A head that writes numbers digit by digit."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dgltrees.cells.top_down import lstm
+from dgltrees.models.heads import Head, wide
+from dgltrees.options import Count
 
 __all__ = ["NumberDecoder"]
 
 BASE = 10
 
 
-class NumberDecoder(nn.Module):
+class NumberDecoder(Head):
     r"""An LSTM that writes a number of two digits, the tens first.
 
-    Jacob et al. (2018), section 3.1: the encoding is its initial state h (the memory is zero), and
-    it reads the digit that it has written before. In training that is the right one; an answer is
-    the likeliest digit, then the likeliest one after it.
+    Jacob et al. (2018), section 3.1: the encoding is its initial state h, its memory is zero, and
+    the input of a step is the digit before: in training the right one, in prediction the likeliest.
 
     Arguments:
         size: d, of an encoding and of the decoder's state.
-        digits: how many digits a number has.
+        digits: the number of digits.
 
     Shapes:
         encodings ``(E, d)``, numbers ``(E,)`` int64 from 0 to ``10 ** digits - 1``.
     """
 
-    arity = 1
-
-    def __init__(self, size: int, digits: int = 2) -> None:
+    def __init__(self, size: int, digits: Count = 2) -> None:
         super().__init__()
         self.digits = digits
         self.read = nn.Embedding(BASE + 1, 4 * size)  # W x + b of each digit, and of the beginning
@@ -41,28 +40,27 @@ class NumberDecoder(nn.Module):
             nn.init.uniform_(parameter, -bound, bound)
 
     def nll(self, z: Tensor, targets: Tensor) -> Tensor:
-        """``(E,)`` of the right digits, in sum."""
+        """``(E,)`` negative log-likelihood of the digits of the targets, summed."""
         powers = [BASE**place for place in reversed(range(self.digits))]
-        right = [targets // power % BASE for power in powers]
         h, c = z, torch.zeros_like(z)
         before, losses = torch.full_like(targets, BASE), torch.zeros_like(z[:, 0])
-        for digit in right:
+        for digit in (targets // power % BASE for power in powers):
             h, c = self._step(before, h, c)
-            losses = losses + F.cross_entropy(self.output(h), digit, reduction="none")
+            losses = losses + F.cross_entropy(wide(self.output(h)), digit, reduction="none")
             before = digit
         return losses
 
-    def best(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """``(E,)`` the numbers written, and their probabilities."""
+    def predict(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """``(E,)`` the numbers, and the probabilities of their digits, multiplied."""
         h, c = z, torch.zeros_like(z)
         before = torch.full((len(z),), BASE, device=z.device)
         number, log_p = torch.zeros_like(before), torch.zeros_like(z[:, 0])
         for _ in range(self.digits):
             h, c = self._step(before, h, c)
-            likeliest = torch.log_softmax(self.output(h), 1).max(1)
+            likeliest = torch.log_softmax(wide(self.output(h)), 1).max(1)
             before = likeliest.indices
             number, log_p = number * BASE + before, log_p + likeliest.values
         return number, log_p.exp()
 
-    def _step(self, before: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        return lstm(self.read(before) + self.U(h), c)
+    def _step(self, digit: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        return lstm(self.read(digit) + self.U(h), c)

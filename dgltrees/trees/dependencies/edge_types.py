@@ -1,4 +1,4 @@
-"""The four edges along which a dependency tree is generated.
+"""The four types of edges along which a dependency tree is generated.
 
 Zhang, Lu & Lapata, "Top-down Tree Long Short-Term Memory Networks", NAACL 2016, section 2.1.
 """
@@ -13,12 +13,12 @@ __all__ = ["EDGE_TYPES", "EdgeType"]
 
 
 class EdgeType(IntEnum):
-    """From what a dependent is generated, and on which side of its head it stands."""
+    """What a dependent is generated from, and the side of its head on which it is."""
 
     LEFT = 0  # from the head to its nearest left dependent
     RIGHT = 1  # from the head to its nearest right dependent
-    NX_LEFT = 2  # from a left dependent to the next one, further from the head
-    NX_RIGHT = 3  # from a right dependent to the next one, further from the head
+    NX_LEFT = 2  # from a left dependent to the next one, farther from the head
+    NX_RIGHT = 3  # from a right dependent to the next one, farther from the head
 
     def __str__(self) -> str:
         return self.name.replace("_", "-")

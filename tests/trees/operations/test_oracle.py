@@ -13,7 +13,7 @@ from dgltrees.trees.operations import (
     Operation,
     inferred_trees,
     operation_graph,
-    operations_of_trees,
+    oracle_operations,
     spans,
 )
 
@@ -46,7 +46,7 @@ def slow(forest, root):
 
 
 def check(forest):
-    made = operations_of_trees(forest)
+    made = oracle_operations(forest)
     cuts = np.cumsum(made.sizes)[:-1]
     parts = zip(np.split(made.operations, cuts), np.split(made.token, cuts))
     for root, (operations, tokens) in zip(forest.roots, parts):
@@ -117,7 +117,7 @@ def test_deep_trees_and_none():
     parent = np.repeat(np.arange(-1, 2999), 2)[1:]  # a spine with a leaf at each node
     parent[1:] = np.repeat(np.arange(0, 2999) * 2, 2)[: len(parent) - 1]
     forest = Forest.build(parent)
-    made = operations_of_trees(forest)
+    made = oracle_operations(forest)
     assert np.bincount(made.operations).tolist() == [1, 2999, 3000, 2999]
-    nothing = operations_of_trees(forest.select([]))
+    nothing = oracle_operations(forest.select([]))
     assert [len(each) for each in nothing] == [0, 0, 0]

@@ -1,4 +1,4 @@
-"""networkx graphs to forests and back."""
+"""Forests of networkx graphs, and back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.grow import Grown
-from dgltrees.trees.builders.vocabs import own_vocabs
+from dgltrees.trees.builders.objects import NodeLists
+from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
@@ -25,31 +25,31 @@ def from_networkx(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Forest:
-    """A forest of directed graphs, each a tree whose edges point from parent to child.
+    """A forest with one tree per directed graph, whose edges go from parent to child.
 
-    (That is networkx's own convention for rooted trees; edges of a batch point the other way.)
+    That is the convention of networkx for rooted trees; the edges of a batch go the other way.
 
-    The nodes keep the order of ``graph.nodes``. The position of a child is the edge attribute
-    ``pos``; where no edge of a graph has one, children stand in the order of ``graph.successors``.
-    Every node attribute becomes a column: strings as ids with a vocabulary, -1 where a node has
-    none; numbers, which every node must have then, as they are.
+    The nodes are in the order of ``graph.nodes``. The position of a child is the edge attribute
+    ``pos``; if no edge of a graph has it, children are in the order of ``graph.successors``. Every
+    node attribute is a column: a string as an id with a vocabulary, -1 at nodes without the
+    attribute; a number, which every node must have, as it is.
 
     Arguments:
         graphs: ``networkx.DiGraph`` objects.
         vocabs: vocabularies to use, by attribute.
-        max_children: the number of child positions a node may have; None for any.
+        max_children: the largest number of child positions of a node; None for any.
 
     Raises:
         TreeError: with tree and node: a graph is not directed or has parallel edges, a node has two
-            parents, there is not exactly one root, a cycle, a position stands twice, is missing or
-            out of range, an attribute is neither string nor number.
+            parents, there is not exactly one root, there is a cycle, a position occurs twice, is
+            missing or out of range, or an attribute is neither a string nor a number.
     """
-    grown = Grown([], [], [0])
+    lists = NodeLists()
     data: list[Mapping[str, Any]] = []
     for tree, graph in enumerate(graphs):
-        _grow_one(grown, graph, tree)
+        _add_graph(lists, graph, tree)
         data.extend(graph.nodes[node] for node in graph)
-        grown.offsets.append(len(data))
+        lists.offsets.append(len(data))
     attributes = list(dict.fromkeys(key for row in data for key in row))
     names: dict[str, list[Optional[str]]] = {}
     columns: dict[str, np.ndarray[Any, Any]] = {}
@@ -58,12 +58,13 @@ def from_networkx(
         if all(value is None or isinstance(value, str) for value in values):
             names[key] = values
         else:
-            columns[key] = _numbers(key, values, grown.offsets)
-    known = own_vocabs(vocabs, *names)
-    return grown.forest(names, known, columns=columns, max_children=max_children)
+            columns[key] = _numbers(key, values, lists.offsets)
+    vocabularies = vocabs_for(vocabs, *names)
+    return lists.forest(names, vocabularies, columns=columns, max_children=max_children)
 
 
-def _grow_one(grown: Grown, graph: Any, tree: int) -> None:
+def _add_graph(lists: NodeLists, graph: Any, tree: int) -> None:
+    """Append the nodes of a graph, the ``tree``-th one."""
     if not graph.is_directed() or graph.is_multigraph():
         raise TreeError(
             f"expected a networkx.DiGraph with edges from parent to child, "
@@ -71,7 +72,7 @@ def _grow_one(grown: Grown, graph: Any, tree: int) -> None:
             tree=tree,
         )
     index = {node: i for i, node in enumerate(graph)}
-    placed = any("pos" in data for _, _, data in graph.edges(data=True))
+    has_pos = any("pos" in data for _, _, data in graph.edges(data=True))
     parent, pos = [-1] * len(index), [0] * len(index)
     for up, row in graph.adjacency():
         for place, (node, data) in enumerate(row.items()):
@@ -81,7 +82,7 @@ def _grow_one(grown: Grown, graph: Any, tree: int) -> None:
                     f"expected one parent, got two for the node {node!r}", tree=tree, node=child
                 )
             parent[child] = index[up]
-            if placed:
+            if has_pos:
                 place = data.get("pos")
                 if isinstance(place, bool) or not isinstance(place, (int, np.integer)):
                     raise TreeError(
@@ -91,11 +92,12 @@ def _grow_one(grown: Grown, graph: Any, tree: int) -> None:
                         node=child,
                     )
             pos[child] = int(place)
-    grown.parent += parent
-    grown.pos += pos
+    lists.parent += parent
+    lists.pos += pos
 
 
 def _numbers(key: str, values: list[Any], offsets: list[int]) -> np.ndarray[Any, Any]:
+    """The numbers of the attribute ``key``, ``(N,)``."""
     for node, value in enumerate(values):
         if not isinstance(value, (int, float, np.number)):
             tree, place = locate(offsets, node)
@@ -109,10 +111,14 @@ def _numbers(key: str, values: list[Any], offsets: list[int]) -> np.ndarray[Any,
 
 
 def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
-    """One tree as a directed graph of nodes ``0, 1, ...`` with edges from parent to child.
+    """One tree as a directed graph of nodes 0, 1, ... with edges from parent to child.
 
-    Columns become node attributes, ids by their names (no attribute where the id is -1), and
-    positions the edge attribute ``pos``. :func:`from_networkx` gives the tree back.
+    Columns are node attributes, ids as their names (without the attribute where the id is -1), and
+    positions are the edge attribute ``pos``. :func:`from_networkx` is the inverse.
+
+    Arguments:
+        forest: the trees.
+        tree: the index of the tree.
     """
     import networkx
 

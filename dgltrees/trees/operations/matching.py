@@ -1,4 +1,4 @@
-"""Which merge takes what a split has pushed."""
+"""The splits and merges of sequences of operations, matched like brackets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Matching:
-    """Splits and merges of some sequences.
+    """The pairs of splits and merges of some sequences of ``N`` operations in all.
 
     Attributes:
-        split, merge: ``(P,)`` the places of each pair, in the order of the merges.
-        open: the places of what no merge takes, in order: of each sequence the stack that is left,
-            bottom first.
-        depth: ``(N,)`` how many sub-trees are open after each step.
+        split, merge: ``(P,)`` the operations of each pair, in the order of the merges.
+        open: ``(R,)`` the splits (and OPENs) without a merge, in order: for each sequence the
+            stack after its last step, bottom first.
+        depth: ``(N,)`` the number of sub-trees that are open after each step.
     """
 
     split: Ints
@@ -34,20 +34,19 @@ class Matching:
 
 
 def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = False) -> Matching:
-    """Match brackets, all sequences at once: a stack without a loop.
+    """Match the splits and merges of all sequences at once, without a stack.
 
-    A split is taken by the first merge after it at whose step as many sub-trees are open as before
-    the split. So, of all splits and merges of one sequence and one level, a merge takes the one
-    right before it.
+    The merge of a split is the first one after it with as many open sub-trees as before the split.
+    So, sorted by sequence, level and place, each merge comes right after its split.
 
     Arguments:
         operations: ``(N,)`` :class:`~dgltrees.trees.operations.Operation`, sequence after sequence.
-        sizes: ``(T,)`` their lengths.
-        complete: refuse sequences that leave a split open.
+        sizes: ``(T,)`` the number of operations of each sequence.
+        complete: a split without a merge is an error.
 
     Raises:
-        TreeError: a merge finds an empty stack, or a split is left open and may not; with the
-            sequence and the place in it. Or the lengths do not add up.
+        TreeError: with the sequence and the place in it: a merge without a split, or with
+            ``complete`` a split without a merge; or the sizes do not add up.
     """
     ops, lengths = in_sequences(operations, sizes)
     sequence = owner(lengths)
@@ -62,26 +61,27 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
     if (depth < 0).any():
         raise fail(int(np.argmax(depth < 0)), "expected a split for every merge, got none to merge")
     event = np.flatnonzero(pushes | merges)
-    level = depth[event] + merges[event]  # of the sub-tree that begins or ends here
+    level = depth[event] + merges[event]  # that of the sub-tree that begins or ends
     event = event[np.lexsort((event, level, sequence[event]))]
     is_merge = merges[event]
     merge = event[is_merge]
     split = event[np.flatnonzero(is_merge) - 1]
-    taken = np.zeros(len(ops), np.bool_)
-    taken[split] = True
-    left = np.flatnonzero(pushes & ~taken)
-    if complete and len(left):
-        name = Operation(ops[left[0]]).name
-        raise fail(int(left[0]), f"expected a merge for every split, got none for this {name}")
+    has_merge = np.zeros(len(ops), np.bool_)
+    has_merge[split] = True
+    open_splits = np.flatnonzero(pushes & ~has_merge)
+    if complete and len(open_splits):
+        first = int(open_splits[0])
+        name = Operation(ops[first]).name
+        raise fail(first, f"expected a merge for every split, got none for this {name}")
     order = np.argsort(merge, kind="stable")
-    return Matching(split[order], merge[order], left, depth)
+    return Matching(split[order], merge[order], open_splits, depth)
 
 
 def in_sequences(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
-    """Copies of both as arrays, ``(N,)`` and ``(T,)``.
+    """Copies of operations ``(N,)`` and sizes ``(T,)`` as arrays.
 
     Raises:
-        TreeError: the sizes do not add up to N.
+        TreeError: the sizes do not add up to N, or one is negative.
     """
     ops, lengths = np.array(operations, np.int64), np.array(sizes, np.int64)
     if (lengths < 0).any():

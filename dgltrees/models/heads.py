@@ -1,0 +1,259 @@
+"""Heads: from vectors to the logits of classes, with loss and prediction."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Optional
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import Init, initialize
+from dgltrees.errors import TreeError
+from dgltrees.options import Count, Fraction
+
+__all__ = [
+    "MLP",
+    "ClassHead",
+    "Comparison",
+    "ComparisonHead",
+    "Head",
+    "PairHead",
+    "class_nll",
+    "pair_features",
+    "wide",
+]
+
+
+def wide(x: Tensor) -> Tensor:
+    """``x`` in float32 at least: half floats are promoted, float64 stays."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def class_nll(logits: Tensor, targets: Tensor) -> Tensor:
+    """``(R,)`` negative log-likelihood of classes, from ``(R, C)`` logits; 0 at target -1."""
+    return F.cross_entropy(wide(logits), targets, ignore_index=-1, reduction="none")
+
+
+class Head(nn.Module, ABC):
+    """Predicts something from vectors, and gives the loss of the true answer.
+
+    Attributes:
+        arity: how many vectors, one after the other, make one example.
+    """
+
+    arity: ClassVar[int] = 1
+
+    @abstractmethod
+    def nll(self, z: Any, targets: Tensor) -> Tensor:
+        """``(E,)`` negative log-likelihood of the targets, from ``(E * arity, c)`` vectors."""
+
+    @abstractmethod
+    def predict(self, z: Any) -> tuple[Tensor, Tensor]:
+        """``(E,)`` the predictions, and ``(E,)`` their probabilities."""
+
+
+class ClassHead(Head):
+    """A head whose forward function gives ``(E, classes)`` logits.
+
+    With one logit there are two classes, and its sigmoid is the probability of class 1.
+    """
+
+    @abstractmethod
+    def forward(self, z: Any) -> Tensor:
+        """The logits."""
+
+    def nll(self, z: Any, targets: Tensor) -> Tensor:
+        """``(E,)`` negative log-likelihood of the targets; 0 where the target is -1.
+
+        Arguments:
+            z: what the head reads.
+            targets: ``(E,)`` classes.
+        """
+        logits = self(z)
+        if logits.shape[-1] == 1:
+            o = wide(logits)[:, 0]
+            return F.binary_cross_entropy_with_logits(o, targets.to(o), reduction="none")
+        return class_nll(logits, targets)
+
+    def predict(self, z: Any) -> tuple[Tensor, Tensor]:
+        """``(E,)`` the likeliest class and its probability; with one logit that of class 1."""
+        logits = wide(self(z))
+        if logits.shape[-1] == 1:
+            p = torch.sigmoid(logits[:, 0].double())  # so that scores far from 0 keep their order
+            return (p > 0.5).long(), p
+        probability, prediction = torch.softmax(logits, -1).max(-1)
+        return prediction, probability
+
+
+class MLP(ClassHead):
+    """Linear layers with ReLU between them.
+
+    Arguments:
+        size: of a vector.
+        classes: the number of outputs.
+        hidden: the sizes of the hidden layers.
+        dropout: the probability of dropout before every layer.
+        init: how weights are drawn; biases are zero.
+
+    Shapes:
+        ``(..., size)`` to ``(..., classes)``.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        classes: int,
+        hidden: Sequence[int] = (),
+        *,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
+    ) -> None:
+        super().__init__()
+        sizes = [size, *hidden, classes]
+        layers: list[nn.Module] = []
+        for fan_in, fan_out in zip(sizes, sizes[1:]):
+            linear = nn.Linear(fan_in, fan_out)
+            initialize(linear.weight, fan_in, fan_out, init)
+            nn.init.zeros_(linear.bias)
+            layers += [nn.ReLU()] if layers else []
+            layers += [nn.Dropout(dropout)] if dropout else []
+            layers.append(linear)
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """The logits."""
+        logits: Tensor = self.layers(z)
+        return logits
+
+
+def _pairs(z: Tensor) -> tuple[Tensor, Tensor]:
+    """``(E, c)`` twice: the first and the second vectors of ``E`` pairs."""
+    if len(z) % 2:
+        raise TreeError(f"expected pairs of trees or sentences, got a batch of {len(z)}")
+    return z[0::2], z[1::2]
+
+
+def pair_features(p: Tensor, h: Tensor) -> Tensor:
+    """``(E, 4 c)`` of two times ``(E, c)``: [p; h; \\|p - h\\|; p * h]."""
+    return torch.cat([p, h, (p - h).abs(), p * h], 1)
+
+
+class PairHead(ClassHead):
+    """Logits of pairs of vectors, by an MLP over :func:`pair_features`.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1: 1024
+    units with ReLU, then a softmax layer; with one class, a sigmoid, equation (20).
+
+    Arguments:
+        size: c, of a vector.
+        classes: the number of logits.
+        hidden: units of the hidden layer.
+        extra: how many features follow each vector; they are not compared.
+        dropout: the probability of dropout before each of the two layers.
+        init: how weights are drawn; biases are zero.
+
+    Shapes:
+        ``(2 E, c + extra)``, the two vectors of a pair one after the other, to ``(E, classes)``.
+
+    Raises:
+        TreeError: the number of vectors is odd.
+    """
+
+    arity = 2
+
+    def __init__(
+        self,
+        size: int,
+        classes: int,
+        *,
+        hidden: Count = 1024,
+        extra: int = 0,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
+    ) -> None:
+        super().__init__()
+        self.size = size
+        self.mlp = MLP(4 * size + 2 * extra, classes, [hidden], dropout=dropout, init=init)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """The logits."""
+        p, h = _pairs(z)
+        features = pair_features(p[:, : self.size], h[:, : self.size])
+        if z.shape[1] > self.size:
+            features = torch.cat([features, p[:, self.size :], h[:, self.size :]], 1)
+        logits: Tensor = self.mlp(features)
+        return logits
+
+
+class Comparison(nn.Module):
+    r"""The comparison layer of Bowman et al.
+
+    "Recursive Neural Networks Can Learn Logical Semantics" (2015), section 2:
+
+    .. math:: z(k) = \phi(a^T T_k \, b + M^a_k a + M^b_k b + \beta_k)
+
+    where a and b are the two vectors and :math:`\phi` is LeakyReLU with slope 0.01.
+
+    Arguments:
+        size: c, of a vector.
+        width: the number of outputs k.
+        init: how weights are drawn; the bias is zero.
+
+    Shapes:
+        ``(E, c)`` and ``(E, c)`` to ``(E, width)``.
+    """
+
+    def __init__(self, size: int, width: Count, *, init: Init = "kaiming") -> None:
+        super().__init__()
+        self.T = nn.Parameter(torch.empty(size, size * width))
+        self.M = nn.Parameter(torch.empty(2 * size, width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        initialize(self.T, size**2, width, init)
+        initialize(self.M, 2 * size, width, init)
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        """Compare two vectors."""
+        aT = (a @ self.T).view(*a.shape, -1)  # (E, c, width)
+        bilinear = (aT * b.unsqueeze(-1)).sum(1)  # (E, width)
+        linear = torch.addmm(self.bias, torch.cat([a, b], 1), self.M)
+        return F.leaky_relu(bilinear + linear, 0.01)
+
+
+class ComparisonHead(ClassHead):
+    """Logits of pairs of vectors, by a comparison layer: Castellana and Bacciu, section V.B.
+
+    Arguments:
+        size: c, of a vector.
+        classes: the number of logits.
+        comparison: the width of the comparison layer, which a softmax layer follows, as in Bowman
+            et al.; without it the comparison layer gives the logits.
+        init: how weights are drawn; biases are zero.
+
+    Shapes:
+        ``(2 E, c)``, the two vectors of a pair one after the other, to ``(E, classes)``.
+
+    Raises:
+        TreeError: the number of vectors is odd.
+    """
+
+    arity = 2
+
+    def __init__(
+        self,
+        size: int,
+        classes: int,
+        *,
+        comparison: Optional[Count] = None,
+        init: Init = "kaiming",
+    ) -> None:
+        super().__init__()
+        self.compare = Comparison(size, comparison or classes, init=init)
+        self.output = MLP(comparison, classes, init=init) if comparison else nn.Identity()
+
+    def forward(self, z: Tensor) -> Tensor:
+        """The logits."""
+        logits: Tensor = self.output(self.compare(*_pairs(z)))
+        return logits

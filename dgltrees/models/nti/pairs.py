@@ -1,0 +1,145 @@
+"""Encoders of pairs of sentences."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from dgltrees.errors import TreeError
+from dgltrees.models.encoding import Encoding, EncodingPair
+from dgltrees.models.heads import wide
+from dgltrees.models.inputs import Input
+from dgltrees.models.nti.encoder import NTIEncoder
+from dgltrees.models.nti.sentences import Sentences, split_pairs
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["PairEncoder", "QuestionAnswerEncoder", "SentencePairEncoder", "SharedWordCount"]
+
+
+class PairEncoder(nn.Module, ABC):
+    """A module from pairs of sentences to an :class:`~dgltrees.models.EncodingPair`.
+
+    A batch holds the two sentences of a pair one after the other.
+
+    Attributes:
+        input: gives every token its vector.
+        size: c, the size of a state.
+    """
+
+    input: Input
+    size: int
+    __call__: Callable[..., EncodingPair]
+
+    @abstractmethod
+    def forward(self, batch: TreeBatch) -> EncodingPair:
+        """The trees over both sentences of each pair.
+
+        Raises:
+            TreeError: the number of sentences is odd.
+        """
+
+    @abstractmethod
+    def encode_alone(self, batch: TreeBatch) -> Encoding:
+        """The trees over all sentences of a batch, each without regard to another."""
+
+    @abstractmethod
+    def make_trees(self, lengths: ArrayLike) -> TreeBatch:
+        """The trees over sentences of these lengths."""
+
+
+class SentencePairEncoder(PairEncoder):
+    """Encodes the two sentences of a pair apart: Munkhdalai and Yu (EACL 2017), Table 1.
+
+    Arguments:
+        encoder: builds trees over the tokens of both sentences.
+    """
+
+    def __init__(self, encoder: NTIEncoder) -> None:
+        super().__init__()
+        self.encoder, self.size = encoder, encoder.size
+
+    @property
+    def input(self) -> Input:  # type: ignore[override]
+        """Gives every token its vector."""
+        return self.encoder.input
+
+    def encode_alone(self, batch: TreeBatch) -> Encoding:
+        """The trees over all sentences of a batch."""
+        return self.encoder(batch)
+
+    def make_trees(self, lengths: ArrayLike) -> TreeBatch:
+        """The trees over sentences of these lengths."""
+        return self.encoder.make_trees(lengths)
+
+    def forward(self, batch: TreeBatch) -> EncodingPair:
+        """The trees over both sentences of each pair; see :class:`PairEncoder`."""
+        first, second = split_pairs(self.input(batch), batch)
+        return EncodingPair(self.encoder.encode(first), self.encoder.encode(second))
+
+
+class QuestionAnswerEncoder(PairEncoder):
+    """NTI-ANF-LSTM: the root over an answer is the query with which its question is composed.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.2.
+
+    Arguments:
+        inputs: gives every token its vector.
+        question: encodes questions, without inputs of its own; its cell needs a node field ``q``
+            (NTI-ANF-LSTM).
+        answer: encodes answers, without inputs of its own (NTI-SLSTM-LSTM), to the question's size.
+    """
+
+    def __init__(self, inputs: Input, question: NTIEncoder, answer: NTIEncoder) -> None:
+        super().__init__()
+        self.input, self.question, self.answer = inputs, question, answer
+        self.size = answer.size
+
+    def encode_alone(self, batch: TreeBatch) -> Encoding:
+        """The trees over all sentences of a batch, each as an answer."""
+        return self.answer.encode(Sentences(self.input(batch), batch.sizes))
+
+    def make_trees(self, lengths: ArrayLike) -> TreeBatch:
+        """The trees over answers of these lengths."""
+        return self.answer.make_trees(lengths)
+
+    def forward(self, batch: TreeBatch) -> EncodingPair:
+        """The trees over question and answer of each pair; see :class:`PairEncoder`."""
+        first, second = split_pairs(self.input(batch), batch)
+        answer = self.answer.encode(second)
+        return EncodingPair(self.question.encode(first, query=answer.roots), answer)
+
+
+class SharedWordCount(nn.Module):
+    """``(T, 1)`` log(1 + n), with n the words of a sentence that the other of its pair has too.
+
+    Munkhdalai and Yu (EACL 2017) name "a simple word count feature" and no formula (footnote 6);
+    this one is ours.
+
+    Arguments:
+        column: the node column, 1 where a word stands in the other sentence too, else 0.
+    """
+
+    zero: Tensor
+
+    def __init__(self, column: str) -> None:
+        super().__init__()
+        self.column = column
+        self.register_buffer("zero", torch.zeros(()), persistent=False)  # has the model's dtype
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """The feature of each sentence of a batch.
+
+        Raises:
+            TreeError: there is no such column.
+        """
+        if self.column not in batch.ndata:
+            raise TreeError(
+                f"expected a node column {self.column!r}, got only {sorted(batch.ndata)}"
+            )
+        shared = batch.ndata[self.column].to(wide(self.zero))
+        count = shared.new_zeros(batch.num_trees).index_add(0, batch.tree_of_node, shared)
+        return torch.log1p(count).unsqueeze(1)

@@ -1,0 +1,107 @@
+"""Classifiers whose encoder learns from rewards what to do at each token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Optional
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.encoding import Encoding
+from dgltrees.models.heads import Head
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.rollout import Rollout
+from dgltrees.options import NonNegative
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["REWARDS", "PolicyClassifier", "Reward"]
+
+Reward = Literal["accuracy", "likely", "log_likelihood"]
+"""What a policy is rewarded for."""
+
+REWARDS = ("accuracy", "likely", "log_likelihood")
+
+
+class PolicyClassifier(Classifier):
+    """A classifier over an encoder with a policy.
+
+    Jacob et al. (2018), section 2: the policy learns from the reward of the prediction, the rest
+    from the likelihood of the target. Where the policy's objective wants several updates per
+    rollout, the rest learns in the first one, and the rewards are those of the first one.
+
+    Arguments:
+        encoder: a recurrent-recursive network with a policy.
+        readout: from the encoding to a vector per sentence.
+        head: from vectors to predictions.
+        reward: 1 for the right prediction (``"accuracy"``), or for a target with a probability
+            above one half (``"likely"``, public code of the paper), or the target's
+            ``"log_likelihood"``.
+        weight: of the policy's loss; that of the head has weight 1.
+
+    Raises:
+        ConfigError: there is no such reward.
+    """
+
+    encoder: RRNetEncoder
+
+    def __init__(
+        self,
+        encoder: RRNetEncoder,
+        readout: nn.Module,
+        head: Head,
+        *,
+        reward: Reward = "accuracy",
+        weight: NonNegative = 1.0,
+    ) -> None:
+        super().__init__(encoder, readout, head)
+        if reward not in REWARDS:
+            raise ConfigError(f"expected reward to be one of {', '.join(REWARDS)}, got {reward!r}")
+        self.reward, self.weight = reward, weight
+
+    @torch.no_grad()
+    def rollouts(self, batch: TreeBatch, targets: Tensor) -> Sequence[Rollout]:
+        """What :meth:`forward` gets, one for each update."""
+        rollout = self.encoder.rollout(batch)
+        if self.encoder.updates == 1:
+            return [rollout]
+        encoding = self.encoder(rollout)
+        z = self.readout(encoding)
+        rewards = self._rewards(z, self.head.nll(z, targets), targets)
+        return [rollout, *[rollout.rewarded(encoding, rewards)] * (self.encoder.updates - 1)]
+
+    def forward(self, batch: Any, targets: Optional[Tensor] = None) -> Tensor:
+        """The logits of the head; with targets ``(E,)`` the losses of head and policy.
+
+        Arguments:
+            batch: sentences, or one of their :meth:`rollouts`.
+            targets: ``(E,)``.
+        """
+        if targets is None:
+            return super().forward(batch)
+        encoding = self.encoder(batch)
+        if isinstance(batch, Rollout) and batch.rewards is not None:
+            return self._policy_loss(encoding, batch.rewards)
+        z = self.readout(encoding)
+        nll = self.head.nll(z, targets)
+        return nll + self._policy_loss(encoding, self._rewards(z, nll, targets))
+
+    def _policy_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+        """``(E,)`` the weighted loss of the policy."""
+        arity = self.head.arity
+        losses = self.encoder.decision_losses(encoding, rewards)
+        replayed = self.encoder.replay_loss(encoding, rewards) if self.training else 0.0
+        return self.weight * (losses.view(-1, arity).sum(1) + arity * replayed)
+
+    @torch.no_grad()
+    def _rewards(self, z: Tensor, nll: Tensor, targets: Tensor) -> Tensor:
+        """``(T,)`` the reward of every sentence: that of its example."""
+        if self.reward == "accuracy":
+            rewards = (self.head.predict(z)[0] == targets).to(nll.dtype)
+        elif self.reward == "likely":
+            rewards = (torch.exp(-nll) > 0.5).to(nll.dtype)
+        else:
+            rewards = -nll
+        return rewards.repeat_interleave(self.head.arity)

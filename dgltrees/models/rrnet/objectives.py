@@ -1,0 +1,225 @@
+"""What a policy learns from rewards: policy gradients, PPO and Q-learning.
+
+The dataclasses are the settings of an objective. While it is trained, an objective chooses the
+operations; in evaluation the operation of the highest score is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from dgltrees.models.decisions import Decisions
+from dgltrees.models.rrnet.advantages import advantages
+from dgltrees.models.rrnet.policy import ILLEGAL
+from dgltrees.options import Count, NonNegative, NonNegativeInt, Positive, Share
+from dgltrees.trees.segments import lasts
+
+__all__ = [
+    "OBJECTIVES",
+    "PPO",
+    "ActorCritic",
+    "PolicyObjective",
+    "QLearning",
+    "Reinforce",
+]
+
+
+class PolicyObjective(Protocol):
+    """Chooses operations in training, and gives the loss of the choices."""
+
+    @property
+    def updates(self) -> int:
+        """The number of parameter updates per rollout."""
+        ...
+
+    @property
+    def replay(self) -> int:
+        """The number of sentences in the replay memory; 0 for none."""
+        ...
+
+    def choose(self, scores: Tensor) -> Tensor:
+        """``(n,)`` actions for ``(n, 3)`` scores, with exploration."""
+        ...
+
+    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
+        """``(S,)`` the loss of each step.
+
+        Arguments:
+            decisions: the decisions.
+            rewards: ``(S,)`` the reward right after each step.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Reinforce:
+    r"""REINFORCE with a learned value as its baseline.
+
+    Williams, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement
+    Learning" (Machine Learning, 1992). With the advantage A of each step (:func:`advantages`),
+
+    .. math:: -A_t \log \pi(z_t) - \beta H(\pi) + v \, (V_t - (A_t + V_t))^2
+
+    in which A and the target of V are constants.
+
+    Arguments:
+        discount: gamma, the factor of rewards one step later.
+        entropy: beta, the weight of the policy's entropy, which is maximised.
+        value: v, the weight of the squared error of the values.
+    """
+
+    discount: Share = 0.99
+    entropy: NonNegative = 0.02
+    value: NonNegative = 0.5
+
+    @property
+    def updates(self) -> int:
+        """The number of parameter updates per rollout: 1."""
+        return 1
+
+    @property
+    def replay(self) -> int:
+        """The number of sentences in the replay memory: 0, there is none."""
+        return 0
+
+    @property
+    def gae_lambda(self) -> float:
+        """Lambda of the advantage: 1, the whole return."""
+        return 1.0
+
+    def choose(self, scores: Tensor) -> Tensor:
+        """``(n,)`` actions drawn from the policy, for ``(n, 3)`` scores."""
+        waiting = torch.empty_like(scores).exponential_()
+        waiting.clamp_(min=torch.finfo(scores.dtype).tiny)
+        return (scores - waiting.log_()).argmax(1)  # the first event, at rates exp(scores)
+
+    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
+        """``(S,)`` the loss of each step; see :class:`PolicyObjective`."""
+        values = decisions.values.detach()
+        advantage = self.advantages(decisions, rewards, values)
+        losses = -advantage * _log_p(decisions.scores, decisions.actions)
+        return losses + self.regularization(decisions, advantage + values)
+
+    def advantages(self, decisions: Decisions, rewards: Tensor, values: Tensor) -> Tensor:
+        """``(S,)`` the advantage of each step over ``(S,)`` values."""
+        end = decisions.bootstrap
+        return advantages(
+            rewards,
+            values,
+            decisions.sizes,
+            discount=self.discount,
+            gae_lambda=self.gae_lambda,
+            bootstrap_value=None if end is None else end.values,
+        )
+
+    def regularization(self, decisions: Decisions, targets: Tensor) -> Tensor:
+        """``(S,)`` the weighted entropy and the weighted squared error of the values."""
+        log_p = torch.log_softmax(decisions.scores, 1)
+        entropy = -(log_p.exp() * log_p).sum(1)
+        error = F.mse_loss(decisions.values, targets, reduction="none")
+        return self.value * error - self.entropy * entropy
+
+
+@dataclass(frozen=True)
+class ActorCritic(Reinforce):
+    """Advantage actor-critic: :class:`Reinforce` whose advantage uses the learned values too.
+
+    Arguments:
+        gae_lambda: lambda of the advantage; at 1 it is the whole return, at 0 the error of one
+            step.
+    """
+
+    gae_lambda: Share = 0.95
+
+
+@dataclass(frozen=True)
+class PPO(ActorCritic):
+    r"""Proximal policy optimisation: several updates per rollout, with clipped ratios.
+
+    Schulman et al., "Proximal Policy Optimization Algorithms" (2017), equation (7):
+    :math:`-\min(\rho_t A_t, \mathrm{clip}(\rho_t, 1 - \epsilon, 1 + \epsilon) A_t)` with
+    :math:`\rho_t = \pi(z_t) / \pi_{behavior}(z_t)`; advantages are standardised over the batch.
+
+    Arguments:
+        clip: epsilon, how far the ratio of probabilities may move from 1.
+        updates: the number of parameter updates per rollout.
+    """
+
+    clip: Positive = 0.2
+    updates: Count = 4
+
+    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
+        """``(S,)`` the loss of each step; see :class:`PolicyObjective`."""
+        scores, values = decisions.behavior or (
+            decisions.scores.detach(),
+            decisions.values.detach(),
+        )
+        advantage = self.advantages(decisions, rewards, values)
+        normal = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
+        ratio = (
+            _log_p(decisions.scores, decisions.actions) - _log_p(scores, decisions.actions)
+        ).exp()
+        clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
+        losses = -torch.minimum(ratio * normal, clipped * normal)
+        return losses + self.regularization(decisions, advantage + values)
+
+
+@dataclass(frozen=True)
+class QLearning:
+    r"""Deep Q-learning: the scores are the values Q of the operations.
+
+    Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), equation (2): the loss is
+    :math:`(r_t + \gamma \max_{z'} Q_{t+1}(z') - Q_t(z_t))^2`, in which the first two terms are
+    constants. Sentences in the replay memory (:class:`Replay`) are learned from again.
+
+    Arguments:
+        discount: gamma, the factor of rewards one step later.
+        epsilon: the probability that an operation is drawn evenly from the legal ones.
+        replay: the number of sentences in the replay memory; 0 for none.
+    """
+
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    replay: NonNegativeInt = 10_000
+
+    @property
+    def updates(self) -> int:
+        """The number of parameter updates per rollout: 1."""
+        return 1
+
+    def choose(self, scores: Tensor) -> Tensor:
+        """``(n,)`` actions for ``(n, 3)`` scores: the highest, or with ``epsilon`` a random one."""
+        is_legal = (scores > ILLEGAL / 2).to(scores.dtype)
+        random = torch.multinomial(is_legal, 1)[:, 0]
+        explores = torch.rand_like(scores[:, 0]) < self.epsilon
+        return torch.where(explores, random, scores.argmax(1))
+
+    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
+        """``(S,)`` the loss of each step; see :class:`PolicyObjective`."""
+        best = decisions.scores.detach().max(1).values
+        ends = lasts(decisions.sizes).to(best.device)
+        end = decisions.bootstrap
+        after_end = best.new_zeros(len(ends)) if end is None else end.scores.max(1).values
+        best_next = torch.cat([best[1:], best[:1]]).index_copy(0, ends, after_end)
+        q = decisions.scores.gather(1, decisions.actions[:, None])[:, 0]
+        return F.mse_loss(q, rewards + self.discount * best_next, reduction="none")
+
+
+OBJECTIVES: Mapping[str, type[PolicyObjective]] = {
+    "reinforce": Reinforce,
+    "a2c": ActorCritic,
+    "ppo": PPO,
+    "dqn": QLearning,
+}
+"""The objectives by name."""
+
+
+def _log_p(scores: Tensor, actions: Tensor) -> Tensor:
+    """``(S,)`` the log-probabilities of actions."""
+    return torch.log_softmax(scores, 1).gather(1, actions[:, None])[:, 0]

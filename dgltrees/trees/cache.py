@@ -1,0 +1,82 @@
+"""A cache of results that depend on the structure of a batch: schedules, plans, indices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+__all__ = ["Cache"]
+
+T = TypeVar("T")
+Values = Sequence[Optional[NDArray[Any]]]
+
+_CPU = torch.device("cpu")
+
+
+class Cache:
+    """Results that depend on the structure of a batch alone, each computed once.
+
+    Every batch has one as ``batch.cache``. Batches of the same structure share it: those that
+    ``batch.to``, ``batch.with_data`` and ``batch.pin_memory`` return.
+
+    >>> from dgltrees.trees import Forest
+    >>> batch = Forest.build([-1, 0, 0]).batch()
+    >>> batch.cache.get("in_degree", lambda: torch.bincount(batch.dst, minlength=batch.num_nodes))
+    tensor([2, 0, 0])
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[Hashable, list[_Entry]] = {}
+
+    def get(
+        self,
+        key: Hashable,
+        make: Callable[[], T],
+        *,
+        values: Values = (),
+        device: Union[str, torch.device, None] = None,
+    ) -> T:
+        """The cached result of ``make()``, which is called the first time only.
+
+        Arguments:
+            key: the name of the result and the options it depends on, such as
+                ``("schedule", slots)``.
+            make: computes the result on the CPU; the result may be None.
+            values: arrays (or None) that the result depends on besides the structure; there is one
+                result for each combination of their values.
+            device: the result is moved there by its method ``to``, once per device; None leaves it
+                on the CPU.
+        """
+        entries = self._entries.setdefault(key, [])
+        entry = next((entry for entry in entries if entry.depends_on(values)), None)
+        if entry is None:
+            with torch.inference_mode(False):  # training may need the same tensors later
+                entry = _Entry([None if v is None else v.copy() for v in values], {_CPU: make()})
+            entries.append(entry)
+        result: T = entry.on(_CPU if device is None else torch.device(device))
+        return result
+
+
+class _Entry(NamedTuple):
+    """One result, by device, and the values it depends on."""
+
+    values: Values
+    by_device: dict[torch.device, Any]
+
+    def depends_on(self, values: Values) -> bool:
+        """Whether the result is that of ``values``."""
+        return all(
+            ours is theirs if ours is None or theirs is None else np.array_equal(ours, theirs)
+            for ours, theirs in zip(self.values, values)
+        )
+
+    def on(self, device: torch.device) -> Any:
+        """The result on a device."""
+        if device not in self.by_device:
+            result = self.by_device[_CPU]
+            self.by_device[device] = None if result is None else result.to(device)
+        return self.by_device[device]

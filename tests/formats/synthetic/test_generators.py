@@ -1,0 +1,81 @@
+"""What holds of every generator."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dgltrees.errors import ConfigError
+from dgltrees.formats.synthetic import GENERATORS
+
+BYTES: dict[str, tuple[dict[str, Any], str]] = {
+    "listops": (
+        {"train": 300, "valid": 50, "test": 50},
+        "a53568dab4095966169360d5c0cd45528f358562ba52568def8a0138e8af7672",
+    ),
+    "logic": (
+        {"train": [4] * 13, "valid": 60, "test": 0},
+        "d46aca3d32b70cfdd896883622bfda1e55ef4a9b2a1560f34d8dd5b67c7e239e",
+    ),
+    "mee": (
+        {"train": 30, "valid": 10, "test": 10, "lengths": [4, 7]},
+        "5273ee6384668203360fc03a7c58c8737dac170287c078a56785328a31259d1e",
+    ),
+}
+"""Settings, and the SHA-256 of all files that they give with seed 0."""
+
+
+def test_the_table_holds_all_generators() -> None:
+    assert list(BYTES) == list(GENERATORS)
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_the_bytes_are_fixed_by_the_seed(tmp_path: Path, name: str) -> None:
+    settings, digest = BYTES[name]
+    paths = GENERATORS[name](tmp_path / "0", seed=0, **settings)
+    again = GENERATORS[name](tmp_path / "again", seed=0, **settings)
+    other = GENERATORS[name](tmp_path / "1", seed=1, **settings)
+    everything = hashlib.sha256()
+    for file, path in paths.items():
+        assert path.read_bytes() == again[file].read_bytes()
+        assert path.read_bytes() != other[file].read_bytes()
+        everything.update(path.read_bytes())
+    assert everything.hexdigest() == digest
+
+
+NOTHING = "train, valid and test are all 0: "
+LENGTHS = "lengths: expected different numbers of operators from 1 to 18, got"
+PER_BIN = "expected at most 13 numbers of pairs, each 0 or more, got"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("listops", {"valid": -1}, "valid: expected 0 trees or more, got -1"),
+        ("listops", {"train": 0, "valid": 0, "test": 0}, NOTHING),
+        ("listops", {"form": "ternary"}, "form: expected 'binary' or 'nary', got 'ternary'"),
+        ("listops", {"max_depth": 0}, "max_depth: expected 1 level or more, got 0"),
+        ("listops", {"max_arguments": 1}, "max_arguments: expected 2 to 5, got 1"),
+        ("listops", {"max_arguments": 6}, "max_arguments: expected 2 to 5, got 6"),
+        ("logic", {"test": -5}, "test: expected 0 pairs or more, got -5"),
+        ("logic", {"train": [1, -1]}, f"train: {PER_BIN}"),
+        ("logic", {"valid": [1] * 14}, f"valid: {PER_BIN}"),
+        ("logic", {"train": 0, "valid": [], "test": [0]}, NOTHING),
+        ("mee", {"valid": -1}, "valid: expected 0 expressions or more, got -1"),
+        ("mee", {"train": 0, "valid": 0, "test": 0}, NOTHING),
+        ("mee", {"lengths": []}, f"{LENGTHS} []"),
+        ("mee", {"lengths": [4, 4]}, LENGTHS),
+        ("mee", {"lengths": [0]}, LENGTHS),
+        ("mee", {"lengths": [19]}, LENGTHS),
+    ],
+)
+def test_settings_out_of_range_write_nothing(
+    tmp_path: Path, name: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        GENERATORS[name](tmp_path / "out", **settings)
+    assert str(caught.value).startswith(message)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,87 @@
+"""What works where DGL cannot be imported, as on a Python that it has no wheels for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from hypothesis import given
+from torch.testing import assert_close
+
+from dgltrees import traverse
+from dgltrees._dgl import dgl
+from dgltrees.traversal.order import by_frontiers
+from dgltrees.trees import TreeBatch
+from tests.gpu.worlds import WORLDS
+from tests.worlds import acyclic_graphs
+
+ROOT = Path(__file__).parents[1]
+
+CODE = """
+import sys
+sys.modules["dgl"] = None  # importing it raises
+
+import torch
+from dgltrees import ConfigError, prop_nodes_topo, traverse
+from dgltrees.cli import main
+from tests.gpu.worlds import WORLDS
+
+main(["presets"])
+encoded = {}
+for world in WORLDS:
+    if world.name in sys.argv[2:]:
+        cell, batch = world.make()
+        encoded[world.name] = traverse(cell, batch, batch.ndata)["h"].detach()
+torch.save(encoded, sys.argv[1])
+for use in (
+    lambda: traverse(cell, batch, batch.ndata, backend="dgl"),
+    lambda: batch.graph,
+    lambda: prop_nodes_topo(batch, object(), object()),
+):
+    try:
+        use()
+    except ConfigError as error:
+        print(error)
+"""
+
+
+def test_trees_and_graphs_are_encoded_all_the_same(tmp_path: Path) -> None:
+    names = ["lstm-hosvd-3", "child_sum on a graph"]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CODE, str(tmp_path / "encoded.pt"), *names],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    encoded = torch.load(tmp_path / "encoded.pt")
+    for world in WORLDS:
+        if world.name in names:
+            cell, batch = world.make()
+            h = traverse(cell, batch, batch.ndata, backend="dgl")["h"]
+            assert_close(encoded.pop(world.name), h.detach())
+    assert not encoded
+    users = ["backend 'dgl'", "TreeBatch.graph", "a built-in message function"]
+    messages = done.stdout.splitlines()[-len(users) :]
+    for user, message in zip(users, messages):
+        assert message.startswith(f"{user} needs DGL, and importing it failed: ModuleNotFoundError")
+        assert "torch>=2.2,<2.14, dgl>=1.1.3,<2" in message
+
+
+@given(acyclic_graphs())
+def test_levels_of_a_graph_are_those_of_dgl(graph: tuple[int, np.ndarray, np.ndarray]) -> None:
+    nodes, *ends = graph
+    batch = TreeBatch(*map(torch.from_numpy, ends), torch.tensor([nodes]))
+    level = by_frontiers(*ends, nodes)
+    longest = np.zeros(nodes, np.int64)
+    for number, frontier in enumerate(dgl.topological_nodes_generator(batch.graph)):
+        longest[frontier.numpy()] = number
+    assert np.array_equal(level, longest)
+
+
+def test_a_cycle_has_no_level() -> None:
+    src, dst = np.array([0, 1, 2, 1, 4]), np.array([1, 2, 1, 3, 0])
+    assert by_frontiers(src, dst, 5).tolist() == [1, -1, -1, -1, 0]
