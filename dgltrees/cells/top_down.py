@@ -14,7 +14,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import grouped, to_device
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Groups, Nodes
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import inverse
 
 __all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
@@ -174,7 +174,7 @@ class TopDownLSTM(_SourceLSTM):
 
     Shapes:
         ``x`` (N, s), ``etype`` (N,), the type of the edge into each node
-        (:class:`~dgltrees.trees.edge_types.EdgeType`; any where there is none), and ``left``
+        (:class:`~dgltrees.trees.dependencies.EdgeType`; any where there is none), and ``left``
         (N, left_size), read at RIGHT edges alone, in; ``h`` and ``c``, each (N, L, d), out. The top
         layer is ``h[:, -1]``.
     """

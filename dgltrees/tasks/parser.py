@@ -28,7 +28,7 @@ from dgltrees.tasks.spelling import with_spelling
 from dgltrees.tasks.task import LOSS, Columns, Metric, Task
 from dgltrees.traversal.order import at_node
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
-from dgltrees.trees.segments import starts, within
+from dgltrees.trees.segments import mask_of, starts, within
 from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"]
@@ -188,8 +188,8 @@ def _losses(scores: ArcScores, batch: TreeBatch, heads: Tensor) -> Tensor:
 
 def _rows(padded: Tensor, batch: TreeBatch) -> Tensor:
     """``(B, n + 1, ...)`` to ``(N, ...)``, the order of the nodes."""
-    there = torch.arange(padded.shape[1]) < batch.sizes.unsqueeze(1)
-    index = torch.nonzero(there.flatten())[:, 0].to(padded.device)
+    mask = mask_of(batch.sizes, padded.shape[1])
+    index = torch.nonzero(mask.flatten())[:, 0].to(padded.device)
     return padded.flatten(0, 1).index_select(0, index)
 
 

@@ -13,7 +13,7 @@ from dgltrees._dgl import dgl
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
-from dgltrees.trees.segments import locate, offsets_of, owner
+from dgltrees.trees.segments import locate, offsets_of, owner, ranges, starts
 
 __all__ = ["at_node", "by_frontiers", "levels_of", "tree_in_errors"]
 
@@ -100,14 +100,12 @@ def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
     level = np.full(num_nodes, -1, np.int64)
     ends = dst[np.argsort(src, kind="stable")]  # edge after edge of the node that they leave
     out, waits = (np.bincount(each, minlength=num_nodes) for each in (src, dst))
-    first = np.cumsum(out) - out
+    first = starts(out)
     place = np.empty(num_nodes, np.int64)
     frontier, number = np.flatnonzero(waits == 0), 0
     while len(frontier):
         level[frontier] = number
-        counts = out[frontier]
-        starts = first[frontier] - (np.cumsum(counts) - counts)
-        entered = ends[np.arange(int(counts.sum())) + np.repeat(starts, counts)]
+        entered = ends[ranges(first[frontier], out[frontier])]
         np.subtract.at(waits, entered, 1)
         free = entered[waits[entered] == 0]
         place[free] = np.arange(len(free))  # of a node that is there twice, the last

@@ -14,7 +14,7 @@ from dgltrees.traversal.order import at_node, levels_of
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import inverse, run_offsets, within
+from dgltrees.trees.segments import inverse, owner, run_offsets, within
 
 __all__ = ["check_positions", "make_schedule"]
 
@@ -215,7 +215,7 @@ def _fill(where: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -> _Slot
     index = np.repeat(edge_sizes, inner_sizes * slots)
     index[where] = within(edge_sizes)
     ordered = index == within(inner_sizes * slots)
-    level_of_slot = np.repeat(np.arange(len(inner_sizes)), inner_sizes * slots)
+    level_of_slot = owner(inner_sizes * slots)
     full = np.bincount(level_of_slot, ~ordered, minlength=len(inner_sizes)) == 0
     full &= edge_sizes == inner_sizes * slots
     present = torch.from_numpy(np.zeros((int(inner_sizes.sum()), slots), np.bool_))

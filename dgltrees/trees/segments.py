@@ -30,6 +30,7 @@ __all__ = [
     "inverse",
     "lasts",
     "locate",
+    "mask_of",
     "offsets_of",
     "owner",
     "ranges",
@@ -155,6 +156,21 @@ def locate(offsets: ArrayLike, row: int) -> tuple[int, int]:
     bounds = np.asarray(offsets)
     segment = int(bounds.searchsorted(row, side="right")) - 1
     return segment, row - int(bounds[segment])
+
+
+def mask_of(sizes: Tensor, width: int) -> Tensor:
+    """``(T, width)`` bool: the cells of a padded table that hold a row of their segment.
+
+    Arguments:
+        sizes: ``(T,)`` tensor.
+        width: the width of the table.
+
+    >>> mask_of(torch.tensor([2, 0, 3]), 3)
+    tensor([[ True,  True, False],
+            [False, False, False],
+            [ True,  True,  True]])
+    """
+    return torch.arange(width, device=sizes.device) < sizes.unsqueeze(1)
 
 
 def inverse(permutation: Array) -> Array:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from dgltrees.models import NCE, LanguageModel, SequenceLM, TreeLM, softmax_nll
 from dgltrees.trees import Forest
 from dgltrees.trees.dependencies import generation_batch, generation_forest
-from tests.trees.dependencies import forest_of, random_heads
+from tests.trees.dependencies.sentences import forest_of, random_heads
 
 HIDDEN, EMBEDDING, SENTENCES = 300, 150, 64
 VOCABULARY, LARGE = 10_000, 65_000

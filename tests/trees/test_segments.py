@@ -18,6 +18,7 @@ from dgltrees.trees.segments import (
     inverse,
     lasts,
     locate,
+    mask_of,
     offsets_of,
     owner,
     ranges,
@@ -60,6 +61,15 @@ def test_offsets_begin_and_end_every_segment(sizes: list[int]) -> None:
     assert offsets.tolist() == [sum(sizes[:t]) for t in range(len(sizes) + 1)]
     for row in range(sum(sizes)):
         assert locate(offsets, row) == (owner(array(sizes))[row], within(array(sizes))[row])
+
+
+@given(sizes=SIZES, width=st.integers(0, 6))
+def test_a_mask_has_the_rows_of_each_segment_in_its_first_columns(
+    sizes: list[int], width: int
+) -> None:
+    mask = mask_of(torch.tensor(sizes, dtype=torch.int64), width)
+    assert mask.shape == (len(sizes), width)
+    assert mask.tolist() == [[column < size for column in range(width)] for size in sizes]
 
 
 @given(sizes=st.lists(st.integers(0, 4), min_size=1, max_size=8), data=st.data())

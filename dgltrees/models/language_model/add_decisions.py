@@ -17,7 +17,7 @@ from dgltrees.models.language_model.possible_edges import deciding, outgoing
 from dgltrees.models.language_model.tree_lm import TreeLM, source_of_node
 from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.dependencies import EDGE_TYPES
 
 __all__ = ["AddDecisions", "Decisions", "JointTreeLM", "decision_features"]
 

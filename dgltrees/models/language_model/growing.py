@@ -18,9 +18,9 @@ from dgltrees.models.language_model.add_decisions import AddDecisions, JointTree
 from dgltrees.models.language_model.possible_edges import deciding
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.tree_lm import TreeLM
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import offsets_of, within
+from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Grown", "grow_trees"]
@@ -260,7 +260,7 @@ class _Growth:
 
     def finish(self, vocabs: dict[str, Vocabulary]) -> Grown:
         """The trees as they are now."""
-        real = torch.arange(self.word.shape[1], device=self.size.device) < self.size[:, None]
+        real = mask_of(self.size, self.word.shape[1])
         columns = {"word": self.word, "etype": self.etype}
         if self.model.labels is not None:
             columns["deprel"] = self.label

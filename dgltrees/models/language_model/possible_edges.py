@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
 
 __all__ = ["deciding", "outgoing"]
 

@@ -7,8 +7,8 @@ import torch
 
 from dgltrees.models.language_model.possible_edges import deciding, outgoing
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.dependencies import EdgeType
 from dgltrees.trees.dependencies.batch import nearest_left
-from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.segments import inverse, owner
 
 __all__ = ["with_stops"]

@@ -18,6 +18,7 @@ from dgltrees.models.nti.attention import (
     ScoreName,
 )
 from dgltrees.options import Fraction
+from dgltrees.trees.segments import mask_of
 
 __all__ = ["TreeMatching", "make_lstm"]
 
@@ -80,8 +81,7 @@ class TreeMatching(ClassHead):
         states, last = _run(self.lstm, vectors, lengths)
         if self.last is None:
             return last
-        step = torch.arange(states.shape[1])
-        earlier = step < (lengths - 1).clamp(min=1).unsqueeze(1)
+        earlier = mask_of((lengths - 1).clamp(min=1), states.shape[1])
         attended = self.last.over(last.unsqueeze(1), states, ~earlier.to(states.device))
         return attended.h.squeeze(1)
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import mask_of
 
 __all__ = ["Sentences", "split_pairs"]
 
@@ -28,7 +29,7 @@ class Sentences(NamedTuple):
     def of_padded(cls, vectors: Tensor, lengths: Tensor) -> Sentences:
         """From a padded table ``(T, L, k)``; each sentence has its first ``lengths`` rows."""
         lengths = lengths.long().cpu()
-        mask = torch.arange(vectors.shape[1]) < lengths.unsqueeze(1)
+        mask = mask_of(lengths, vectors.shape[1])
         return cls(vectors[mask.to(vectors.device)], lengths)
 
 

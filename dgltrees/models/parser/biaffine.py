@@ -17,6 +17,7 @@ from dgltrees.models.inputs import NodeInput
 from dgltrees.models.parser.arborescences import kbest_arborescences
 from dgltrees.models.parser.eisner import kbest_projective
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import mask_of
 
 __all__ = ["ArcScores", "Biaffine", "BiaffineParser"]
 
@@ -174,8 +175,8 @@ class BiaffineParser(nn.Module):
         views = [self._view(layer, states) for layer in self.views]
         arcs = self.arcs(views[0], views[1]).squeeze(3)
         sizes = batch.sizes - 1
-        there = torch.arange(arcs.shape[1]) <= sizes.unsqueeze(1)
-        never = ~there.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
+        is_word = mask_of(batch.sizes, arcs.shape[1])
+        never = ~is_word.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
         arcs = arcs.float().masked_fill(never.to(arcs.device), -math.inf)
         dependents, heads = (view.to(self.labels.U.dtype) for view in views[2:])
         return ArcScores(torch.log_softmax(arcs, 2), sizes, dependents, heads, self.labels)

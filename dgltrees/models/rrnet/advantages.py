@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from dgltrees.trees.segments import mask_of
+
 __all__ = ["advantages"]
 
 
@@ -57,5 +59,4 @@ def advantages(
         advantage = error + discount * gae_lambda * advantage
         reversed_rows.append(advantage)
     table = torch.stack(reversed_rows[::-1])  # (L, T)
-    mask = torch.arange(len(table))[:, None] < sizes[None, :]
-    return table.t()[mask.t().to(table.device)]
+    return table.t()[mask_of(sizes, len(table)).to(table.device)]

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.options import Count
+from dgltrees.trees.segments import mask_of
 
 __all__ = ["Replay", "Trajectories"]
 
@@ -70,7 +71,7 @@ class Replay(nn.Module):
             return None
         chosen = torch.randperm(len(self))[:count]
         sizes = self.lengths[chosen]
-        mask = torch.arange(self.table.shape[1])[None, :] < sizes[:, None]
+        mask = mask_of(sizes, self.table.shape[1])
         tokens, operations, rewards = self.table[chosen][mask].to(device).unbind(1)
         return Trajectories(tokens.long(), operations.long(), rewards, sizes)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.cache import Cache
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.dependencies.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import owner
 
@@ -20,10 +20,10 @@ __all__ = ["generation_batch", "left_chains", "nearest_left"]
 def generation_batch(forest: Forest, ids: Optional[ArrayLike] = None) -> TreeBatch:
     """One graph of the trees ``ids`` (by default all), with edges from source to dependent.
 
-    Edge data: ``etype``, the :class:`~dgltrees.trees.edge_types.EdgeType`. Node data: the columns,
-    among them the ``etype`` of the edge into each node (0 at ROOT); and ``nearest_left``: for a
-    node with the incoming edge RIGHT the nearest left dependent of its head, as an index into the
-    nodes of the batch (``w_1`` in Figure 4), else -1.
+    Edge data: ``etype``, the :class:`~dgltrees.trees.dependencies.EdgeType`. Node data: the
+    columns, among them the ``etype`` of the edge into each node (0 at ROOT); and ``nearest_left``:
+    for a node with the incoming edge RIGHT the nearest left dependent of its head, as an index into
+    the nodes of the batch (``w_1`` in Figure 4), else -1.
 
     Arguments:
         forest: a generation forest.

@@ -12,7 +12,7 @@ from dgltrees import ConfigError
 from dgltrees.models import AddDecisions, JointTreeLM, TreeLM, with_stops
 from dgltrees.models.language_model.tree_lm import source_of_node
 from dgltrees.trees.dependencies import generation_batch, generation_forest, left_chains
-from tests.trees.dependencies import HEADS, forest_of, sentences
+from tests.trees.dependencies.sentences import HEADS, forest_of, sentences
 
 V, D = 20, 4
 

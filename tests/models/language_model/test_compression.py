@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dgltrees import ConfigError, Forest
 from dgltrees.models import TreeLM, compress
 from dgltrees.trees.dependencies import generation_batch, generation_forest
-from tests.trees.dependencies import HEADS, forest_of, random_heads
+from tests.trees.dependencies.sentences import HEADS, forest_of, random_heads
 
 MODEL: list[TreeLM] = []
 

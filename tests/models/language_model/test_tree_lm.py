@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeBatch
 from dgltrees.models import TreeLM
 from dgltrees.trees.dependencies import generation_batch, generation_forest
-from tests.trees.dependencies import HEADS, forest_of, random_heads, sentences, slow_paths
+from tests.trees.dependencies.sentences import HEADS, forest_of, random_heads, sentences, slow_paths
 
 WORDS, D = 40, 4
 TYPES = ["LEFT", "RIGHT", "NX-LEFT", "NX-RIGHT"]

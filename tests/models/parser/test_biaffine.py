@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError
 from dgltrees.models import WordEmbedding
 from dgltrees.models.parser import ArcScores, Biaffine, BiaffineParser
-from tests.trees.dependencies import forest_of
+from tests.trees.dependencies.sentences import forest_of
 
 SENTENCES = [[2, 0], [0], [2, 0, 4, 2, 4]]
 

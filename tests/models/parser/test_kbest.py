@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dgltrees import ConfigError
 from dgltrees.models.parser import kbest_arborescences, kbest_projective, maximum_arborescence
 from tests.models.parser.brute_force import is_projective, total, trees
-from tests.trees.dependencies import random_heads
+from tests.trees.dependencies.sentences import random_heads
 
 WORDS = 6
 ALL = {

@@ -13,8 +13,7 @@ from dgltrees import Forest, TreeError, Vocabulary
 from dgltrees.formats import read_mrg
 from dgltrees.trees.builders import from_nested
 from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
-from dgltrees.trees.dependencies import dependency_forest, generation_forest
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.dependencies import EdgeType, dependency_forest, generation_forest
 
 ANIMALS = ("animal", ("fish", "carp", "eel"), "worm", ("bird", ("owl", "barn owl")))
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dgltrees.trees import Forest, Vocabulary
-from dgltrees.trees.dependencies import ROOT
+from dgltrees.trees.dependencies import ROOT, dependency_path
 
 # Figure 2 of Zhang, Lu & Lapata (2016), with the order of generation it shows as subscripts.
 SENTENCE = [
@@ -36,6 +36,21 @@ def forest_of(sentences: Sequence[Sequence[int]]) -> Forest:
     words = vocab.encode([w for s in sentences for w in (ROOT, *(f"w{i}" for i in range(len(s))))])
     offsets = np.cumsum([0, *(len(heads) + 1 for heads in sentences)])
     return Forest.build(parents, offsets=offsets, columns={"word": words}, vocabs={"word": vocab})
+
+
+def figure_2() -> Forest:
+    """The dependency forest of the paper's example."""
+    forest = forest_of([HEADS])
+    forest.vocabs["word"].names[1:] = SENTENCE
+    return forest
+
+
+def paths_of(generation: Forest, tree: int = 0) -> list[list[tuple[str, str]]]:
+    """The words and edge types on the dependency path of every node of a tree."""
+    return [
+        [(word, str(etype)) for word, etype in dependency_path(generation, tree, node)]
+        for node in range(generation.sizes[tree])
+    ]
 
 
 def random_heads(rng: np.random.Generator, words: int, projective: bool) -> list[int]:
