@@ -76,7 +76,7 @@ def _of_operations(options: dict[str, Any]) -> tuple[BaseCell, TreeBatch]:
 
 
 def _reads_types(row: Row) -> bool:
-    """Whether the nodes of each operation or type of edge have parameters or inputs of their own."""
+    """Whether nodes of each operation or type of edge have parameters or inputs of their own."""
     if row.cell == "top_down":
         return row.types > 1 or row.options["left_size"] > 0
     return row.cell == "rrnet"

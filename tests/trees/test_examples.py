@@ -1,3 +1,5 @@
+"""Data sets of single trees and of pairs."""
+
 from __future__ import annotations
 
 import numpy as np

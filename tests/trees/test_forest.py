@@ -1,6 +1,11 @@
+"""Forests and batches of them, against loops over nodes."""
+
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +25,7 @@ def slow_depth(forest: Forest, node: int) -> int:
 
 
 @given(forests())
-def test_what_follows_from_the_parents(forest: Forest) -> None:
+def test_properties_that_follow_from_the_parents(forest: Forest) -> None:
     up = forest.global_parent
     assert forest.num_nodes == len(up) == forest.sizes.sum()
     assert forest.depth.tolist() == [slow_depth(forest, node) for node in range(len(up))]
@@ -34,9 +39,10 @@ def test_what_follows_from_the_parents(forest: Forest) -> None:
 
 
 @given(forests(max_trees=5), st.data())
-def test_batch_is_the_trees_side_by_side(forest: Forest, data: st.DataObject) -> None:
+def test_a_batch_is_the_trees_side_by_side(forest: Forest, data: st.DataObject) -> None:
     ids = data.draw(st.lists(st.integers(0, len(forest) - 1), min_size=1, max_size=6))
-    forest.columns["node"] = np.arange(forest.num_nodes, dtype=np.int32)
+    nodes_of_trees = {"node": np.arange(forest.num_nodes, dtype=np.int32)}
+    forest = replace(forest, columns=nodes_of_trees)
     batch = forest.batch(ids)
     assert batch.sizes.tolist() == forest.sizes[ids].tolist()
     nodes = batch.ndata["node"]
@@ -49,15 +55,16 @@ def test_batch_is_the_trees_side_by_side(forest: Forest, data: st.DataObject) ->
     assert batch.edata["pos"].tolist() == forest.pos[nodes[batch.src].numpy()].tolist()
     assert nodes[batch.roots].tolist() == forest.roots[ids].tolist()
     assert batch.tree_of_node.tolist() == np.repeat(np.arange(len(ids)), batch.sizes).tolist()
-    # The edges of a node stand in the order of their positions.
+    # The edges into a node are in the order of their positions.
     for node in range(batch.num_nodes):
         into = batch.edata["pos"][batch.dst == node]
         assert into.tolist() == sorted(into.tolist())
+    assert batch.depth is not None
     assert batch.depth.tolist() == forest.depth[nodes.numpy()].tolist()
 
 
 @given(forests())
-def test_graph_of_a_batch(forest: Forest) -> None:
+def test_a_batch_goes_to_a_dgl_graph_and_back(forest: Forest) -> None:
     batch = forest.batch()
     batch.ndata["x"] = torch.randn(batch.num_nodes, 2)
     graph = batch.graph
@@ -80,7 +87,7 @@ def test_reversed_batches_turn_the_edges_and_keep_the_roots() -> None:
     assert torch.equal(turned.reversed().src, batch.src)
 
 
-def test_a_batch_is_pickled_without_what_follows_from_it() -> None:
+def test_a_batch_is_pickled_without_its_cache() -> None:
     batch = random_forest(np.random.default_rng(1), 3, 8, 2).batch()
     batch.ndata["x"] = torch.randn(batch.num_nodes, 2)
     size = len(pickle.dumps(batch))
@@ -93,12 +100,15 @@ def test_a_batch_is_pickled_without_what_follows_from_it() -> None:
             assert torch.equal(getattr(again, name), getattr(each, name))
         for name, tensor in {**each.ndata, **each.edata}.items():
             assert torch.equal({**again.ndata, **again.edata}[name], tensor)
+    assert batch.depth is not None
     assert np.array_equal(pickle.loads(pickle.dumps(batch)).depth, batch.depth)
 
 
 def test_select_concat_and_trees() -> None:
     forest = random_forest(np.random.default_rng(2), 5, 9, 3)
-    forest.columns["x"] = np.random.default_rng(0).normal(size=(forest.num_nodes, 2))
+    forest = replace(
+        forest, columns={"x": np.random.default_rng(0).normal(size=(forest.num_nodes, 2))}
+    )
     chosen = forest.select([3, 0, 3])
     parts = Forest.concat([forest.tree(3), forest.tree(0), forest.tree(3)])
     for name in ("parent", "pos", "offsets", "depth"):
@@ -152,14 +162,10 @@ def test_select_concat_and_trees() -> None:
             "expected offsets from 0 to the number of nodes, 2, got 0 to 1",
         ),
         ([-1], {"offsets": []}, "expected offsets from 0 to the number of nodes, 1, got none"),
-        (
-            [-1, 0],
-            {"columns": {"x": [1]}},
-            "expected column 'x' to have a row per node, 2",
-        ),
+        ([-1, 0], {"columns": {"x": [1]}}, "expected column 'x' to have a row per node, 2"),
     ],
 )
-def test_a_broken_tree_is_named(parent: list[int], options: dict, message: str) -> None:
+def test_a_broken_tree_is_named(parent: list[int], options: dict[str, Any], message: str) -> None:
     with pytest.raises(TreeError) as caught:
         Forest.build(parent, **options)
     assert message in str(caught.value)
@@ -179,7 +185,7 @@ def test_deep_and_wide_trees(forest: Forest) -> None:
 
 
 @pytest.mark.parametrize("mmap", [True, False])
-def test_save_and_load(tmp_path, mmap: bool) -> None:
+def test_save_and_load(tmp_path: Path, mmap: bool) -> None:
     forest = random_forest(np.random.default_rng(3), 4, 9, 3)
     words = Vocabulary(["a", "b\nc", "d"], unknown="?")
     ids = np.arange(forest.num_nodes) % 4
@@ -200,7 +206,7 @@ def test_save_and_load(tmp_path, mmap: bool) -> None:
     assert torch.equal(again.batch().ndata["word"], forest.batch().ndata["word"])
 
 
-def test_load_refuses_what_is_no_forest(tmp_path) -> None:
+def test_load_refuses_what_is_no_forest(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match="expected a folder that Forest.save wrote"):
         Forest.load(tmp_path)
     (tmp_path / "forest.json").write_text('{"version": 99}')
@@ -211,14 +217,8 @@ def test_load_refuses_what_is_no_forest(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ([-1, 2**32],),
-            "tree 0, node 1: expected a parent between 0 and 1, or -1",
-        ),
-        (
-            ([-1, 2**40],),
-            "tree 0, node 1: expected a parent between 0 and 1, or -1",
-        ),
+        (([-1, 2**32],), "tree 0, node 1: expected a parent between 0 and 1, or -1"),
+        (([-1, 2**40],), "tree 0, node 1: expected a parent between 0 and 1, or -1"),
         (([-1, 0.7],), "expected integers as parents, got float64"),
         (([-1, None],), "expected integers as parents, got object"),
         (([[-1, 0]],), "expected a row of integers as parents, got 2 dimensions"),
@@ -230,7 +230,7 @@ def test_load_refuses_what_is_no_forest(tmp_path) -> None:
         (([-1, -1], None, [0, 1.5, 2]), "expected integers as offsets, got float64"),
     ],
 )
-def test_numbers_are_not_bent(arguments: tuple, message: str) -> None:
+def test_numbers_are_not_rounded_or_wrapped(arguments: tuple[Any, ...], message: str) -> None:
     parent, pos, offsets = (*arguments, None, None)[:3]
     with pytest.raises(TreeError) as caught:
         Forest.build(parent, pos=pos, offsets=offsets)
@@ -245,7 +245,7 @@ def test_columns_hold_numbers_and_known_ids() -> None:
     with pytest.raises(TreeError, match="expected column 'w' to hold numbers, .* got text"):
         Forest.build([-1, 0], columns={"w": ["a", "b"]}).batch()
     with pytest.raises(TreeError, match="expected column 'w' to hold numbers or text, got object"):
-        Forest.build([-1, 0], columns={"w": [None, {}]})
+        Forest.build([-1, 0], columns={"w": np.array([None, {}])})
     with pytest.raises(TreeError, match="expected column 'w' to have a row per node, 2"):
         Forest.build([-1, 0], columns={"w": 3})
 
@@ -257,7 +257,7 @@ def test_tree_ids_are_integers() -> None:
             forest.batch(ids)
 
 
-def test_a_forest_is_saved_whole_and_a_damaged_one_is_refused(tmp_path) -> None:
+def test_a_forest_is_saved_whole_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     forest = Forest.build([-1, 0, 0], columns={"x": [1, 2, 3]})
     forest.save(folder)

@@ -1,3 +1,5 @@
+"""Batches of similar trees."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -13,7 +15,7 @@ DEPTHS = SIZES // 7
     "limits", [{"batch_size": 16}, {"max_nodes": 200}, {"batch_size": 9, "max_nodes": 150}]
 )
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_every_example_once_and_within_the_limits(limits: dict, shuffle: bool) -> None:
+def test_every_example_once_and_within_the_limits(limits: dict[str, int], shuffle: bool) -> None:
     sampler = BatchSampler(SIZES, depths=DEPTHS, shuffle=shuffle, **limits)
     batches = list(sampler)
     assert len(sampler) == len(batches)
@@ -25,7 +27,7 @@ def test_every_example_once_and_within_the_limits(limits: dict, shuffle: bool) -
 
 
 def test_epochs_differ_and_repeat() -> None:
-    def epoch(number: int, seed: int = 0) -> list:
+    def epoch(number: int, seed: int = 0) -> list[list[int]]:
         sampler = BatchSampler(SIZES, depths=DEPTHS, batch_size=32, seed=seed)
         sampler.set_epoch(number)
         return [b.tolist() for b in sampler]
@@ -35,13 +37,15 @@ def test_epochs_differ_and_repeat() -> None:
     assert epoch(1) != epoch(1, seed=1)
 
 
-def test_batches_are_alike_in_depth() -> None:
-    spread = [np.ptp(DEPTHS[b]) for b in BatchSampler(SIZES, depths=DEPTHS, batch_size=20)]
-    uniform = [np.ptp(DEPTHS[b]) for b in BatchSampler(SIZES, depths=DEPTHS, batch_size=20, pool=1)]
-    assert np.mean(spread) < np.mean(uniform) / 2
+def test_the_trees_of_a_batch_have_similar_depths() -> None:
+    def mean_range(pool: int) -> float:
+        batches = BatchSampler(SIZES, depths=DEPTHS, batch_size=20, pool=pool)
+        return float(np.mean([np.ptp(DEPTHS[batch]) for batch in batches]))
+
+    assert mean_range(50) < mean_range(1) / 2
 
 
-def test_an_example_over_the_budget_is_a_batch_of_its_own() -> None:
+def test_an_example_above_max_nodes_is_a_batch_by_itself() -> None:
     batches = list(BatchSampler([5, 50, 5], max_nodes=10, shuffle=False))
     assert [b.tolist() for b in batches] == [[0], [1], [2]]
 

@@ -1,4 +1,8 @@
+"""Vocabularies."""
+
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +30,7 @@ def test_unknown_names() -> None:
     assert len(words) == 3
 
 
-def test_save_and_load(tmp_path) -> None:
+def test_save_and_load(tmp_path: Path) -> None:
     words = Vocabulary(["a b", "ü", "\n", '"'], unknown="?")
     words.save(tmp_path / "v.txt")
     again = Vocabulary.load(tmp_path / "v.txt")
@@ -50,7 +54,7 @@ def test_save_and_load(tmp_path) -> None:
         ('dgltrees vocabulary 1 {"unknown": null}\n"a"\n"a"\n', "expected every name once"),
     ],
 )
-def test_load_refuses_other_files(tmp_path, text: str, message: str) -> None:
+def test_load_refuses_other_files(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "v.txt").write_text(text)
     with pytest.raises(TreeError) as caught:
         Vocabulary.load(tmp_path / "v.txt")

@@ -1,4 +1,8 @@
+"""Sequences as chains, and the phrases of parsed sentences."""
+
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,47 +17,50 @@ from tests.formats.test_sst import TREES, text_of
 from tests.trees.nested import write
 
 
-def test_a_word_is_the_child_of_the_next():
+def test_a_word_is_the_child_of_the_next() -> None:
     forest = chains([3, 1, 2], {"word": np.arange(6)}, {"word": Vocabulary("abcdef")})
     assert forest.parent.tolist() == [1, 2, -1, -1, 1, -1]
     assert forest.offsets.tolist() == [0, 3, 4, 6]
     assert forest.depths.tolist() == [2, 0, 1]
 
 
-def test_a_sentence_without_words():
+def test_a_sentence_without_words() -> None:
     with pytest.raises(TreeError, match="tree 1: expected at least one word in a sentence"):
         chains([1, 0], {"word": np.zeros(1, int)})
 
 
-def words_below(tree):
-    _, rest = tree
-    return [rest] if isinstance(rest, str) else [w for child in rest for w in words_below(child)]
+def words_below(tree: Any) -> list[str]:
+    _, content = tree
+    if isinstance(content, str):
+        return [content]
+    return [word for child in content for word in words_below(child)]
 
 
-def constituents(tree):
-    _, rest = tree
-    below = (
-        [] if isinstance(rest, str) else [node for child in rest for node in constituents(child)]
-    )
-    return [tree, *below]
+def constituents(tree: Any) -> list[Any]:
+    """The tree and all its subtrees, in preorder."""
+    _, content = tree
+    children = () if isinstance(content, str) else content
+    return [tree, *(node for child in children for node in constituents(child))]
 
 
 @given(trees=st.lists(TREES, min_size=1, max_size=3))
-def test_phrases_are_what_stands_below(tmp_path_factory, trees):
+def test_phrases_are_the_words_below_each_node(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[Any]
+) -> None:
     forest = read_sst(write(tmp_path_factory.mktemp("d"), "\n".join(map(text_of, trees)))).forest
     found = phrases(forest, np.arange(forest.num_nodes))
     names = [found.vocabs["word"].decode(p) for p in np.split(found.columns["word"], found.offsets)]
     assert names[1:-1] == [words_below(node) for tree in trees for node in constituents(tree)]
 
 
-def test_phrases_of_some_nodes():
+def test_phrases_of_some_nodes() -> None:
     forest = from_brackets("(a (b (c d) e) f)")
     column = next(iter(forest.columns))
     found = phrases(forest, forest.roots, column=column)
     assert found.sizes.tolist() == [int((forest.degree == 0).sum())]
 
 
-def test_phrases_want_brackets_order():
+def test_phrases_are_refused_in_another_order_than_preorder() -> None:
     forest = Forest.build([1, -1], columns={"word": np.zeros(2, int)})
     with pytest.raises(TreeError, match="every node before its children"):
         phrases(forest, [0])

@@ -1,25 +1,33 @@
+"""Full n-ary and left-branching trees over sequences."""
+
 from __future__ import annotations
 
 import pickle
 import re
+from typing import Any, Callable
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from torch.testing import assert_close
 
+from dgltrees import ConfigError, TreeBatch, TreeError
 from dgltrees.cells.compiled.plans.full_levels import full_levels
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders import full_shape, full_trees, full_width, left_branching_trees
+from dgltrees.trees.builders import (
+    FullShape,
+    full_shape,
+    full_trees,
+    full_width,
+    left_branching_trees,
+)
 from dgltrees.trees.depth import depths
 
-Node = tuple[int, ...]
 
-
-def children(batch: object) -> list[list[int]]:
-    """Of each node its children by position, checked to be complete."""
+def children(batch: TreeBatch) -> list[list[int]]:
+    """The children of each node by position, checked to be complete."""
     found: list[dict[int, int]] = [{} for _ in range(batch.num_nodes)]
     for child, parent, pos in zip(
         *(t.tolist() for t in (batch.src, batch.dst, batch.edata["pos"]))
@@ -30,12 +38,17 @@ def children(batch: object) -> list[list[int]]:
     return [[each[pos] for pos in sorted(each)] for each in found]
 
 
-def below(batch: object) -> list[set[int]]:
-    """Of each node the leaves below it."""
+def below(batch: TreeBatch) -> list[set[int]]:
+    """The leaves below each node."""
     leaves: list[set[int]] = []
-    for node, some in enumerate(children(batch)):  # children stand before their parents
-        leaves.append(set().union(*(leaves[j] for j in some)) if some else {node})
+    for node, some in enumerate(children(batch)):  # children come before their parents
+        leaves.append(set[int]().union(*(leaves[j] for j in some)) if some else {node})
     return leaves
+
+
+def depth_of(batch: TreeBatch) -> NDArray[np.int32]:
+    assert batch.depth is not None
+    return batch.depth
 
 
 @given(
@@ -68,18 +81,18 @@ def test_full_trees(lengths: list[int], branching: int, overlap: int, padding: s
         start += size
 
 
-def test_the_figure() -> None:
-    """Six words below a root of depth three, two pads at the left: Figure 1 (a)."""
+def test_six_words_as_in_figure_1a() -> None:
+    """Depth three, two pads at the left."""
     batch = full_trees([6])
     assert batch.sizes.tolist() == [15]
     assert batch.ndata["token"][:8].tolist() == [-1, -1, 0, 1, 2, 3, 4, 5]
     assert torch.nonzero(batch.ndata["pad"])[:, 0].tolist() == [0, 1, 8]
-    assert batch.depth.tolist() == [3] * 8 + [2] * 4 + [1] * 2 + [0]
+    assert depth_of(batch).tolist() == [3] * 8 + [2] * 4 + [1] * 2 + [0]
 
 
 def test_a_single_token_is_a_leaf() -> None:
     for batch in (full_trees([1]), left_branching_trees([1])):
-        assert (batch.num_nodes, len(batch.src), batch.depth.tolist()) == (1, 0, [0])
+        assert (batch.num_nodes, len(batch.src), depth_of(batch).tolist()) == (1, 0, [0])
 
 
 def test_overlapping_sub_trees_are_windows() -> None:
@@ -98,10 +111,9 @@ def test_left_branching() -> None:
     assert span == [[0, 0], [1, 1], [0, 1], [2, 2], [0, 2], [3, 3], [0, 3]]
     up = np.full(batch.num_nodes, -1)
     up[batch.src.numpy()] = batch.dst.numpy()
-    assert batch.depth.tolist() == depths(up).tolist()
+    assert depth_of(batch).tolist() == depths(up).tolist()
+    assert (np.diff(depth_of(batch)[:7]) <= 0).all()
     assert not batch.ndata["pad"].any()
-    order = batch.depth[:7]
-    assert (np.diff(order) <= 0).all()
 
 
 def test_equal_widths_share_one_structure() -> None:
@@ -112,7 +124,7 @@ def test_equal_widths_share_one_structure() -> None:
     assert full_trees([5, 2], width=8).cache is not one.cache
 
 
-def test_a_width_is_kept_and_longer_sequences_are_refused() -> None:
+def test_every_tree_has_the_width_and_longer_sequences_are_refused() -> None:
     assert full_trees([3, 8], width=8).sizes.tolist() == [15, 15]
     with pytest.raises(TreeError, match="^tree 1: expected at most 8 tokens, got 9"):
         full_trees([3, 9], width=8)
@@ -121,7 +133,7 @@ def test_a_width_is_kept_and_longer_sequences_are_refused() -> None:
 
 
 @pytest.mark.parametrize("make", [full_trees, left_branching_trees])
-def test_an_empty_sequence_is_refused(make: object) -> None:
+def test_an_empty_sequence_is_refused(make: Callable[[list[int]], TreeBatch]) -> None:
     with pytest.raises(TreeError, match="^tree 1: expected a sequence of at least one"):
         make([2, 0])
 
@@ -136,7 +148,7 @@ def test_an_empty_sequence_is_refused(make: object) -> None:
         ({"width": 12}, "branching factor 2 and stride 2, got 12; the next is 16"),
     ],
 )
-def test_refused_shapes(options: dict[str, object], message: str) -> None:
+def test_refused_shapes(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         full_trees([3], **options)
 
@@ -145,6 +157,7 @@ def test_refused_shapes(options: dict[str, object], message: str) -> None:
 def test_a_plan_of_levels_reads_slices(lengths: list[int], branching: int) -> None:
     batch = full_trees(lengths, branching)
     plan = full_levels(batch)
+    assert plan is not None
     assert_close(plan.order[plan.back], torch.arange(batch.num_nodes))
     found = children(batch)
     assert all(not found[node] for node in plan.order[: plan.leaves].tolist())
@@ -158,7 +171,7 @@ def test_a_plan_of_levels_reads_slices(lengths: list[int], branching: int) -> No
 
 def test_no_plan_where_sub_trees_overlap_or_the_shape_is_unknown() -> None:
     batch = full_trees([5])
-    assert full_shape(batch).widths == (8,)
+    assert full_shape(batch) == FullShape(2, 2, (8,))
     assert full_levels(full_trees([5], 3, stride=2)) is None
     assert full_levels(left_branching_trees([5])) is None
     assert full_levels(pickle.loads(pickle.dumps(batch))) is None

@@ -1,3 +1,5 @@
+"""Dependency forests of words and heads."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -38,7 +40,7 @@ def test_a_hundred_thousand_words_in_a_chain() -> None:
         ([0.0, 1.0, 0.0], "expected integers as heads, got float64"),
     ],
 )
-def test_heads_that_make_no_tree(heads: list, message: str) -> None:
+def test_heads_that_make_no_tree(heads: list[float], message: str) -> None:
     with pytest.raises(TreeError, match=message):
         from_heads(["a", "b", "c"], heads, offsets=[0, 2, 3])
 

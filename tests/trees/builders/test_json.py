@@ -1,12 +1,19 @@
+"""Forests of JSON documents, against a recursion over the parsed values."""
+
+from __future__ import annotations
+
 import json
+from typing import Any, Optional, Union
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import TreeError
+from dgltrees import Forest, TreeError
 from dgltrees.trees.builders import from_json
+from tests.trees.nested import names_of
 
+Row = tuple[Optional[str], str, Optional[str], int]
 TEXTS = st.sampled_from(["", "a", "1", "true", 'x"\\\n', "\xe9 \u96ea"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
@@ -23,13 +30,14 @@ KINDS = {
 }
 
 
-def rows(value, key=None):
+def rows(value: Any, key: Optional[str] = None) -> list[Row]:
     """``(key, kind, text, number of children)`` in preorder, by recursion."""
     kind = KINDS[type(value)]
+    children: list[tuple[Optional[str], Any]] = []
     if isinstance(value, dict):
         children = list(value.items())
-    else:
-        children = [(None, item) for item in value] if isinstance(value, list) else []
+    elif isinstance(value, list):
+        children = [(None, item) for item in value]
     text = None if kind in ("object", "array", "null") else value
     if not isinstance(text, str) and text is not None:
         text = json.dumps(text)
@@ -37,28 +45,26 @@ def rows(value, key=None):
     return [(key, kind, text, len(children)), *below]
 
 
-def found(forest):
-    columns = []
-    for column in ("label", "kind", "value"):
-        names = [*forest.vocabs[column].names, None]
-        columns.append([names[i] for i in forest.columns[column]])
+def rows_of(forest: Forest) -> list[Row]:
+    """The same of the nodes of a forest."""
+    columns = (names_of(forest, column) for column in ("label", "kind", "value"))
     return list(zip(*columns, forest.degree.tolist()))
 
 
 @given(values=st.lists(VALUES, min_size=1, max_size=3), indent=st.sampled_from([None, 1]))
-def test_reads_what_was_written(values, indent):
+def test_reads_what_was_written(values: list[Any], indent: Optional[int]) -> None:
     forest = from_json(*(json.dumps(value, indent=indent) for value in values))
-    assert found(forest) == [row for value in values for row in rows(value)]
+    assert rows_of(forest) == [row for value in values for row in rows(value)]
     assert len(forest) == len(values)
 
 
-def test_text_is_kept_as_it_is_written():
+def test_numbers_are_as_they_are_written() -> None:
     forest = from_json(b'{"a": 2.50, "a": 1e400, "b": -0, "n": ' + b"9" * 5000 + b"}")
-    assert [row[2] for row in found(forest)] == [None, "2.50", "1e400", "-0", "9" * 5000]
-    assert [row[0] for row in found(forest)] == [None, "a", "a", "b", "n"]
+    assert [row[2] for row in rows_of(forest)] == [None, "2.50", "1e400", "-0", "9" * 5000]
+    assert [row[0] for row in rows_of(forest)] == [None, "a", "a", "b", "n"]
 
 
-def test_wide():
+def test_wide() -> None:
     assert from_json("[" + ",".join("1" * 100_000) + "]").degree.max() == 100_000
 
 
@@ -78,7 +84,7 @@ def test_wide():
         ("[1, 2, 3]", "d.json: tree 1, node 3: expected a child position from 0 to 1, got 2"),
     ],
 )
-def test_bad_documents(text, message):
+def test_bad_documents(text: Union[str, bytes], message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_json("[]", text, file="d.json", max_children=2)
     assert str(caught.value).startswith(message)

@@ -1,70 +1,75 @@
+"""Forests of nested Python objects."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees import ConfigError, TreeError
+from dgltrees import ConfigError, Forest, TreeError
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.builders import from_nested
-from tests.trees.nested import arrays, assert_shape, nested
+from tests.trees.nested import Tree, arrays, assert_shape, names_of, nested
 
 TREES = st.lists(nested(["S", "NP"], ["a", "b"]), min_size=1, max_size=4)
 
 
-def named(forest):
-    names = [*forest.vocabs["label"].names, None]
-    return [names[i] for i in forest.columns["label"]]
+def labels_of(forest: Forest) -> list[Optional[str]]:
+    return names_of(forest, "label")
 
 
-def as_pair(tree):
+def as_pair(tree: Tree) -> Any:
     return tree if isinstance(tree, str) else (tree[0], list(map(as_pair, tree[1:])))
 
 
-def as_dict(tree):
+def as_dict(tree: Tree) -> Any:
     if isinstance(tree, str):
         return {"label": tree}
     return {"label": tree[0], "children": tuple(map(as_dict, tree[1:]))}
 
 
-def as_children(tree):
+def as_children(tree: Tree) -> Any:
     return tree if isinstance(tree, str) else list(map(as_children, tree[1:]))
 
 
 @given(trees=TREES)
-def test_the_forms_agree(trees):
+def test_the_forms_agree(trees: list[Tree]) -> None:
     head = from_nested(*trees, form="head")
     assert_shape(head, trees)
-    assert named(head) == arrays(trees)[2]
+    assert labels_of(head) == arrays(trees)[2]
     for other in (
         from_nested(*map(as_pair, trees), form="pair"),
         from_nested(*map(as_dict, trees)),
     ):
         assert_shape(other, trees)
-        assert named(other) == named(head)
+        assert labels_of(other) == labels_of(head)
     bare = from_nested(*map(as_children, trees))
     assert_shape(bare, trees)
     inner = head.degree > 0
-    assert named(bare) == [None if i else name for i, name in zip(inner, named(head))]
+    assert labels_of(bare) == [None if i else name for i, name in zip(inner, labels_of(head))]
 
 
-def test_none_is_a_missing_child():
+def test_none_is_a_missing_child() -> None:
     forest = from_nested((None, "a", None, "b"))
     assert forest.pos.tolist() == [0, 1, 3]
     assert forest.parent.tolist() == [-1, 0, 0]
 
 
-def test_labels_are_strings_or_numbers():
+def test_labels_are_strings_or_numbers() -> None:
     forest = from_nested(("+", 1, np.int64(2), 0.5, {"label": None, "children": []}), form="head")
-    assert named(forest) == ["+", "1", "2", "0.5", None]
+    assert labels_of(forest) == ["+", "1", "2", "0.5", None]
 
 
-def test_an_object_may_stand_twice():
+def test_an_object_may_occur_twice() -> None:
     twin = ("a", "b")
     assert from_nested((twin, twin)).sizes.tolist() == [7]
 
 
-def test_deep_and_wide():
-    deep = "a"
+def test_deep_and_wide() -> None:
+    deep: Any = "a"
     for _ in range(100_000):
         deep = (deep,)
     forest = from_nested(deep, tuple(range(100_000)))
@@ -72,8 +77,8 @@ def test_deep_and_wide():
     assert forest.depths.tolist() == [100_000, 1]
 
 
-def cycle():
-    inner = ["a"]
+def cycle() -> list[Any]:
+    inner: list[Any] = ["a"]
     inner.append(("b", inner))
     return ["c", inner]
 
@@ -97,16 +102,16 @@ def cycle():
         (("a", "zz"), "head", "tree 1, node 1: expected one of the 4 known names"),
     ],
 )
-def test_bad_objects(tree, form, message):
-    known = Vocabulary(["a", "b", "c", "d"], frozen=True)
+def test_bad_objects(tree: Any, form: Any, message: str) -> None:
+    letters = Vocabulary(["a", "b", "c", "d"], frozen=True)
     with pytest.raises(TreeError) as caught:
-        from_nested("a", tree, form=form, vocabs={"label": known}, max_children=2)
+        from_nested("a", tree, form=form, vocabs={"label": letters}, max_children=2)
     assert str(caught.value).startswith(message)
 
 
-def test_wrong_settings():
+def test_wrong_settings() -> None:
     with pytest.raises(ConfigError, match="form: expected one of children, head, pair, got 'x'"):
-        from_nested("a", form="x")
+        from_nested("a", form="x")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="for the columns label, got one for word"):
         from_nested("a", vocabs={"word": Vocabulary()})
     with pytest.raises(TreeError, match="^expected at least one tree, got none$"):

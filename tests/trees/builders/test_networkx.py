@@ -1,3 +1,9 @@
+"""Forests of networkx graphs, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
 import networkx
 import numpy as np
 import pytest
@@ -10,7 +16,7 @@ from tests.worlds import chain, forests, star
 
 
 @given(forest=forests())
-def test_there_and_back(forest):
+def test_a_forest_comes_back(forest: Forest) -> None:
     label = (np.arange(forest.num_nodes) % 4 - 1).astype(np.int32)
     weight = np.arange(forest.num_nodes) / 4
     forest = Forest(
@@ -30,7 +36,7 @@ def test_there_and_back(forest):
         np.testing.assert_array_equal(again.columns["label"], label)
 
 
-def test_positions_by_order_of_successors():
+def test_positions_by_order_of_successors() -> None:
     graph = networkx.DiGraph([("c", "a"), ("c", "b"), ("b", "d")])
     forest = from_networkx(graph)
     assert forest.parent.tolist() == [-1, 0, 0, 2]
@@ -38,19 +44,19 @@ def test_positions_by_order_of_successors():
     assert not forest.columns
 
 
-def test_deep_and_wide():
+def test_deep_and_wide() -> None:
     for forest in (chain(100_000), star(100_000)):
         again = from_networkx(to_networkx(forest))
         np.testing.assert_array_equal(again.parent, forest.parent)
         np.testing.assert_array_equal(again.pos, forest.pos)
 
 
-def graph(*edges, **attributes):
-    made = networkx.DiGraph()
-    made.add_edges_from(edges)
+def graph(*edges: tuple[Any, ...], **attributes: dict[Any, Any]) -> networkx.DiGraph:
+    digraph = networkx.DiGraph()
+    digraph.add_edges_from(edges)
     for name, values in attributes.items():
-        networkx.set_node_attributes(made, values, name)
-    return made
+        networkx.set_node_attributes(digraph, values, name)
+    return digraph
 
 
 @pytest.mark.parametrize(
@@ -74,14 +80,14 @@ def graph(*edges, **attributes):
         (graph((0, 1, {"pos": 7})), "tree 1, node 1: expected a child position from 0 to 2, got 7"),
     ],
 )
-def test_bad_graphs(bad, message):
+def test_bad_graphs(bad: Any, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_networkx(graph(("a", "b")), bad, max_children=3)
     assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("value", [[2], None, "two"])
-def test_bad_attributes(value):
+def test_bad_attributes(value: Any) -> None:
     good, bad = graph(("a", "b"), x={"a": 1, "b": 2}), graph((0, 1), x={0: 3, 1: value})
     with pytest.raises(TreeError) as caught:
         from_networkx(good, bad)

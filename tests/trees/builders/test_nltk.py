@@ -1,3 +1,9 @@
+"""Forests of NLTK's trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
 import nltk
 import numpy as np
 import pytest
@@ -10,7 +16,7 @@ from tests.trees.nested import write
 TEXT = "( (S (NP (DT the) old (NN man)) (VP (VB sat)) (. .)) )"
 
 
-def test_as_the_reader_of_brackets_has_it(tmp_path):
+def test_the_reader_of_penn_brackets_gives_the_same(tmp_path: Path) -> None:
     built = from_nltk(nltk.Tree.fromstring(TEXT))
     read = read_mrg(write(tmp_path, TEXT)).forest
     np.testing.assert_array_equal(built.parent, read.parent)
@@ -20,7 +26,7 @@ def test_as_the_reader_of_brackets_has_it(tmp_path):
         assert built.vocabs[name] == read.vocabs[name]
 
 
-def test_deep_and_wide():
+def test_deep_and_wide() -> None:
     deep = nltk.Tree("S", ["a"])
     for _ in range(100_000):
         deep = nltk.Tree("S", [deep])
@@ -29,7 +35,7 @@ def test_deep_and_wide():
     assert forest.depths.tolist() == [100_000, 1]
 
 
-def cycle():
+def cycle() -> nltk.Tree:
     tree = nltk.Tree("S", ["a", "b"])
     tree.append(tree)
     return tree
@@ -44,7 +50,7 @@ def cycle():
         (nltk.Tree("S", ["a"] * 4), "tree 1, node 4: expected a child position from 0 to 2, got 3"),
     ],
 )
-def test_bad_trees(tree, message):
+def test_bad_trees(tree: nltk.Tree, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_nltk(nltk.Tree("S", ["a"]), tree, max_children=3)
     assert str(caught.value).startswith(message)

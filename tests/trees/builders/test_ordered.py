@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_every_ordered_tree_comes_back(seed: int) -> None:
         one = forest.tree(t)
         children = [np.flatnonzero(one.parent == v) for v in range(len(one.parent))]
 
-        def text(v: int, one: Forest = one, children: list = children) -> str:
+        def text(v: int, one: Forest = one, children: list[Any] = children) -> str:
             name = "abc"[one.columns["label"][v]]
             below = " ".join(text(int(c)) for c in children[v])
             return f"({name} {below})" if below else name

@@ -1,10 +1,16 @@
+"""Forests of Python source, against the module ast."""
+
+from __future__ import annotations
+
 import ast
 import inspect
+from collections import Counter
 
 import pytest
 
 from dgltrees import TreeError
 from dgltrees.trees.builders import from_python
+from tests.trees.nested import names_of
 
 SOURCE = '''
 def f(x, *, y=2):
@@ -15,14 +21,9 @@ def f(x, *, y=2):
 '''
 
 
-def named(forest, column):
-    names = [*forest.vocabs[column].names, None]
-    return [names[i] for i in forest.columns[column]]
-
-
-def test_a_function_by_hand():
+def test_a_function_by_hand() -> None:
     forest = from_python(SOURCE)
-    rows = list(zip(*(named(forest, name) for name in ("label", "field", "value"))))
+    rows = list(zip(*(names_of(forest, name) for name in ("label", "field", "value"))))
     assert rows[:10] == [
         ("Module", None, None),
         ("FunctionDef", "body", "f"),
@@ -43,21 +44,22 @@ def test_a_function_by_hand():
     assert ("Constant", "values", "None") in rows
 
 
-def test_a_whole_module_has_the_nodes_of_ast():
+def test_a_whole_module_has_the_nodes_of_ast() -> None:
     source = inspect.getsource(ast)
     forest = from_python(source, "x")
     nodes = [n for n in ast.walk(ast.parse(source)) if not isinstance(n, ast.expr_context)]
     assert forest.sizes[0] == len(nodes)
-    assert sorted(named(forest, "label")[: len(nodes)]) == sorted(type(n).__name__ for n in nodes)
+    labels = names_of(forest.tree(0), "label")
+    assert Counter(labels) == Counter(type(node).__name__ for node in nodes)
 
 
-def test_wide_sources_and_large_numbers():
+def test_wide_sources_and_large_numbers() -> None:
     forest = from_python("[" + ",".join("1" * 100_000) + "]", "x = 0x" + "f" * 5000)
     assert forest.degree.max() == 100_000
-    assert named(forest, "value")[-1] == "0x" + "f" * 5000
+    assert names_of(forest, "value")[-1] == "0x" + "f" * 5000
 
 
-def test_warnings_of_the_source_are_not_ours():
+def test_warnings_of_the_source_are_not_shown() -> None:
     assert from_python(r"x = '\d' is 1").num_nodes > 3
 
 
@@ -75,7 +77,7 @@ DEEP = "f.py: tree 1: expected source that Python's parser can read, got one nes
         ("f(1, 2)", "f.py: tree 1, node 5: expected a child position from 0 to 1, got 2"),
     ],
 )
-def test_bad_sources(source, message):
+def test_bad_sources(source: str, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_python("x", source, file="f.py", max_children=2)
     assert str(caught.value).startswith(message)

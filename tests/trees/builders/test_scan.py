@@ -1,3 +1,9 @@
+"""The scanner of bracketed text, against a machine with a stack."""
+
+from __future__ import annotations
+
+from typing import Optional
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,21 +16,23 @@ from dgltrees.trees.builders.scan import scan
 TOKENS = st.lists(st.sampled_from(["(", ")", "a", "bc", "\u00e9"]), max_size=30)
 
 
-def balance(tokens):
+def balance(tokens: list[str]) -> list[str]:
     """Leave out what closes nothing, close what is left open."""
-    kept, depth = [], 0
+    balanced, depth = [], 0
     for token in tokens:
         depth += (token == "(") - (token == ")")
         if depth < 0:
             depth = 0
         else:
-            kept.append(token)
-    return kept + [")"] * depth
+            balanced.append(token)
+    return balanced + [")"] * depth
 
 
-def slow(tokens):
+def slow(tokens: list[str]) -> list[tuple[int, int, int, Optional[str]]]:
     """``(depth, parent, place, name)`` of every item, with a stack."""
-    rows, stack, counts = [], [], [0]
+    rows: list[tuple[int, int, int, Optional[str]]] = []
+    stack: list[int] = []
+    counts = [0]
     for token in tokens:
         if token == ")":
             stack.pop()
@@ -40,7 +48,7 @@ def slow(tokens):
 
 
 @given(tokens=TOKENS.map(balance), spaces=st.lists(st.sampled_from(["", " ", "\n", "\t "])))
-def test_items_equal_a_stack_machine(tokens, spaces):
+def test_items_equal_a_stack_machine(tokens: list[str], spaces: list[str]) -> None:
     text = ""
     for i, token in enumerate(tokens):
         space = spaces[i % len(spaces)] if spaces else ""
@@ -50,22 +58,22 @@ def test_items_equal_a_stack_machine(tokens, spaces):
     names = [None if i < 0 else items.names[i] for i in items.name]
     got = zip(items.depth.tolist(), items.parent.tolist(), items.place.tolist(), names)
     assert list(got) == slow(tokens)
-    starts = [text.encode()[s:].decode() for s in items.start]
-    assert all(rest.startswith(name or "(") for rest, name in zip(starts, names))
+    suffixes = [text.encode()[start:].decode() for start in items.start]
+    assert all(suffix.startswith(name or "(") for suffix, name in zip(suffixes, names))
 
 
-def test_depths_beyond_16_bits():
+def test_depths_beyond_16_bits() -> None:
     items = scan(b"(" * 40_000 + b"a" + b")" * 40_000)
     np.testing.assert_array_equal(items.parent, np.arange(-1, 40_000))
     np.testing.assert_array_equal(items.depth, np.arange(40_001))
 
 
-def test_lines_count_from_the_first():
+def test_lines_count_from_the_first() -> None:
     items = scan(b"a\n\n(b\nc)", by_line=False, first_line=10)
     assert items.line(np.arange(4)).tolist() == [10, 12, 12, 13]
 
 
-def test_white_space_is_what_bytes_split_at():
+def test_white_space_is_what_bytes_split_at() -> None:
     assert scan(b"a\x0bb\x0cc\x1cd\r\ne").names == ["a", "b", "c\x1cd", "e"]
 
 
@@ -79,7 +87,7 @@ def test_white_space_is_what_bytes_split_at():
         ("a\n((b)", 2, "got 1 left open at the end of the line"),
     ],
 )
-def test_every_line_is_balanced(text, line, message):
+def test_every_line_is_balanced(text: str, line: int, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         scan(text.encode())
     assert str(caught.value).startswith(f"line {line}: ")
@@ -94,7 +102,7 @@ def test_every_line_is_balanced(text, line, message):
         ("((((\n", 1, "got 4 left open at the end of the text"),
     ],
 )
-def test_all_lines_are_balanced(text, line, message):
+def test_all_lines_are_balanced(text: str, line: int, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         scan(text.encode(), by_line=False)
     assert str(caught.value).startswith(f"line {line}: ")
@@ -102,7 +110,9 @@ def test_all_lines_are_balanced(text, line, message):
 
 
 @given(words=st.lists(st.sampled_from("abcd"), max_size=12), data=st.data())
-def test_names_enter_a_vocabulary_in_the_order_of_their_use(words, data):
+def test_names_enter_a_vocabulary_in_the_order_of_their_use(
+    words: list[str], data: st.DataObject
+) -> None:
     items = scan(" ".join(words).encode())
     chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(words), max_size=len(words))))
     vocab, expected = Vocabulary(["d"]), Vocabulary(["d"])

@@ -1,9 +1,16 @@
+"""Forests of XML documents."""
+
+from __future__ import annotations
+
+from typing import Union
+
 import numpy as np
 import pytest
 
 from dgltrees import TreeError
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.builders import from_xml
+from tests.trees.nested import names_of
 
 PAGE = """<?xml version="1.0"?>
 <!DOCTYPE page>
@@ -14,35 +21,33 @@ PAGE = """<?xml version="1.0"?>
 </page>"""
 
 
-def named(forest, column):
-    names = [*forest.vocabs[column].names, None]
-    return [names[i] for i in forest.columns[column]]
-
-
-def test_a_document_by_hand():
+def test_a_document_by_hand() -> None:
     forest = from_xml(PAGE, PAGE.encode())
     assert forest.sizes.tolist() == [4, 4]
     assert forest.parent.tolist() == [-1, 0, 0, 2] * 2
     assert forest.pos.tolist() == [0, 0, 1, 0] * 2
-    assert named(forest, "label") == ["page", "t:head", "body", "b"] * 2
-    assert named(forest, "value") == [None, "Un & deux", "avant apr\xe8s <fin>", None] * 2
+    assert names_of(forest, "label") == ["page", "t:head", "body", "b"] * 2
+    assert names_of(forest, "value") == [None, "Un & deux", "avant apr\xe8s <fin>", None] * 2
 
 
-def test_attributes_are_the_first_children():
+def test_attributes_are_the_first_children() -> None:
     forest = from_xml(PAGE, attributes=True)
-    assert named(forest, "label") == [*("page", "@id", "@lang", "t:head", "@xmlns:t", "body", "b")]
-    assert named(forest, "value")[1:5] == ["7", "fr", "Un & deux", "u"]
+    assert names_of(forest, "label") == [
+        *("page", "@id", "@lang", "t:head", "@xmlns:t", "body", "b")
+    ]
+    assert names_of(forest, "value")[1:5] == ["7", "fr", "Un & deux", "u"]
     assert forest.parent.tolist() == [-1, 0, 0, 0, 3, 0, 5]
     assert forest.pos.tolist() == [0, 0, 1, 2, 0, 3, 0]
 
 
-def test_the_declared_encoding_counts():
+def test_the_declared_encoding_counts() -> None:
     text = "<?xml version='1.0' encoding='latin-1'?><a>\xe9</a>"
-    assert named(from_xml(text.encode("latin-1")), "value") == ["\xe9"]
-    assert named(from_xml(text.replace("latin-1", "utf-16").encode("utf-16")), "value") == ["\xe9"]
+    for encoding in ("latin-1", "utf-16"):
+        document = text.replace("latin-1", encoding).encode(encoding)
+        assert names_of(from_xml(document), "value") == ["\xe9"]
 
 
-def test_deep_and_wide():
+def test_deep_and_wide() -> None:
     many = 100_000
     forest = from_xml("<a>" * many + "</a>" * many, "<a>" + "<b/>" * many + "</a>")
     np.testing.assert_array_equal(forest.parent[:many], np.arange(-1, many - 1))
@@ -92,7 +97,7 @@ PARAMETER = '<!DOCTYPE a [\n\n<!ENTITY % p "x">\n]><a/>'
         ),
     ],
 )
-def test_bad_documents(document, message):
+def test_bad_documents(document: Union[str, bytes], message: str) -> None:
     known = {"label": Vocabulary(["a"], frozen=True)}
     with pytest.raises(TreeError) as caught:
         from_xml("<a/>", document, file="d.xml", max_children=2, vocabs=known)

@@ -41,7 +41,7 @@ def test_the_words_with_their_paths_rebuild_the_tree(heads: list[list[int]]) -> 
     generation = generation_forest(forest)
     for tree, one in enumerate(heads):
         words = names_of(forest.tree(tree), "word")[1:]
-        pairs = [(w, dependency_path(generation, tree, i)) for i, w in enumerate(words, 1)]
+        pairs = [(str(w), dependency_path(generation, tree, i)) for i, w in enumerate(words, 1)]
         rebuilt = from_paths(pairs[::-1])
         assert names_of(rebuilt, "word") == ["<root>", *words]
         assert rebuilt.parent.tolist() == [-1, *one]

@@ -53,8 +53,12 @@ def nested(forest: Forest, tree: int) -> Nested:
     made: list[Union[int, Nested]] = [[] if token < 0 else token for token in tokens]
     for node in np.lexsort((one.pos, one.parent)).tolist():
         if one.parent[node] >= 0:
-            made[one.parent[node]].append(made[node])
-    return made[one.roots[0]]
+            parent = made[one.parent[node]]
+            assert isinstance(parent, list)
+            parent.append(made[node])
+    root = made[one.roots[0]]
+    assert isinstance(root, list)
+    return root
 
 
 def covered(tree: Nested) -> list[tuple[int, int]]:

@@ -1,6 +1,8 @@
-"""Operations of true trees."""
+"""The operations that build given trees, against a recursion over them."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,67 +13,71 @@ from dgltrees.formats import read_mrg
 from dgltrees.trees import Forest
 from dgltrees.trees.operations import (
     Operation,
+    OracleOperations,
     inferred_trees,
     operation_graph,
     oracle_operations,
     spans,
 )
 
+Step = tuple[Operation, int]
 
-def walk(forest, node, out):
-    """As one would do it: the leaf or, inside a split and a merge, the children."""
+
+def walk(forest: Forest, node: int, steps: list[Step]) -> None:
+    """Append the steps of a subtree: its leaf or, between a split and a merge, its children."""
     children = [v for v in range(forest.num_nodes) if forest.global_parent[v] == node]
     children.sort(key=lambda v: forest.pos[v])
     if not children:
-        out.append((Operation.RECUR, node))
+        steps.append((Operation.RECUR, node))
     elif len(children) == 1:
-        walk(forest, children[0], out)
+        walk(forest, children[0], steps)
     else:
-        out.append((Operation.SPLIT, None))
+        steps.append((Operation.SPLIT, -1))
         for child in children:
-            walk(forest, child, out)
-        out.append((Operation.MERGE, None))
+            walk(forest, child, steps)
+        steps.append((Operation.MERGE, -1))
 
 
-def slow(forest, root):
+def slow(forest: Forest, root: int) -> tuple[list[int], list[int]]:
     """Operations of a tree, and the token of each: the next one that is consumed."""
-    steps: list[tuple[Operation, object]] = []
+    steps: list[Step] = []
     walk(forest, root, steps)
-    tokens, coming = [], -1
+    tokens, next_token = [], -1
     for operation, token in reversed(steps):
         if operation == Operation.RECUR:
-            coming = token
-        tokens.append(coming)
+            next_token = token
+        tokens.append(next_token)
     return [Operation.START, *(op for op, _ in steps)], [-1, *reversed(tokens)]
 
 
-def check(forest):
-    made = oracle_operations(forest)
-    cuts = np.cumsum(made.sizes)[:-1]
-    parts = zip(np.split(made.operations, cuts), np.split(made.token, cuts))
+def check(forest: Forest) -> OracleOperations:
+    """The operations of a forest, which equal those of the recursion."""
+    oracle = oracle_operations(forest)
+    cuts = np.cumsum(oracle.sizes)[:-1]
+    parts = zip(np.split(oracle.operations, cuts), np.split(oracle.token, cuts))
     for root, (operations, tokens) in zip(forest.roots, parts):
         expected = slow(forest, root)
         assert (operations.tolist(), tokens.tolist()) == expected
-    return made
+    return oracle
 
 
-def test_a_sentence_in_brackets(tmp_path):
+def test_a_sentence_in_brackets(tmp_path: Path) -> None:
     path = tmp_path / "one.mrg"
     path.write_text(
         "( (S (NP (DT the) (NN cat)) (VP (VBD sat) (ADVP (RB there))) (. .)) )\n(X a)\n"
     )
     forest = read_mrg(path).forest
-    made = check(forest)
-    letters = "".join(Operation(op).name[:2] for op in made.operations)
+    oracle = check(forest)
+    letters = "".join(Operation(op).name[:2] for op in oracle.operations)
     assert letters == "STSPSPREREMESPREREMEREMESTRE"
-    words = np.append(forest.columns["word"], -1)[made.token]
+    words = np.append(forest.columns["word"], -1)[oracle.token]
     names = ["-" if word < 0 else forest.vocabs["word"].names[word] for word in words]
     assert " ".join(names) == "- the the the cat sat sat sat there . . - - a"
-    assert made.sizes.tolist() == [12, 2]
+    assert oracle.sizes.tolist() == [12, 2]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 14))
-def test_any_trees_in_any_node_order(seed, trees, most):
+def test_any_trees_in_any_node_order(seed: int, trees: int, most: int) -> None:
     rng = np.random.default_rng(seed)
     parents, pos, sizes = [], [], []
     for _ in range(trees):
@@ -90,12 +96,12 @@ def test_any_trees_in_any_node_order(seed, trees, most):
     forest = Forest.build(
         np.concatenate(parents), pos=np.concatenate(pos), offsets=np.cumsum([0, *sizes])
     )
-    made = check(forest)
-    graph = operation_graph(made.operations, made.sizes, complete=True)
-    graph.ndata["leaf"] = torch.from_numpy(made.token)
+    oracle = check(forest)
+    graph = operation_graph(oracle.operations, oracle.sizes, complete=True)
+    graph.ndata["leaf"] = torch.from_numpy(oracle.token)
     inferred = inferred_trees(graph, ["leaf"], recur_only=True)
     found = {tuple(span) for span in spans(inferred).tolist()}
-    truth = set()  # every tree's span, and those of its nodes with several children
+    expected = set()  # every tree's span, and those of its nodes with several children
     leaves = [int(leaf) for leaf in inferred.columns["leaf"] if leaf >= 0]
     place = {leaf: i for i, leaf in enumerate(leaves)}
     firsts = {t: min(place[v] for v in leaves if forest.tree_of_node[v] == t) for t in range(trees)}
@@ -103,21 +109,21 @@ def test_any_trees_in_any_node_order(seed, trees, most):
         if forest.degree[node] > 1 or forest.parent[node] < 0:
             below = [place[v] for v in leaves if is_below(forest, v, node)]
             tree = int(forest.tree_of_node[node])
-            truth.add((tree, min(below) - firsts[tree], max(below) - firsts[tree]))
-    assert found == truth
+            expected.add((tree, min(below) - firsts[tree], max(below) - firsts[tree]))
+    assert found == expected
 
 
-def is_below(forest, node, top):
+def is_below(forest: Forest, node: int, top: int) -> bool:
     while node >= 0 and node != top:
         node = forest.global_parent[node]
     return node == top
 
 
-def test_deep_trees_and_none():
+def test_deep_trees_and_none() -> None:
     parent = np.repeat(np.arange(-1, 2999), 2)[1:]  # a spine with a leaf at each node
     parent[1:] = np.repeat(np.arange(0, 2999) * 2, 2)[: len(parent) - 1]
     forest = Forest.build(parent)
-    made = oracle_operations(forest)
-    assert np.bincount(made.operations).tolist() == [1, 2999, 3000, 2999]
+    oracle = oracle_operations(forest)
+    assert np.bincount(oracle.operations).tolist() == [1, 2999, 3000, 2999]
     nothing = oracle_operations(forest.select([]))
     assert [len(each) for each in nothing] == [0, 0, 0]
