@@ -16,8 +16,8 @@ from dgltrees.models.inputs import (
 from dgltrees.models.language_model.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.models.language_model.base import LanguageModel, Predictions
 from dgltrees.models.language_model.compression import Compression, compress
-from dgltrees.models.language_model.growing import Grown, grow_trees
 from dgltrees.models.language_model.nce import NCE
+from dgltrees.models.language_model.sample_trees import SampledTrees, sample_trees
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.language_model.softmax import softmax_nll
@@ -61,7 +61,6 @@ __all__ = [
     "EveryNode",
     "GivenVectors",
     "GlobalAttention",
-    "Grown",
     "Head",
     "Input",
     "JointTreeLM",
@@ -76,6 +75,7 @@ __all__ = [
     "Predictions",
     "QuestionAnswerEncoder",
     "Root",
+    "SampledTrees",
     "Sampling",
     "SentencePairEncoder",
     "SequenceDecoder",
@@ -91,9 +91,9 @@ __all__ = [
     "WordEmbedding",
     "compress",
     "encode_roots",
-    "grow_trees",
     "make_nti_encoder",
     "read_word_vectors",
+    "sample_trees",
     "softmax_nll",
     "with_stops",
 ]

@@ -1,4 +1,4 @@
-"""Draws from a distribution over many words, each in the same short time."""
+"""Samples of a distribution over many words, in constant time each."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from torch import Tensor, nn
 
 __all__ = ["AliasTable"]
 
-_CELL = 1 << 40  # tickets of a cell: integers, which stay exact when a model changes its precision
+_CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
 
 
 class AliasTable(nn.Module):
-    """Walker's alias method: V cells of equal size, each shared by at most two words.
+    """Walker's alias method: V cells of equal size, each with a word of its own and another one.
 
-    A draw is a cell and a place in it; below the cell's threshold it is the cell's own word, else
-    its alias.
+    A sample is a cell and a place in it: below the cell's threshold the cell's own word, above it
+    the other one, its alias.
 
     Source: Walker, "An Efficient Method for Generating Discrete Random Variables with General
     Distributions" (1977); the table is filled as Vose, "A Linear Algorithm for Generating Random
     Numbers with a Given Distribution" (1991), does.
 
     Arguments:
-        p: ``(V,)`` float64, the probabilities, which add up to 1. A word with 0 is never drawn.
+        p: ``(V,)`` float64, the probabilities of the words, which sum to 1.
     """
 
     threshold: Tensor
@@ -43,17 +43,17 @@ class AliasTable(nn.Module):
 
 
 def _fill(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The threshold of each cell, 0 to ``_CELL``, and the word that has the rest of it."""
-    share = np.maximum(np.rint(p * (len(p) * _CELL)), p > 0).astype(np.int64)
-    share[share.argmax()] += len(p) * _CELL - share.sum()  # what rounding has left over
+    """The threshold of each cell, 0 to ``_CELL``, and the alias of each."""
+    places = np.maximum(np.rint(p * (len(p) * _CELL)), p > 0).astype(np.int64)
+    places[places.argmax()] += len(p) * _CELL - places.sum()  # the remainder of rounding
     threshold, alias = np.full(len(p), _CELL), np.arange(len(p))
-    left = share.tolist()
-    small = np.flatnonzero(share < _CELL).tolist()
-    large = np.flatnonzero(share >= _CELL).tolist()
+    remaining = places.tolist()
+    small = np.flatnonzero(places < _CELL).tolist()
+    large = np.flatnonzero(places >= _CELL).tolist()
     while small:
-        word, giver = small.pop(), large[-1]
-        threshold[word], alias[word] = left[word], giver
-        left[giver] -= _CELL - left[word]
-        if left[giver] < _CELL:
+        word, other = small.pop(), large[-1]
+        threshold[word], alias[word] = remaining[word], other
+        remaining[other] -= _CELL - remaining[word]
+        if remaining[other] < _CELL:
             small.append(large.pop())
     return threshold, alias

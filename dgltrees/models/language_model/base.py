@@ -1,4 +1,4 @@
-"""What all language models share: word vectors, an output layer, and how a sentence is scored."""
+"""The base of language models: word vectors, an output layer, and log-probabilities."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from dgltrees.cells.top_down import uniform
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.models.language_model.softmax import softmax_nll
+from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["LanguageModel", "Predictions"]
 
 
 class Predictions(NamedTuple):
-    """P words that a model predicts.
+    """The P words that a model predicts in a batch, and the states it predicts them from.
 
     Attributes:
-        h: ``(P, d)`` the state each is predicted from.
+        h: ``(P, d)`` the states.
         words: ``(P,)`` the words.
-        node: ``(P,)`` the node of each in the batch; ROOT of what tells an end, which has no node.
+        node: ``(P,)`` the node of each word in the batch; of symbols that mark an end and have no
+            node, ROOT.
     """
 
     h: Tensor
@@ -32,17 +34,17 @@ class Predictions(NamedTuple):
 
 
 class LanguageModel(nn.Module, ABC):
-    """Word vectors in, states of another size out, and an output layer without bias.
+    """A model of the words of trees, with word vectors and an output layer without bias.
 
-    All parameters begin in U(-0.1, 0.1), as the paper's do.
+    All parameters are drawn from U(-0.1, 0.1), as in the paper.
 
     Arguments:
-        words: V, the size of the vocabulary, ROOT among it.
-        state_size: the size of what a word is predicted from.
+        words: V, the size of the vocabulary with ROOT.
+        state_size: the size of the states that words are predicted from.
         embedding: s, the size of a word vector.
-        tied: the output embeddings are the word vectors, which needs equal sizes.
-        dropout: probability of dropout between the states and the output layer.
-        vectors: ``(V, s)`` what the word vectors are at first.
+        tied: use the word vectors as output embeddings, for which the sizes must be equal.
+        dropout: the probability of dropout between the states and the output layer.
+        vectors: ``(V, s)`` the initial word vectors; by default they are drawn.
 
     Raises:
         ConfigError: sizes do not fit, or the probability is not in [0, 1).
@@ -55,12 +57,12 @@ class LanguageModel(nn.Module, ABC):
 
     def __init__(
         self,
-        words: int,
-        state_size: int,
-        embedding: int,
+        words: Count,
+        state_size: Count,
+        embedding: Count,
         *,
         tied: bool = False,
-        dropout: float = 0.0,
+        dropout: Fraction = 0.0,
         vectors: Optional[Tensor] = None,
     ) -> None:
         super().__init__()
@@ -86,7 +88,7 @@ class LanguageModel(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> Predictions:
-        """All words of all trees but ROOT."""
+        """The predictions of all words but ROOT."""
 
     def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
         """``(P, K)`` scores of the labels of dependencies; None of a model without labels.
@@ -102,12 +104,12 @@ class LanguageModel(nn.Module, ABC):
         return self.total(self(batch), batch)
 
     def total(self, predictions: Predictions, batch: TreeBatch) -> Tensor:
-        """``(T,)`` the sum over the predictions of each tree."""
+        """``(T,)`` the log-probability of the predictions of each tree."""
         nll = softmax_nll(predictions.h, self.output, predictions.words)
         tree = batch.tree_of_node.index_select(0, predictions.node)
         return nll.new_zeros(batch.num_trees).index_add(0, tree, -nll)
 
 
 def half(hidden_size: int, embedding: Optional[int]) -> int:
-    """The size of word vectors, by default half that of the states, as in the paper."""
+    """The size of word vectors: by default half that of the states, as in the paper."""
     return max(1, hidden_size // 2) if embedding is None else embedding

@@ -1,4 +1,4 @@
-"""Sentence compression: the part of a tree that a language model finds likeliest."""
+"""Sentence compression: the part of a dependency tree of the highest score."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Score = Callable[[Forest], NDArray[np.float64]]
 
 
 class Compression(NamedTuple):
-    """What is left of a sentence.
+    """The part of a sentence that remains.
 
     Attributes:
-        forest: the one tree.
-        score: the model's.
+        forest: its tree, the only one.
+        score: its score.
         exact: whether no other part of that length can have a higher score.
     """
 
@@ -34,28 +34,27 @@ class Compression(NamedTuple):
 
 
 def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> Compression:
-    """The words to keep of a sentence, connected in its tree, of the highest score.
+    """Shorten a sentence to the connected part of its tree of the highest score.
 
     Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 5); after
-    Filippova et al. (2015), words are only left out. What is kept is a part of the tree that is
-    connected and has its root, the dependents of ROOT, with exactly ``max_words`` words: among
-    parts of different lengths a language model would choose the shortest. A sentence that is no
-    longer stays whole.
+    Filippova et al. (2015), words are only deleted. The remaining part of the tree is connected,
+    has the dependents of ROOT, and has exactly ``max_words`` words: among parts of different
+    lengths a language model would choose the shortest. A sentence that is not longer stays whole.
 
-    A word's probability depends on which of its siblings are kept, so that the best part of the
-    whole does not come of the best parts of its subtrees, and there may be exponentially many.
+    A word's probability depends on which of its siblings remain, so that the best part of the
+    whole does not consist of the best parts of its subtrees, and there may be exponentially many.
     So this is a beam search over deletions of whole subtrees: of each length, from the longest
-    down, the ``beam`` parts of the highest score are kept, and every part that one deletion makes
-    of them is scored by the model. It is exact where no beam has been full.
+    down, it expands the ``beam`` parts of the highest score, and scores every part that one
+    deletion leaves of them. It is exact where no beam was full.
 
     Arguments:
-        forest: one dependency tree, node 0 ROOT.
-        max_words: how many words to keep.
-        score: of dependency trees, such as the log-probability of a language model.
-        beam: parts kept of each length.
+        forest: one dependency tree, with ROOT as node 0.
+        max_words: how many words remain.
+        score: gives the scores of dependency trees, such as log-probabilities of a language model.
+        beam: how many parts of each length are expanded.
 
     Raises:
-        ConfigError: there is not exactly one tree, no word to keep, or no beam.
+        ConfigError: there is not exactly one tree, no word remains, or there is no beam.
         TreeError: node 0 is not the root.
     """
     if len(forest) != 1 or max_words < 1 or beam < 1:
@@ -83,7 +82,7 @@ def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> 
 
 
 def _below(forest: Forest) -> NDArray[np.bool_]:
-    """``(n, n)`` row v: the nodes of the subtree of v."""
+    """``(n, n)`` bool, row v: the nodes of the subtree of v."""
     below = np.eye(forest.num_nodes, dtype=np.bool_)
     up = np.where(forest.parent < 0, 0, forest.parent)
     for _ in range(int(forest.depth.max())):
@@ -94,11 +93,11 @@ def _below(forest: Forest) -> NDArray[np.bool_]:
 def _deletions(
     forest: Forest, parts: NDArray[np.bool_], below: NDArray[np.bool_], least: int
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """All parts that a deletion makes, with ``least`` words or more: number of words, ``(P, n)``.
+    """Parts after one deletion, with ``least`` words or more: their number of words, ``(P, n)``.
 
     Arguments:
-        parts: ``(B, n)`` the nodes that are there.
-        below: ``(n, n)`` as :func:`_below` gives it.
+        parts: ``(B, n)`` bool, the nodes of each part.
+        below: ``(n, n)`` of :func:`_below`.
     """
     sizes = parts.astype(np.int64) @ below.T  # (B, n) nodes that go with each node
     left = parts.sum(1, keepdims=True) - 1 - sizes

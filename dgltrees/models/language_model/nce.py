@@ -1,4 +1,4 @@
-"""Noise-contrastive estimation: learning a softmax over many words without computing it."""
+"""Noise-contrastive estimation: a loss for a softmax over many words without its sum."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.models.language_model.alias import AliasTable
+from dgltrees.options import Count, Positive
 
 __all__ = ["NCE"]
 
@@ -27,31 +28,31 @@ class NCE(nn.Module):
     :math:`P_n(w) \propto count(w)^{3/4}`. The normaliser :math:`\ln \hat Z` is learned.
 
     Arguments:
-        counts: ``(V,)`` how often each word stands in the training data; a word that never does is
-            never drawn.
-        noise: k.
+        counts: ``(V,)`` how often each word stands in the training data; a word with 0 is never
+            drawn.
+        noise: k, the number of noise words per position.
         power: of the counts.
-        log_z: what :math:`\ln \hat Z` is at first.
+        log_z: the initial :math:`\ln \hat Z`.
 
     Raises:
-        ConfigError: the counts are none, or there is no noise.
+        ConfigError: all counts are 0, or there is no noise.
     """
 
     log_noise: Tensor
 
     def __init__(
-        self, counts: Tensor, *, noise: int = 20, power: float = 0.75, log_z: float = 9.0
+        self, counts: Tensor, *, noise: Count = 20, power: Positive = 0.75, log_z: float = 9.0
     ) -> None:
         super().__init__()
         if noise < 1:
-            raise ConfigError(f"expected at least 1 noise word a position, got {noise}")
+            raise ConfigError(f"expected at least 1 noise word per position, got {noise}")
         self.noise = noise
         self.log_z = nn.Parameter(torch.tensor(log_z))
         self.power = power
-        self.count(counts)
+        self.set_counts(counts)
 
-    def count(self, counts: Tensor) -> None:
-        """Draw noise by other counts from now on, ``(V,)``."""
+    def set_counts(self, counts: Tensor) -> None:
+        """Draw noise by other counts, ``(V,)``."""
         weight = counts.double() ** self.power * (counts > 0)
         if counts.dim() != 1 or not 0 < float(weight.sum()) < math.inf:
             raise ConfigError(
@@ -63,19 +64,16 @@ class NCE(nn.Module):
         self.words = AliasTable(p)
 
     def draw(self, count: int) -> Tensor:
-        """``(count,)`` words from the noise distribution."""
+        """``(count,)`` words of the noise distribution."""
         return self.words.draw(count)
 
     def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
-        """The loss of each position.
+        """``(P,)`` the loss of each position.
 
         Arguments:
             h: ``(P, d)`` the states.
             output: ``(V, d)`` the output embeddings.
             words: ``(P,)`` the words.
-
-        Returns:
-            ``(P,)``.
         """
         noise = self.draw(len(words) * self.noise).view(len(words), self.noise)
         words = torch.cat([words.unsqueeze(1), noise], 1)  # (P, 1 + k)

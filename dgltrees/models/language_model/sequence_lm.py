@@ -1,4 +1,4 @@
-"""Language models that read a sentence from left to right, or from both sides: the baselines."""
+"""LSTM language models over sentences, in one direction or in both: the baselines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from dgltrees.cells.top_down import uniform
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
+from dgltrees.options import Count
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, starts, within
 
@@ -23,11 +24,11 @@ class _SequenceModel(LanguageModel):
 
     def __init__(
         self,
-        words: int,
-        hidden_size: int,
+        words: Count,
+        hidden_size: Count,
         *,
-        embedding: Optional[int] = None,
-        layers: int = 1,
+        embedding: Optional[Count] = None,
+        layers: Count = 1,
         **options: Any,
     ) -> None:
         s, size = half(hidden_size, embedding), self.directions * hidden_size
@@ -48,15 +49,15 @@ class SequenceLM(_SequenceModel):
 
     .. math:: P(S) = \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1})
 
-    ROOT stands for the beginning of the sentence and, where it is asked for, for its end. Batches
-    are of trees whose nodes stand in word order after ROOT, with a node column ``word``; the edges
-    do not matter.
+    ROOT stands for the beginning of the sentence and, with ``end``, for its end. Batches are of
+    trees whose nodes stand in word order after ROOT, with a node column ``word``; edges are not
+    used.
 
     Arguments:
-        words: V, the size of the vocabulary, ROOT among it.
+        words: V, the size of the vocabulary with ROOT.
         hidden_size: d.
-        embedding: s; d/2, if not given.
-        layers: of the LSTM.
+        embedding: s, the size of a word vector; by default d/2.
+        layers: the number of layers.
         tied, dropout, vectors: see :class:`~dgltrees.models.LanguageModel`; tied needs s = d.
         end: predict the end of every sentence too; ``log_prob`` is that of the sentence with it.
 
@@ -66,12 +67,14 @@ class SequenceLM(_SequenceModel):
 
     directions = 1
 
-    def __init__(self, words: int, hidden_size: int, *, end: bool = False, **options: Any) -> None:
+    def __init__(
+        self, words: Count, hidden_size: Count, *, end: bool = False, **options: Any
+    ) -> None:
         super().__init__(words, hidden_size, **options)
         self.end = end
 
     def forward(self, batch: TreeBatch) -> Predictions:
-        """All words but ROOT in the order of the nodes; and, in ROOT's place, the end."""
+        """All words but ROOT in the order of the nodes; with ``end``, the end at ROOT."""
         h = self.run(0, self.embed(batch), batch)
         rows = before = torch.arange(batch.num_nodes)
         before = (before - 1).index_copy(0, starts(batch.sizes), lasts(batch.sizes))
@@ -83,12 +86,12 @@ class SequenceLM(_SequenceModel):
 
 
 class BidirectionalLM(_SequenceModel):
-    r"""A word from all words before and all words after it.
+    r"""An LSTM language model in both directions: a word from all words before and after it.
 
     .. math:: \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1};\, w_{t+1}, \dots, w_n, ROOT)
 
-    Two LSTMs that do not see the word itself; it is predicted from both of their states. The
-    product is a score, not a probability of the sentence. Arguments and batches are those of
+    Two LSTMs run up to the word from both sides, and it is predicted from both of their states.
+    The product is a score, not a probability of the sentence. For arguments and batches see
     :class:`SequenceLM`; tied embeddings need s = 2 d.
     """
 

@@ -10,45 +10,47 @@ from torch import Tensor
 
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.workspace import Workspace
+from dgltrees.options import Count
 
 __all__ = ["softmax_nll"]
 
-LOGITS = 1 << 26
-"""So many logits are held at once at most: 256 MiB of float32."""
+MAX_LOGITS = 1 << 26
+"""The largest number of logits in memory at once: 256 MiB of float32."""
 
 BLOCK = 1 << 19
-"""So many are normalised at a time, which fit into the caches of a core: 2 MiB."""
+"""The number of logits that are normalised at a time, which fit into a core's caches: 2 MiB."""
 
 
-def softmax_nll(h: Tensor, output: Tensor, words: Tensor, *, most: int = LOGITS) -> Tensor:
+def softmax_nll(
+    h: Tensor, output: Tensor, words: Tensor, *, max_logits: Count = MAX_LOGITS
+) -> Tensor:
     r"""Negative log-likelihood of each word, equations (2d) and (3) of Zhang et al. (2016).
 
     .. math:: y_t = W_{ho} h_t, \quad P(w_t) = \frac{\exp(y_{t, w_t})}{\sum_k \exp(y_{t, k})}
 
-    Where there are too many logits they are made in chunks of positions, and again on the way back,
-    so that memory does not grow with the positions.
+    More logits than ``max_logits`` are computed in chunks of positions, and again in the backward
+    pass, so that memory does not grow with the positions.
 
     Arguments:
         h: ``(P, d)`` the states of P positions.
         output: ``(V, d)`` the output embeddings :math:`W_{ho}`; there is no bias.
         words: ``(P,)`` the words, 0 to V - 1.
-        most: logits held at once; at least those of one position.
+        max_logits: the largest number of logits in memory; one position's are always.
 
     Returns:
         ``(P,)``, float32 at least; it has a first derivative and no second.
     """
-    kind = (h[:0] @ output[:1].t()).dtype  # autocast, where it is on, has a word in this
-    rows = max(1, most // len(output))
-    args = h.to(kind), output.to(kind), words, rows
+    dtype = (h[:0] @ output[:1].t()).dtype  # that of autocast, where it is on
+    rows = max(1, max_logits // len(output))
+    args = h.to(dtype), output.to(dtype), words, rows
     nll: Tensor = _SoftmaxNLL.apply(*args)  # type: ignore[no-untyped-call]
     return nll
 
 
 class _SoftmaxNLL(torch.autograd.Function):
-    """One table of (rows, V): logits y, and in their place e = exp(y - max y), whose sums are Z.
+    """One table ``(rows, V)`` of logits y, overwritten by e = exp(y - max y), whose sums are Z.
 
-    No pass over the table normalises it: what e is divided by, or multiplied, stands at its rows,
-    and so at those of h.
+    No pass over the table normalises it: the factors of its rows are applied to those of h.
     """
 
     @staticmethod
@@ -60,9 +62,9 @@ class _SoftmaxNLL(torch.autograd.Function):
             y = _logits(h[at], output, table)
             gold = y.gather(1, words[at].unsqueeze(1)).squeeze(1)
             nll[at] = _exponentiate(y, Z[at]) + torch.log(Z[at]) - gold
-        # The memory of the table is kept as long as the graph.
-        ctx.space, kept = (space, table) if len(h) <= rows else (None, None)
-        ctx.save_for_backward(h, output, words, Z, kept)
+        # The table's memory lives as long as the graph.
+        ctx.space, saved = (space, table) if len(h) <= rows else (None, None)
+        ctx.save_for_backward(h, output, words, Z, saved)
         ctx.rows = rows
         return nll
 
@@ -90,7 +92,7 @@ def _chunks(count: int, rows: int) -> Iterator[slice]:
 
 
 def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Optional[Workspace], Tensor]:
-    """Memory for a table, and what must live as long as it."""
+    """The workspace that holds a table's memory, if there is one, and the table."""
     if like.device.type != "cpu":
         return None, like.new_empty(shape)
     space = Workspace(like, [shape])
@@ -98,7 +100,7 @@ def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Optional[Workspace], T
 
 
 def _logits(h: Tensor, output: Tensor, table: Tensor) -> Tensor:
-    """``(n, V)`` in the first rows of the table."""
+    """``(n, V)`` logits, in the first rows of the table."""
     y = table[: len(h)]
     if h.dtype == table.dtype:
         return torch.mm(h, output.t(), out=y)

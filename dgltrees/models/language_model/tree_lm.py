@@ -1,4 +1,4 @@
-"""The language model over dependency trees: TreeLSTM and LdTreeLSTM."""
+"""Language models over dependency trees: TreeLSTM and LdTreeLSTM."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uniform
+from dgltrees.models.encoding import Backend
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
 from dgltrees.models.language_model.stop_symbols import with_stops
+from dgltrees.options import Count, Fraction, NonNegativeInt
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.dependencies import left_chains
 
-__all__ = ["TreeLM", "source_of_node", "words_alone"]
+__all__ = ["TreeLM", "nodes_but_root", "source_of_node"]
 
 
 class TreeLM(LanguageModel):
@@ -27,28 +29,31 @@ class TreeLM(LanguageModel):
 
     .. math:: P(S|T) = \prod_{w \in BFS(T) \setminus ROOT} P(w | D(w))
 
-    where the path D(w) is what :class:`~dgltrees.cells.TopDownLSTM` has read on the way from ROOT
-    to w. With ``left_dependents`` it is the LdTreeLSTM, whose GEN-R also reads the state of
+    where D(w) is the path from ROOT to w, which :class:`~dgltrees.cells.TopDownLSTM` runs over.
+    With ``left_dependents`` it is the LdTreeLSTM, whose GEN-R also has as input the state of
     :class:`~dgltrees.cells.LeftDependentLSTM` after the left dependents of the same head.
 
     Batches are those of :func:`~dgltrees.trees.dependencies.generation_batch`, with a node column
     ``word``.
 
     Arguments:
-        words: V, the size of the vocabulary, ROOT among it.
+        words: V, the size of the vocabulary with ROOT.
         hidden_size: d.
-        embedding: s; d/2, if not given.
-        layers: L of the four LSTMs; the LD LSTM has one.
-        left_dependents: LdTreeLSTM.
-        shared: one LSTM for all types of edges.
-        tied: the output embeddings are the word vectors, which needs s = d.
-        dropout: probability of dropout between the top layer and the output layer.
-        vectors: ``(V, s)`` what the word vectors are at first (TreeLSTM*), with ``stops`` two rows
-            more; U(-0.1, 0.1), as all other parameters, if not given.
-        labels: how many labels a dependency may have; 0 for a model of words alone, as the paper's.
+        embedding: s, the size of a word vector; by default d/2.
+        layers: L, the number of layers of the four LSTMs; the LD LSTM has one.
+        left_dependents: LdTreeLSTM instead of TreeLSTM.
+        shared: use one LSTM for all types of edges.
+        tied: use the word vectors as output embeddings, for which s = d is needed.
+        dropout: the probability of dropout between the top layer and the output layer.
+        vectors: ``(V, s)`` the initial word vectors (TreeLSTM*), with ``stops`` two rows more; by
+            default they are drawn.
+        labels: the number of labels of dependencies, which are predicted too; by default 0, as in
+            the paper.
         stops: generate the shape too, by START and STOP (:func:`~dgltrees.models.with_stops`), two
             more rows of the tables of words: ``log_prob`` is log P(S, T) then.
-        backend, fused: see :func:`~dgltrees.traversal.traverse`.
+        backend: ``"levels"`` or ``"dgl"``.
+        fused: use the cells' own ways through all levels; False where a second derivative is
+            needed.
 
     Raises:
         ConfigError: a size is not positive or sizes do not fit.
@@ -60,19 +65,19 @@ class TreeLM(LanguageModel):
 
     def __init__(
         self,
-        words: int,
-        hidden_size: int,
+        words: Count,
+        hidden_size: Count,
         *,
-        embedding: Optional[int] = None,
-        layers: int = 1,
+        embedding: Optional[Count] = None,
+        layers: Count = 1,
         left_dependents: bool = False,
         shared: bool = False,
         tied: bool = False,
-        dropout: float = 0.0,
+        dropout: Fraction = 0.0,
         vectors: Optional[Tensor] = None,
-        labels: int = 0,
+        labels: NonNegativeInt = 0,
         stops: bool = False,
-        backend: str = "levels",
+        backend: Backend = "levels",
         fused: bool = True,
     ) -> None:
         s = half(hidden_size, embedding)
@@ -88,7 +93,7 @@ class TreeLM(LanguageModel):
         self.backend, self.fused = backend, fused
 
     def states(self, batch: TreeBatch) -> Tensor:
-        """``(N, d)`` H: what each node's word is predicted from; 0.01 at ROOT."""
+        """``(N, d)`` H, the states that the words of the nodes are predicted from; 0.01 at ROOT."""
         x = self.embed(batch)  # (N, s)
         ndata = {
             "x": x.index_select(0, source_of_node(batch)),
@@ -99,12 +104,12 @@ class TreeLM(LanguageModel):
         return self._run(self.cell, batch, ndata)
 
     def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
-        """``(N, d)`` the top layer."""
-        made = traverse(cell, batch, ndata, backend=self.backend, outputs=["h"], fused=self.fused)
-        return made["h"][:, -1]  # of (N, L, d)
+        """``(N, d)`` the states of the top layer."""
+        states = traverse(cell, batch, ndata, backend=self.backend, outputs=["h"], fused=self.fused)
+        return states["h"][:, -1]  # of (N, L, d)
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
-        """``(N, d)`` q_K for nodes on a RIGHT edge: after the nearest left dependent, or q_0."""
+        """``(N, d)`` q_K, the state after the nearest left dependent, for RIGHT edges; else q_0."""
         chains = left_chains(batch)
         nodes = chains.ndata["node"]
         q = self._run(cell, chains, {"x": x.index_select(0, nodes)})
@@ -112,16 +117,17 @@ class TreeLM(LanguageModel):
         return states.index_select(0, batch.ndata["nearest_left"] % len(states))  # -1: the last row
 
     def forward(self, batch: TreeBatch) -> Predictions:
-        """All words of all trees but ROOT in the order of the nodes; and START and STOP."""
+        """All words but ROOT in the order of the nodes; with ``stops``, START and STOP too."""
         if self.start is None:
             return self.predictions(batch, self.states(batch))
-        whole = with_stops(batch, self.start)
-        made = self.predictions(whole, self.states(whole))
-        return made._replace(node=whole.ndata["node"].index_select(0, made.node))
+        extended = with_stops(batch, self.start)
+        predictions = self.predictions(extended, self.states(extended))
+        node = extended.ndata["node"].index_select(0, predictions.node)
+        return predictions._replace(node=node)
 
     def predictions(self, batch: TreeBatch, H: Tensor) -> Predictions:
         """All words but ROOT, from the :meth:`states` of all nodes."""
-        rows = words_alone(batch)
+        rows = nodes_but_root(batch)
         h = self.dropout(H.index_select(0, rows))
         return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
 
@@ -133,8 +139,9 @@ class TreeLM(LanguageModel):
     def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
         r"""``(P, K)`` scores of the labels of P dependencies, whose softmax is P(label | w, D(w)).
 
-        The paper's trees have no labels; here one follows its word, and a softmax layer reads what
-        the decisions do, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels change no word's probability.
+        The paper's trees have no labels; here each follows its word, from a softmax layer over the
+        features of the decisions, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels change no word's
+        probability.
 
         Arguments:
             h: ``(P, d)`` the states that the words are predicted from.
@@ -150,12 +157,12 @@ class TreeLM(LanguageModel):
 
 
 def source_of_node(batch: TreeBatch) -> Tensor:
-    """``(N,)`` the source of each node's edge, on the device; the node itself at ROOT."""
+    """``(N,)`` the source of the edge into each node, on the device; of ROOT itself."""
     source = torch.arange(batch.num_nodes)
     source[batch.dst] = batch.src
     return source.to(batch.device, non_blocking=True)
 
 
-def words_alone(batch: TreeBatch) -> Tensor:
-    """``(P,)`` the nodes that have a source, so all but ROOT, on the device."""
+def nodes_but_root(batch: TreeBatch) -> Tensor:
+    """``(P,)`` all nodes but ROOT, on the device."""
     return batch.dst.sort().values.to(batch.device, non_blocking=True)

@@ -28,8 +28,8 @@ def kbest_arborescences(
 ) -> tuple[Heads, Floats]:
     """The k trees of the highest sums of arcs; exact.
 
-    Each tree found splits the rest of its set by the first word that has another head there
-    (Lawler), and the best tree of each part is found; that is n trees for each of the k.
+    After each tree, the other trees of its set are split by the first word that has another head
+    (Lawler), and the best tree of each part is computed; that is n trees for each of the k.
 
     Arguments:
         scores: ``(n + 1, n + 1)`` of the arc to word d (row) from head h (column); word 0 is ROOT.
@@ -38,17 +38,17 @@ def kbest_arborescences(
         single_root: exactly one word is below ROOT; else one or more.
 
     Returns:
-        ``(K, n + 1)`` the head of each word, best tree first, -1 at ROOT, for the K <= k trees
-        that there are; and ``(K,)`` the sums.
+        ``(K, n + 1)`` the head of each word, best tree first, -1 at ROOT, where K <= k is the
+        number of trees; and ``(K,)`` the sums.
 
     Raises:
         ConfigError: ``k`` is not positive.
     """
     if k < 1:
         raise ConfigError(f"expected k to be at least 1, got {k}")
-    whole = np.array(scores, dtype=np.float64)
-    n = len(whole)
-    found: list[tuple[Heads, float]] = []
+    all_scores = np.array(scores, dtype=np.float64)
+    n = len(all_scores)
+    best: list[tuple[Heads, float]] = []
     queue: list[tuple[float, int, int, Heads, Floats]] = []
     pushed = 0
 
@@ -56,15 +56,15 @@ def kbest_arborescences(
         nonlocal pushed
         heads = maximum_arborescence(allowed, single_root=single_root)
         if heads is not None:
-            total = whole[np.arange(1, n), heads[1:]].sum()
+            total = all_scores[np.arange(1, n), heads[1:]].sum()
             heapq.heappush(queue, (-total, pushed, first, heads, allowed))
             pushed += 1
 
-    push(whole, 1)
-    while queue and len(found) < k:
+    push(all_scores, 1)
+    while queue and len(best) < k:
         loss, _, first, heads, allowed = heapq.heappop(queue)
-        found.append((heads, -loss))
-        if len(found) == k:
+        best.append((heads, -loss))
+        if len(best) == k:
             break
         for d in range(first, n):  # words before d keep their heads, d has another one
             other = allowed.copy()
@@ -72,8 +72,8 @@ def kbest_arborescences(
             push(other, d)
             allowed = allowed.copy()
             allowed[d, np.arange(n) != heads[d]] = -np.inf
-    trees = np.array([heads for heads, _ in found], dtype=np.int64).reshape(-1, n)
-    return trees, np.array([total for _, total in found])
+    trees = np.array([heads for heads, _ in best], dtype=np.int64).reshape(-1, n)
+    return trees, np.array([total for _, total in best])
 
 
 def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Optional[Heads]:
@@ -99,7 +99,7 @@ def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Optiona
 
 
 def _edmonds(weight: Floats) -> Optional[Heads]:
-    """Contracts cycles of best heads until there is none, then takes them apart again."""
+    """Contracts cycles of best heads until there is none, then expands them again."""
     weight = weight.copy()
     alive = np.ones(len(weight), dtype=bool)
     contracted: list[tuple[int, NDArray[np.int64], Heads, Heads, Heads]] = []

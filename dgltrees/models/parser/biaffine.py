@@ -1,4 +1,4 @@
-"""A graph-based dependency parser: scores of all arcs of a sentence, and of their labels."""
+"""A graph-based dependency parser, which scores all arcs of a sentence and their labels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
 from dgltrees.errors import ConfigError
-from dgltrees.models.inputs import NodeInput
+from dgltrees.models.heads import wide
+from dgltrees.models.inputs import Input
 from dgltrees.models.parser.arborescences import kbest_arborescences
 from dgltrees.models.parser.eisner import kbest_projective
+from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of
 
@@ -28,9 +30,9 @@ class ArcScores(NamedTuple):
     Attributes:
         arcs: ``(B, n + 1, n + 1)`` the log-probability of head h (column) for word d (row), -inf
             for the word itself and beyond the sentence.
-        sizes: ``(B,)`` on the CPU, the words of each sentence, ROOT aside.
-        dependents, heads: ``(B, n + 1, a)`` what labels are scored from.
-        labeler: scores them.
+        sizes: ``(B,)`` on the CPU, the number of words of each sentence without ROOT.
+        dependents, heads: ``(B, n + 1, a)`` the vectors from which labels are scored.
+        labeler: scores labels.
     """
 
     arcs: Tensor
@@ -43,17 +45,18 @@ class ArcScores(NamedTuple):
         """Logits of the labels of arcs, ``(B, k, n + 1, L)``.
 
         Arguments:
-            heads: ``(B, k, n + 1)`` the head of each word in each of k trees, 0 or more.
+            heads: ``(B, k, n + 1)`` the head of each word in each of k trees, none negative.
         """
         b = torch.arange(len(heads), device=heads.device)[:, None, None]
         return self.labeler.pairs(self.dependents, self.heads[b, heads])
 
     def kbest(self, k: int = 1, *, projective: bool = True) -> tuple[Tensor, Tensor]:
-        """The k trees of the highest log-probability of their arcs, with one word below ROOT.
+        """The k trees of the highest log-probability of their arcs, all with one word below ROOT.
 
         Returns:
             ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond
-            the sentence; and ``(B, k)`` the sums, -inf where a sentence has fewer trees.
+            the sentence; and ``(B, k)`` the log-probabilities, -inf where a sentence has fewer
+            trees.
         """
         if projective:
             return kbest_projective(self.arcs.detach(), self.sizes, k)
@@ -116,18 +119,18 @@ class BiaffineParser(nn.Module):
     """The probability of each word's head and label, from a bidirectional LSTM over the words.
 
     T. Dozat and C. D. Manning, "Deep Biaffine Attention for Neural Dependency Parsing", ICLR 2017.
-    The inputs of a word are dropped as a whole, each on its own, so that the parser learns to do
-    without any of them; an unknown word is one whose word vector says little.
+    Dropout of the inputs drops a whole vector of a word at a time, so that the parser learns to do
+    without any of them, as it must for an unknown word.
 
     Arguments:
-        inputs: what a word shows: its vector, that of its ending and so on, side by side.
+        inputs: give the vectors of a word, of its ending and so on, which stand side by side.
         labels: L.
-        hidden_size: of each direction of the LSTM.
-        layers: of the LSTM.
-        arc_size: of what an arc's score is computed from.
-        label_size: of what a label's score is computed from.
-        dropout: probability, of inputs, between layers and before the scores.
-        projective: whether :meth:`ArcScores.kbest` shall be asked for projective trees.
+        hidden_size: the size of a state of the LSTM per direction.
+        layers: the number of layers of the LSTM.
+        arc_size: the size of the vectors from which arcs are scored.
+        label_size: the size of the vectors from which labels are scored.
+        dropout: the probability of dropout of inputs, between layers and before the scores.
+        projective: ask :meth:`ArcScores.kbest` for projective trees.
 
     Raises:
         ConfigError: a size is not positive, or the probability is not in [0, 1).
@@ -135,14 +138,14 @@ class BiaffineParser(nn.Module):
 
     def __init__(
         self,
-        inputs: Sequence[NodeInput],
-        labels: int,
+        inputs: Sequence[Input],
+        labels: Count,
         *,
-        hidden_size: int = 200,
-        layers: int = 2,
-        arc_size: int = 200,
-        label_size: int = 50,
-        dropout: float = 0.33,
+        hidden_size: Count = 200,
+        layers: Count = 2,
+        arc_size: Count = 200,
+        label_size: Count = 50,
+        dropout: Fraction = 0.33,
         projective: bool = True,
     ) -> None:
         super().__init__()
@@ -164,28 +167,28 @@ class BiaffineParser(nn.Module):
         self.dropout, self.projective = nn.Dropout(dropout), projective
 
     def forward(self, batch: TreeBatch) -> ArcScores:
-        """The scores of all arcs; the batch's trees are dependency trees, whose edges are unread.
+        """The scores of all arcs of a batch of dependency trees, whose edges are not used.
 
         Raises:
             TreeError: the batch lacks a column that an input reads.
         """
-        x = torch.cat([self._some(each(batch)) for each in self.inputs], 1)  # (N, m)
+        x = torch.cat([self._drop_rows(each(batch)) for each in self.inputs], 1)  # (N, m)
         packed = pack_sequence(list(x.split_with_sizes(batch.sizes.tolist())), enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)  # (B, n + 1, 2c)
         views = [self._view(layer, states) for layer in self.views]
         arcs = self.arcs(views[0], views[1]).squeeze(3)
         sizes = batch.sizes - 1
         is_word = mask_of(batch.sizes, arcs.shape[1])
-        never = ~is_word.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
-        arcs = arcs.float().masked_fill(never.to(arcs.device), -math.inf)
+        impossible = ~is_word.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
+        arcs = wide(arcs).masked_fill(impossible.to(arcs.device), -math.inf)
         dependents, heads = (view.to(self.labels.U.dtype) for view in views[2:])
         return ArcScores(torch.log_softmax(arcs, 2), sizes, dependents, heads, self.labels)
 
-    def _some(self, x: Tensor) -> Tensor:
-        """Rows dropped as a whole in training."""
-        keep: Tensor = self.dropout(x.new_ones(len(x), 1))
-        return x * keep
+    def _drop_rows(self, x: Tensor) -> Tensor:
+        """Dropout of whole rows."""
+        mask: Tensor = self.dropout(x.new_ones(len(x), 1))
+        return x * mask
 
     def _view(self, layer: nn.Module, states: Tensor) -> Tensor:
-        found: Tensor = self.dropout(nn.functional.leaky_relu(layer(states), 0.1))
-        return found
+        view: Tensor = self.dropout(nn.functional.leaky_relu(layer(states), 0.1))
+        return view

@@ -30,17 +30,17 @@ def test_softmax_is_that_of_equation_3() -> None:
         assert_close(float(nll), -math.log(p))
 
 
-@pytest.mark.parametrize("most", [1, V, 3 * V, P * V])
-def test_chunks_change_nothing(most: int) -> None:
+@pytest.mark.parametrize("max_logits", [1, V, 3 * V, P * V])
+def test_chunks_change_nothing(max_logits: int) -> None:
     h, output, words = world()
     weight = torch.rand(P).double()
     found = []
-    for options in ({}, {"most": most}):
+    for options in ({}, {"max_logits": max_logits}):
         nll = softmax_nll(h, output, words, **options)
         found.append([nll, *torch.autograd.grad((nll * weight).sum(), (h, output))])
     assert_close(*found)
     with torch.no_grad():
-        assert_close(softmax_nll(h, output, words, most=most), found[0][0])
+        assert_close(softmax_nll(h, output, words, max_logits=max_logits), found[0][0])
 
 
 def test_chunks_hold_few_logits() -> None:
@@ -48,17 +48,17 @@ def test_chunks_hold_few_logits() -> None:
     h, output, words = world()
     kept: list[int] = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, id):
-        softmax_nll(h, output, words, most=2 * V)
+        softmax_nll(h, output, words, max_logits=2 * V)
     assert max(kept) < P * V
 
 
-@pytest.mark.parametrize("most", [2 * V, P * V])
-def test_gradients_are_those_of_cross_entropy(most: int) -> None:
+@pytest.mark.parametrize("max_logits", [2 * V, P * V])
+def test_gradients_are_those_of_cross_entropy(max_logits: int) -> None:
     """Also where a word is next to certain, and where losses weigh unlike."""
     h, output, words = world()
     with torch.no_grad():
         h[0] = 40 * output[words[0]]
-    nll = softmax_nll(h, output, words, most=most)
+    nll = softmax_nll(h, output, words, max_logits=max_logits)
     expected = nn.functional.cross_entropy(h @ output.t(), words, reduction="none")
     weight = torch.randn(P).double()
     assert_close(nll, expected)
@@ -174,7 +174,7 @@ def test_both_objectives_rank_words_alike() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match="at least 1 noise word a position, got 0"):
+    with pytest.raises(ConfigError, match="at least 1 noise word per position, got 0"):
         NCE(torch.ones(3), noise=0)
     with pytest.raises(ConfigError, match=r"a count for each word, not all of them 0, got \(3,\)"):
         NCE(torch.zeros(3))

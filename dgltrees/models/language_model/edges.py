@@ -1,0 +1,46 @@
+"""Which outgoing edges the nodes of a generation tree may have, and which they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
+
+__all__ = ["allowed_edges", "outgoing_edges"]
+
+
+def allowed_edges(etype: NDArray[Any], is_root: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """``(4, N)`` bool, by type of edge: the nodes that may have an outgoing edge of that type.
+
+    Every word may have LEFT and RIGHT; a left dependent NX-LEFT, a right one NX-RIGHT. ROOT is not
+    among them: it always has a right dependent, and no left ones.
+
+    Arguments:
+        etype: ``(N,)`` the type of the edge into each node.
+        is_root: ``(N,)`` bool, nodes without an edge into them.
+    """
+    is_left = np.isin(etype, (EdgeType.LEFT, EdgeType.NX_LEFT))
+    all_nodes = np.ones_like(is_left)
+    by_type = {
+        EdgeType.LEFT: all_nodes,
+        EdgeType.RIGHT: all_nodes,
+        EdgeType.NX_LEFT: is_left,
+        EdgeType.NX_RIGHT: ~is_left,
+    }
+    return np.stack([by_type[kind] & ~is_root for kind in EdgeType])
+
+
+def outgoing_edges(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.bool_]:
+    """``(4, N)`` bool, by type of edge: the nodes that have an outgoing edge of that type.
+
+    Arguments:
+        etype: ``(N,)`` the type of the edge into each node.
+        source: ``(N,)`` the node that edge leaves; -1 without an edge.
+    """
+    mask = np.zeros((len(EDGE_TYPES), len(source)), np.bool_)
+    has_source = source >= 0
+    mask[etype[has_source], source[has_source]] = True
+    return mask
