@@ -2,11 +2,19 @@
 
 A tree model is a graph, a cell and a topological traversal: :class:`Forest` makes the graphs,
 :func:`prop_nodes_topo` runs DGL's message, reduce and apply functions over them level by level.
+:func:`load` opens a run that ``dgltrees train`` wrote.
 """
 
-from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal import prop_nodes_topo, traverse
-from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dgltrees.errors import ConfigError, TreeError
+    from dgltrees.training.loaded import LoadedRun, load
+    from dgltrees.traversal import prop_nodes_topo, traverse
+    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
 
 __version__ = "0.1.0"
 
@@ -15,10 +23,31 @@ __all__ = [
     "ConfigError",
     "Examples",
     "Forest",
+    "LoadedRun",
     "TreeBatch",
     "TreeError",
     "Vocabulary",
     "__version__",
+    "load",
     "prop_nodes_topo",
     "traverse",
 ]
+
+# Imported when first asked for: torch takes seconds to load, and the command line's help none.
+_MODULES = {
+    "dgltrees.errors": ("ConfigError", "TreeError"),
+    "dgltrees.training.loaded": ("LoadedRun", "load"),
+    "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
+    "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "Vocabulary"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module 'dgltrees' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

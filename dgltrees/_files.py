@@ -11,7 +11,7 @@ from typing import IO, Any, Union
 
 __all__ = ["PathLike", "replacing"]
 
-PathLike = Union[str, "os.PathLike[str]"]
+PathLike = Union[str, os.PathLike[str]]
 
 
 @contextmanager

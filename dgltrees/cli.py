@@ -1,48 +1,56 @@
-"""The command line: a table of commands, each imported when it is called."""
+"""The command line: a table from the name of a command to its function."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Any, Optional, Union
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Union
 
 from dgltrees.errors import ConfigError, TreeError
 
 __all__ = ["COMMANDS", "main"]
 
-_TRAINING, _DATA = "dgltrees.commands.commands", "dgltrees.commands.data_commands"
-_SENTENCES = "dgltrees.commands.sentence_commands"
-_ANALYSES = "dgltrees.commands.analysis_commands"
-_TREES = "dgltrees.commands.tree_commands"
-
 COMMANDS = {
-    "train": (_TRAINING, "train a model: train PRESET --out DIR"),
-    "evaluate": (_TRAINING, "metrics of a run as one JSON object: evaluate DIR --data.test FILE"),
-    "predict": (_TRAINING, "predictions of a run as JSON lines: predict DIR --input FILE"),
-    "sweep": (_TRAINING, "a grid of settings and seeds: sweep PRESET --grid model.rank=3,5"),
-    "parse": (_SENTENCES, "k-best trees of sentences: parse DIR --input FILE --k 20 --out FILE"),
-    "rerank": (_SENTENCES, "k-best trees by a tree model: rerank DIR --input FILE --tune GOLD"),
-    "complete": (_SENTENCES, "fill blanks: complete DIR --questions FILE --answers FILE"),
-    "decide": (_TREES, "train when a tree-lm run adds edges, to generate trees: decide DIR"),
-    "generate": (_TREES, "draw trees from a tree-lm run: generate DIR --number 10 --seed 0"),
-    "compress": (_TREES, "shorten sentences: compress DIR --input FILE --max_words 10"),
-    "attend": (_ANALYSES, "what a hypothesis attends to: attend DIR --input FILE --out FILE.svg"),
-    "induce": (_ANALYSES, "bracket F1 of trees that a policy learned: induce DIR --data.test FILE"),
-    "nearest": (_ANALYSES, "phrases or sentences alike: nearest DIR --input FILE --query TEXT"),
-    "padding": (_ANALYSES, "accuracy by number of pads: padding DIR --input FILE --out FILE.png"),
-    "demo": (_TRAINING, "two ListOps models made, trained and compared: demo --out DIR"),
-    "make": (_DATA, "write a synthetic data set from a seed: make NAME --out DIR"),
-    "presets": (_DATA, "list the presets"),
-    "show": (_DATA, "print the settings of a preset: show PRESET"),
-    "draw": (_DATA, "draw trees as text or SVG: draw FILE --trees 0:5"),
-    "bench": ("dgltrees.bench.command", "this machine's speed of levels against dgl"),
+    "train": "commands.training:train",
+    "evaluate": "commands.runs:evaluate",
+    "predict": "commands.runs:predict",
+    "encode": "commands.runs:encode",
+    "sweep": "commands.training:sweep",
+    "parse": "commands.sentences:parse",
+    "rerank": "commands.sentences:rerank",
+    "complete": "commands.sentences:complete",
+    "train-shape": "commands.generation:train_shape",
+    "generate": "commands.generation:generate",
+    "compress": "commands.generation:compress",
+    "attention": "commands.inspection:attention",
+    "compare-trees": "commands.inspection:compare_trees",
+    "similar": "commands.inspection:similar",
+    "accuracy-by-padding": "commands.inspection:accuracy_by_padding",
+    "demo": "commands.demo:demo",
+    "make": "commands.data:MAKE",
+    "draw": "commands.data:draw",
+    "presets": "commands.presets:presets",
+    "show": "commands.presets:show",
+    "bench": "bench.command:bench",
 }
+"""The module of each command, in this package, and the function in it."""
+
+FORMER_NAMES = {
+    "decide": "train-shape",
+    "attend": "attention",
+    "induce": "compare-trees",
+    "nearest": "similar",
+    "padding": "accuracy-by-padding",
+}
+"""Names that commands had before; they still work."""
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
+def main(argv: Union[Sequence[str], None] = None) -> int:
     """Run the command line; returns the exit status.
 
     Wrong data and wrong settings end in one line on standard error and status 2; a warning is one
@@ -50,7 +58,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     usual = warnings.formatwarning
-    warnings.formatwarning = _plain  # type: ignore[assignment]
+    warnings.formatwarning = _one_line
     try:
         return _run(words)
     finally:
@@ -58,13 +66,24 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    if not words or words[0] in ("-h", "--help"):
+    if not words or words[0] in ("-h", "--help", "help"):
         print(_help())
         return 0 if words else 2
+    if words[0] == "--version":
+        from dgltrees import __version__
+
+        print(f"dgltrees {__version__}")
+        return 0
+    name, argv = words[0], words[1:]
     try:
-        if words[0] not in COMMANDS:
-            raise ConfigError(f"no command {words[0]!r}; there are {', '.join(COMMANDS)}")
-        getattr(importlib.import_module(COMMANDS[words[0]][0]), words[0])(words[1:])
+        if name in FORMER_NAMES:
+            warnings.warn(f"the command {name} is called {FORMER_NAMES[name]} now", stacklevel=1)
+            name = FORMER_NAMES[name]
+        if name not in COMMANDS:
+            from dgltrees.options import nearest
+
+            raise ConfigError(f"no command {name!r}; {nearest(name, COMMANDS)}")
+        _call(name, argv)
         sys.stdout.flush()
     except (ConfigError, TreeError) as error:
         return _fail(str(error))
@@ -74,10 +93,38 @@ def _run(words: Sequence[str]) -> int:
             return 0
         return _fail(str(error))
     except KeyboardInterrupt:
-        resumes = words[0] in ("train", "decide", "sweep", "demo")
+        resumes = name in ("train", "train-shape", "sweep", "demo")
         _fail("stopped" + ("; the same command goes on from here" if resumes else ""))
         return 130
     return 0
+
+
+def _call(name: str, argv: Sequence[str]) -> None:
+    """Run a command, or print its help."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    command = getattr(importlib.import_module(f"dgltrees.{module}"), attribute)
+    from dgltrees.commands import arguments
+
+    asks_help = "-h" in argv or "--help" in argv
+    if isinstance(command, Mapping):  # a table: the next word chooses
+        names = [word for word in argv if not word.startswith("-")][:1]
+        if asks_help and not names:
+            print(f"usage: dgltrees {name} NAME [flags]\n\n{_sentence(COMMANDS[name])}.\n")
+            print("\n".join(f"  {each}" for each in command))
+            return
+        if not names or names[0] not in command:
+            near = arguments.nearest(" ".join(names), command)
+            raise ConfigError(f"dgltrees {name} expected a name, got {names or 'none'}; {near}")
+        name, command = f"{name} {names[0]}", command[names[0]]
+        argv = [word for word in argv if word != names[0]]
+    if asks_help:
+        from dgltrees.commands.settings_help import settings_tables
+
+        words = [word for word in argv if word not in ("-h", "--help")]
+        tables = settings_tables(words) if arguments.needs_settings(command) else None
+        print(arguments.help_text(command, name, tables))
+        return
+    command(**arguments.arguments(command, argv, name))
 
 
 def _fail(message: str) -> int:
@@ -85,13 +132,33 @@ def _fail(message: str) -> int:
     return 2
 
 
-def _plain(message: Union[Warning, str], category: type[Warning], *where: Any) -> str:
+def _one_line(
+    message: Union[Warning, str], category: type[Warning], *where: Any, **more: Any
+) -> str:
     """A warning as a line: of a command, the line of code that it comes from tells nobody more."""
     kind = "" if category is UserWarning else f"{category.__name__}: "
     return f"dgltrees: {kind}{' '.join(str(message).split())}\n"
 
 
 def _help() -> str:
-    lines = [f"  {name:10}{what}" for name, (_, what) in COMMANDS.items()]
+    lines = [f"  {name:21}{_sentence(place)}" for name, place in COMMANDS.items()]
     start = ["usage: dgltrees COMMAND ...", "", "Neural networks over trees.", ""]
-    return "\n".join([*start, *lines, "", "dgltrees COMMAND --help says more."])
+    end = ["", "dgltrees COMMAND --help says more; dgltrees --version prints the version."]
+    return "\n".join([*start, *lines, *end])
+
+
+def _sentence(place: str) -> str:
+    """The first line of a command's docstring, read from the source: imports take long."""
+    module, _, function = place.partition(":")
+    path = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    for node, following in zip(body, [*body[1:], None]):
+        text = ""
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            text = ast.get_docstring(node) or ""
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == function:
+            assert isinstance(following, ast.Expr)  # the string below a table is its docstring
+            text = ast.literal_eval(following.value)
+        if text:
+            return text.partition("\n")[0].rstrip(".")
+    raise LookupError(place)

@@ -1,29 +1,34 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
-from dgltrees.cli import COMMANDS, main
+import dgltrees
+from dgltrees.cli import COMMANDS, FORMER_NAMES, main
+from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.training.catalog import preset_names
 from tests.training.samples import SAMPLES
 
+Capture = pytest.CaptureFixture[str]
 _DATA = SAMPLES / "listops"
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cli") / "run"
     argv = ["train", "listops-sum-c25", "--data.train", str(_DATA / "train.tsv"), *_QUICK]
     assert main([*argv, "--out", str(path)]) == 0
     return path
 
 
-def _fails(capsys, *argv) -> str:
+def _fails(capsys: Capture, *argv: str) -> str:
     """The one line that a wrong command prints."""
     assert main(list(argv)) == 2
     out, err = capsys.readouterr()
@@ -33,22 +38,44 @@ def _fails(capsys, *argv) -> str:
     return err
 
 
-def test_help_names_every_command(capsys):
+def test_help_names_every_command(capsys: Capture) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"\n  {name} " in text for name in COMMANDS)
     assert main([]) == 2
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(capsys, command):
-    with pytest.raises(SystemExit) as done:
-        main([command, "--help"])
-    assert done.value.code == 0
-    assert f"dgltrees {command}" in capsys.readouterr().out
+HELP = [
+    *COMMANDS,
+    *(f"make {name}" for name in GENERATORS),
+    *(f"train {preset}" for preset in preset_names()[::8]),
+]
 
 
-def test_train_evaluate_predict(capsys, run, tmp_path):
+@pytest.mark.parametrize("command", HELP)
+def test_every_flag_of_every_command_has_a_sentence(capsys: Capture, command: str) -> None:
+    assert main([*command.split(), "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: dgltrees {command.split()[0]}")
+    lines = text.splitlines()
+    for name, sentence in zip(lines, lines[1:]):
+        if name.startswith("  --"):
+            assert re.match(r"      \S.{8}", sentence), name
+
+
+@pytest.mark.parametrize("former", FORMER_NAMES)
+def test_former_names_of_commands_work_with_a_word(capsys: Capture, former: str) -> None:
+    with pytest.warns(UserWarning, match=f"{former} is called {FORMER_NAMES[former]} now"):
+        assert main([former, "--help"]) == 0
+    assert f"usage: dgltrees {FORMER_NAMES[former]} " in capsys.readouterr().out
+
+
+def test_version(capsys: Capture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"dgltrees {dgltrees.__version__}\n"
+
+
+def test_train_evaluate_predict(capsys: Capture, run: Path, tmp_path: Path) -> None:
     assert main(["evaluate", str(run), "--data.test", str(_DATA / "test.tsv")]) == 0
     report = json.loads(capsys.readouterr().out)
     assert {"accuracy", "loss", "examples"} <= set(report)
@@ -65,16 +92,18 @@ def test_train_evaluate_predict(capsys, run, tmp_path):
     assert out.read_text().splitlines() == lines
 
 
-def test_predict_names_its_own_flag(capsys, run):
+def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:
     assert "expected --input to name a file" in _fails(capsys, "predict", str(run), "--input", "no")
 
 
-def test_train_draws_the_learning_curve_and_prints_the_result(run):
+def test_train_draws_the_learning_curve_and_prints_the_result(run: Path) -> None:
     assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert (run / "config.yaml").exists()
 
 
-def test_the_root_of_the_data(capsys, tmp_path, monkeypatch):
+def test_the_root_of_the_data(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("DGLTREES_DATA", raising=False)
     argv = ["train", "listops-sum-c25", *_QUICK]
     message = _fails(capsys, *argv, "--out", str(tmp_path / "a"))
@@ -84,7 +113,7 @@ def test_the_root_of_the_data(capsys, tmp_path, monkeypatch):
     assert main([*argv, "--out", str(tmp_path / "b")]) == 0
 
 
-def test_seeds(capsys, tmp_path):
+def test_seeds(capsys: Capture, tmp_path: Path) -> None:
     argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
     assert main([*argv, "--seeds", "0", "1", "--out", str(tmp_path)]) == 0
     summary = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -92,7 +121,7 @@ def test_seeds(capsys, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"seed-0", "seed-1", "summary.json", "curve.png"}
 
 
-def test_sweep(capsys, tmp_path):
+def test_sweep(capsys: Capture, tmp_path: Path) -> None:
     argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.root", str(SAMPLES)]
     quick = ["--training.epochs=1", "--data.limit=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
@@ -111,22 +140,21 @@ def test_sweep(capsys, tmp_path):
     assert (tmp_path / rows[0]["name"] / "seed-1" / "run.json").exists()
 
 
-def test_sweep_over_language_models(capsys, tmp_path):
+def test_sweep_over_language_models(capsys: Capture, tmp_path: Path) -> None:
     trees = str(SAMPLES / "ud" / "sample.conllu")
     argv = ["sweep", "tree-lm", "tree-lm-ld", "--data.train", trees, "--data.valid", trees]
     quick = ["--training.epochs=1", "--model.hidden_size=4", "--model.embedding=2"]
     assert main([*argv, *quick, "--out", str(tmp_path)]) == 0
     rows = json.loads((tmp_path / "table.json").read_text())
     assert [row["group"] for row in rows] == ["TreeLSTM", "LdTreeLSTM"]
-    assert [row["measure"] for row in rows] == ["perplexity"] * 2
     assert f"{rows[0]['perplexity']['mean']:6.2f}" in capsys.readouterr().out
     assert (tmp_path / "perplexity.png").read_bytes().startswith(b"\x89PNG")
     argv = ["sweep", "tree-lm", "listops", "--out", str(tmp_path / "both")]
     assert main(argv) == 2
-    assert "by one measure, got perplexity and accuracy" in capsys.readouterr().err
+    assert "by one metric, got perplexity and accuracy" in capsys.readouterr().err
 
 
-def test_make(capsys, tmp_path):
+def test_make(capsys: Capture, tmp_path: Path) -> None:
     argv = ["make", "listops", "--train", "20", "--test", "5", "--seed", "3"]
     assert main([*argv, "--out", str(tmp_path / "a")]) == 0
     assert main([*argv, "--out", str(tmp_path / "b")]) == 0
@@ -136,7 +164,7 @@ def test_make(capsys, tmp_path):
     assert len((tmp_path / "a" / "train.tsv").read_text().splitlines()) == 20
 
 
-def test_presets_and_show(capsys):
+def test_presets_and_show(capsys: Capture) -> None:
     assert main(["presets"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == preset_names()
@@ -144,10 +172,11 @@ def test_presets_and_show(capsys):
     assert main(["show", "lrt-hosvd-c100-r70"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# ")
-    assert "  hidden_size: 100\n  rank: 70\n" in text
+    assert "\n  hidden_size: 100\n" in text
+    assert "\n  rank: 70\n" in text
 
 
-def test_show_gives_a_file_that_trains_alike(capsys, tmp_path):
+def test_show_gives_a_file_that_trains_alike(capsys: Capture, tmp_path: Path) -> None:
     assert main(["show", "lrt-sum-c3"]) == 0
     shown = capsys.readouterr().out
     (tmp_path / "mine.yaml").write_text(shown)
@@ -155,7 +184,7 @@ def test_show_gives_a_file_that_trains_alike(capsys, tmp_path):
     assert capsys.readouterr().out == shown
 
 
-def test_draw(capsys, tmp_path):
+def test_draw(capsys: Capture, tmp_path: Path) -> None:
     assert main(["draw", str(_DATA / "train.tsv"), "--trees", "0"]) == 0
     assert "MAX" in capsys.readouterr().out
     out = tmp_path / "trees.svg"
@@ -166,14 +195,17 @@ def test_draw(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["trian"], "no command 'trian'; there are train"),
-        (["train"], "expected one preset"),
+        (["trian"], "no command 'trian'; did you mean train?"),
+        (["train"], "expected a preset"),
         (["train", "listops-hosvd-c20-r4"], "no preset 'listops-hosvd-c20-r4'"),
         (["train", "listops"], "expected --out DIR"),
-        (["train", "listops", "--model.rnak", "3"], "--model.rnak"),
-        (["train", "listops", "--model.rank", "x"], "model.rank"),
+        (["train", "listops", "--model.raedout", "root"], "did you mean model.readout?"),
+        (["train", "listops-hosvd-c20-r3", "--model.rank", "x"], "model.rank to be"),
+        (["train", "listops", "--otu", "x"], "has no flag --otu; did you mean --out?"),
+        (["evaluate"], "expected RUN, got none"),
+        (["generate", "x", "--number", "many"], "--number to be a whole number"),
         (["evaluate", "nowhere"], "expected a run directory"),
-        (["predict", "nowhere"], "--input"),
+        (["predict", "nowhere"], "expected --input"),
         (["make", "listop", "--out", "x"], "listop"),
         (["predict", str(_DATA), "--input", "x"], "expected a run directory"),
         (["train", "--out", "x", "listops"], "the preset comes first, then the flags"),
@@ -188,44 +220,48 @@ def test_draw(capsys, tmp_path):
         (["sweep", "listops", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),
     ],
 )
-def test_wrong_commands(capsys, tmp_path, monkeypatch, argv, message):
+def test_wrong_commands(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], message: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert message in _fails(capsys, *argv)
     assert list(tmp_path.iterdir()) == []
 
 
 _WRONG = [
-    ("training.seed=-1", "training.seed to be at least 0"),
-    ("seeds=-1", "training.seed to be at least 0"),
+    ("training.seed=-1", "training.seed to be a whole number of at least 0 and below 2^63, got -1"),
+    ("seeds=-1", "--seeds to be a list, each a whole number of at least 0"),
     ("seeds=0 1 0", "every seed once, got 0 1 0"),
-    ("data.seed=-1", "data.seed to be at least 0"),
-    ("data.limit=0", "data.limit to be at least 1, got 0"),
-    ("data.min_count=0", "data.min_count"),
-    ("data.keep_back=1", "data.keep_back"),
-    ("data.supervise=leaves", "data.supervise to be nodes or root, got 'leaves'"),
-    ("model.hidden_size=0", "model.hidden_size"),
-    ("model.head=[0]", "model.head to be at least 1, got [0]"),
-    ("model.head_dropout=2", "model.head_dropout to be at least 0 and below 1, got 2.0"),
-    ("model.gate=lsmt", "model.gate to be rnn or lstm"),
+    ("data.seed=-1", "data.seed to be a whole number of at least 0"),
+    ("data.limit=0", "data.limit to be a whole number of at least 1, or null, got 0"),
+    ("data.min_count=0", "data.min_count is not read here"),
+    ("data.valid_fraction=1", "data.valid_fraction to be a number of at least 0 and below 1"),
+    ("data.supervise=leaves", "data.supervise is not read here"),
+    ("model.hidden_size=0", "model.hidden_size to be a whole number of at least 1, got 0"),
+    ("model.head=[0]", "model.head to be a list, each a whole number of at least 1, got [0]"),
+    ("model.head_dropout=2", "model.head_dropout to be a number of at least 0 and below 1, got 2"),
+    ("model.cell=lsmt", "model.cell to be one of rnn, lstm"),
     ("training.optimizer=adm", "training.optimizer"),
-    ("training.monitor=f1", "training.monitor to be accuracy or loss"),
-    ("training.threads=0", "training.threads"),
-    ("training.clip=0", "training.clip to be more than 0, got 0.0"),
-    ("training.lr=0", "training.lr"),
-    ("training.l2=-1", "training.l2"),
-    ("training.batch_size=0", "training.batch_size"),
-    ("training.max_nodes=0", "training.max_nodes"),
-    ("training.pool=0", "training.pool"),
-    ("training.epochs=0", "training.epochs"),
-    ("training.patience=0", "training.patience"),
-    ("training.checkpoint_steps=0", "training.checkpoint_steps"),
+    ("training.monitor=f1", "training.monitor to be one of accuracy, loss"),
+    ("training.threads=0", "training.threads to be a whole number of at least 1"),
+    ("training.clip=0", "training.clip to be a number above 0, or null, got 0"),
+    ("training.lr=0", "training.lr to be a number above 0, or null, got 0"),
+    ("training.weight_decay=-1", "training.weight_decay to be a number of at least 0"),
+    ("training.batch_size=0", "training.batch_size to be a whole number of at least 1"),
+    ("training.max_nodes=0", "training.max_nodes to be a whole number of at least 1"),
+    ("training.pool=0", "training.pool to be a whole number of at least 1"),
+    ("training.epochs=0", "training.epochs to be a whole number of at least 1"),
+    ("training.patience=0", "training.patience to be a whole number of at least 1"),
+    ("training.checkpoint_steps=0", "training.checkpoint_steps to be a whole number of at least"),
     ("training.accelerator=tpuu", "cannot use the devices asked for"),
     ("training.precision=8", "cannot use the devices asked for"),
 ]
 
 
 @pytest.mark.parametrize(("flag", "message"), _WRONG)
-def test_wrong_settings_leave_nothing_behind(capsys, tmp_path, flag, message):
+def test_wrong_settings_leave_nothing_behind(
+    capsys: Capture, tmp_path: Path, flag: str, message: str
+) -> None:
     argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
     name, _, value = flag.partition("=")
     flags = [f"--{name}", *value.split()] if " " in value else [f"--{flag}"]
@@ -234,24 +270,26 @@ def test_wrong_settings_leave_nothing_behind(capsys, tmp_path, flag, message):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_no_gpu_is_one_line(capsys, tmp_path):
+def test_no_gpu_is_one_line(capsys: Capture, tmp_path: Path) -> None:
     argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
     message = _fails(capsys, *argv, "--training.accelerator=cuda", "--out", str(tmp_path / "run"))
     assert "cannot use the devices asked for" in message
     assert not (tmp_path / "run").exists()
 
 
-def test_a_base_that_is_no_name(capsys, tmp_path):
+def test_a_base_that_is_no_name(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("base: 3\n")
     assert "base in" in _fails(capsys, "show", str(tmp_path / "mine.yaml"))
 
 
 @pytest.mark.parametrize("flag", ["hidden", "rounds", "threads"])
-def test_wrong_bench(capsys, flag):
-    assert f"--{flag} to be at least 1, got 0" in _fails(capsys, "bench", f"--{flag}", "0")
+def test_wrong_bench(capsys: Capture, flag: str) -> None:
+    assert f"--{flag} to be a whole number of at least 1" in _fails(
+        capsys, "bench", f"--{flag}", "0"
+    )
 
 
-def test_a_bad_test_file_is_found_before_training(capsys, tmp_path):
+def test_a_bad_test_file_is_found_before_training(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_text("3\t[MAX 3 ( ]\n")
     argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
     argv += ["--data.test", str(tmp_path / "test.tsv"), "--out", str(tmp_path / "run")]
@@ -259,14 +297,14 @@ def test_a_bad_test_file_is_found_before_training(capsys, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_bad_point_is_found_before_the_sweep(capsys, tmp_path):
+def test_a_bad_point_is_found_before_the_sweep(capsys: Capture, tmp_path: Path) -> None:
     argv = ["sweep", "listops-hosvd-c10-r3", "--data.root", str(SAMPLES), *_QUICK]
     grid = ["--grid", "training.optimizer=adam,adm", "--out", str(tmp_path / "sweep")]
     assert "got 'adm'" in _fails(capsys, *argv, *grid)
     assert not (tmp_path / "sweep").exists()
 
 
-def test_wrong_data_name_file_and_line(capsys, tmp_path):
+def test_wrong_data_name_file_and_line(capsys: Capture, tmp_path: Path) -> None:
     data = tmp_path / "train.tsv"
     data.write_text("3\t[MAX 3 2 ]\n3\t[MAX 3 ( ]\n")
     argv = ["train", "listops", "--data.train", str(data), "--out", str(tmp_path / "run")]
@@ -274,7 +312,7 @@ def test_wrong_data_name_file_and_line(capsys, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_warning_is_one_plain_line(tmp_path):
+def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
     sample = SAMPLES / "ud" / "sample.conllu"
     argv = ["train", "tree-lm", "--data.train", str(sample), "--data.valid", str(sample)]
     argv += ["--data.max_words", "8", *_QUICK, "--out", str(tmp_path / "run")]
@@ -287,7 +325,7 @@ def test_a_warning_is_one_plain_line(tmp_path):
     assert "chosen" not in done.stderr
 
 
-def test_as_a_module():
+def test_as_a_module() -> None:
     argv = [sys.executable, "-m", "dgltrees", "presets"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[0].startswith("boolsent ")

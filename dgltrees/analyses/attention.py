@@ -1,4 +1,4 @@
-"""What the nodes of a hypothesis attend to in its premise: Figure 2 of the paper on NTI.
+"""Attention from the nodes of a hypothesis to those of its premise: Figure 2 of the NTI paper.
 
 Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), sections 5.1 and 5.3.
 """
@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._files import PathLike
-from dgltrees.analyses.sentence_runs import SentenceRun
+from dgltrees.analyses.require import require
+from dgltrees.analyses.sentences import examples_with_all_words, with_model_words
 from dgltrees.draw import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import Encoding
+from dgltrees.models import Encoding, EncodingPair
+from dgltrees.models.nti import TreeMatching
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, TreeBatch
 
 __all__ = ["AttentionMap", "attention_map", "pad_attention"]
@@ -33,8 +36,8 @@ class AttentionMap:
         spans: ``(M, 2)`` the first and the last leaf below each node of that tree.
         depth: ``(M,)`` edges between each node and the root.
         phrases: ``(Q,)`` the words below each node of the hypothesis' tree that attends.
-        pads: ``(Q,)`` how many pads stand below it besides.
-        weights: ``(Q, M)``.
+        pads: ``(Q,)`` the number of pads below it.
+        weights: ``(Q, M)`` the attention of each phrase on the nodes of the premise.
     """
 
     words: list[Optional[str]]
@@ -45,10 +48,13 @@ class AttentionMap:
     weights: NDArray[np.float64]
 
     def draw(self, phrases: Optional[Sequence[str]] = None) -> AttentionDrawing:
-        """Heat maps of all phrases, or of some, by their words.
+        """Heat maps of phrases.
 
-        Of nodes with the same words below them, which pads make different, the lowest is drawn if
-        the phrase is asked for; titles tell the pads.
+        Nodes that differ by pads alone have the same words below them; the lowest of them is drawn
+        where the phrase is asked for. Titles tell the number of pads.
+
+        Arguments:
+            phrases: words of the hypothesis, with spaces; by default those of all nodes.
 
         Raises:
             ConfigError: the hypothesis has no such phrase.
@@ -58,7 +64,7 @@ class AttentionMap:
             if phrase not in self.phrases:
                 raise ConfigError(
                     f"expected a phrase that a node of the hypothesis covers, got {phrase!r}; "
-                    f"there are: {'; '.join(self.phrases)}"
+                    f"its phrases: {'; '.join(self.phrases)}"
                 )
         rows = (
             range(len(self.phrases))
@@ -75,91 +81,92 @@ def _title(phrase: str, pads: int) -> str:
     return f"{phrase} (and {pads} pad{'s' * (pads > 1)})" if pads else phrase
 
 
-def attention_map(run: SentenceRun, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
-    """The attention of one pair of a file, from hypothesis to premise.
+def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
+    """The attention of one pair of sentences, from hypothesis to premise.
 
     Arguments:
         run: a run whose model attends.
-        files: the pairs.
-        example: which, from 0.
+        files: files of pairs.
+        example: number of the pair, from 0.
 
     Raises:
         ConfigError: the model does not attend.
         TreeError: a file is not what the task reads, there is no such example, or sub-trees
             overlap.
     """
-    data = run.read(files)
+    data = examples_with_all_words(run, files)
     if not 0 <= example < len(data):
         raise TreeError(f"expected an example from 0 to {len(data) - 1}, got {example}")
     pair = data.forest.select([2 * example, 2 * example + 1])
     names = pair.vocabs["word"].names
     words = [[names[i] for i in pair.tree(side).columns["word"]] for side in range(2)]
-    premise, hypothesis, weights = _attention(run, run.known(pair).batch())
-    asks = _asks(hypothesis, weights).numpy()
-    spans = hypothesis.batch.ndata["span"].cpu().numpy()[asks]
+    premise, hypothesis, weights = _attention(run, with_model_words(run, pair).batch())
+    queries = _queries(hypothesis, weights).numpy()
+    spans = hypothesis.batch.ndata["span"].cpu().numpy()[queries]
     phrases = [" ".join(words[1][first : last + 1]) for first, last in spans.tolist()]
-    below = tree_cells(hypothesis.batch)[1][asks]
+    below = tree_cells(hypothesis.batch)[1][queries]
     pads = (np.diff(below) - np.diff(spans))[:, 0].tolist()
-    leaves, covered, depth = tree_cells(premise.batch)
+    leaves, premise_spans, depth = tree_cells(premise.batch)
     tokens = premise.batch.ndata["token"].cpu().numpy()[leaves]
-    shown = [None if token < 0 else words[0][token] for token in tokens.tolist()]
-    given = weights.cpu().double().numpy()[asks]
-    return AttentionMap(shown, covered, depth, phrases, pads, given)
+    leaf_words = [None if token < 0 else words[0][token] for token in tokens.tolist()]
+    attention = weights.cpu().double().numpy()[queries]
+    return AttentionMap(leaf_words, premise_spans, depth, phrases, pads, attention)
 
 
 def pad_attention(
-    run: SentenceRun, files: Sequence[PathLike], *, max_nodes: int = 2_000
+    run: LoadedRun, files: Sequence[PathLike], *, max_nodes: int = 2_000
 ) -> dict[str, Any]:
     """The part of the attention that falls on nodes without a word below them, section 5.3.
 
+    Arguments:
+        run: a run whose model attends.
+        files: files of pairs.
+        max_nodes: words in a batch, at most.
+
     Returns:
         ``mean`` and ``most``, over ``queries`` nodes of hypotheses; and ``share``, the part of
-        pads among the nodes attended to, which is what ``mean`` were if all weights were equal.
+        pads among the nodes attended to, which ``mean`` would be if all weights were equal.
 
     Raises:
         ConfigError: the model does not attend.
         TreeError: a file is not what the task reads.
     """
-    data = run.read(files)
-    coded = run.known(data.forest)
+    data = examples_with_all_words(run, files)
+    sentences = with_model_words(run, data.forest)
     sampler = BatchSampler(data.sizes, max_nodes=max_nodes, shuffle=False)
-    mass, share = [], []
+    masses, shares = [], []
     for ids in sampler:
         trees = (ids[:, None] * 2 + np.arange(2)).ravel()
-        batch = coded.batch(trees).to(run.fabric.device)
+        batch = sentences.batch(trees).to(run.fabric.device)
         premise, hypothesis, weights = _attention(run, batch)
-        asks = _asks(hypothesis, weights).to(weights.device)
-        tree = hypothesis.batch.tree_of_node.to(weights.device)[asks]
+        queries = _queries(hypothesis, weights).to(weights.device)
+        tree = hypothesis.batch.tree_of_node.to(weights.device)[queries]
         table = premise.table
         pads = (table.pad & table.mask).float()
-        mass.append((weights[asks] * pads[tree]).sum(1).cpu())
-        share.append((pads.sum(1) / table.mask.sum(1))[tree].cpu())
-    every = torch.cat(mass)
+        masses.append((weights[queries] * pads[tree]).sum(1).cpu())
+        shares.append((pads.sum(1) / table.mask.sum(1))[tree].cpu())
+    mass = torch.cat(masses)
     return {
-        "mean": float(every.mean()),
-        "most": float(every.max()),
-        "share": float(torch.cat(share).mean()),
-        "queries": len(every),
+        "mean": float(mass.mean()),
+        "most": float(mass.max()),
+        "share": float(torch.cat(shares).mean()),
+        "queries": len(mass),
     }
 
 
 @torch.no_grad()
-def _attention(run: SentenceRun, batch: TreeBatch) -> tuple[Encoding, Encoding, Tensor]:
-    """The trees over premises and hypotheses, and ``(N, M)`` who of these looks where in those."""
+def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[Encoding, Encoding, Tensor]:
+    """The trees over premises and hypotheses, and ``(N, M)`` the attention of these on those."""
     model: Any = run.model
-    pair = model.encoder(batch.to(run.fabric.device))
-    if hasattr(model.head, "attend"):
-        weights = model.head.attend(pair.second, pair.first).weights
-        return pair.first, pair.second, weights[pair.second.table.mask]
-    weights = getattr(getattr(pair, "second", None), "attention", None)
-    if weights is not None:
-        return pair.first, pair.second, weights
-    raise ConfigError(
-        f"expected a model whose sentences attend to each other (model.interaction) at {run.path}, "
-        f"got {run.task.kind(run.settings.model)}"
-    )
+    wanted = "a model whose sentences attend to each other (model.interaction)"
+    pair = require(run, model.encoder(batch.to(run.fabric.device)), EncodingPair, wanted)
+    if isinstance(model.head, TreeMatching):
+        weights = model.head.attend(pair.second, pair.first).weights[pair.second.table.mask]
+    else:
+        weights = require(run, pair.second.attention, Tensor, wanted)
+    return pair.first, pair.second, weights
 
 
-def _asks(hypothesis: Encoding, weights: Tensor) -> Tensor:
-    """Which nodes attend, and have a word below them."""
+def _queries(hypothesis: Encoding, weights: Tensor) -> Tensor:
+    """``(N,)`` whether a node attends and has a word below it."""
     return ((weights.sum(1) > 0) & ~hypothesis.pad).cpu()

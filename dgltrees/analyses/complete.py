@@ -11,40 +11,44 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.analyses.parse import TrainedParser, chains
-from dgltrees.analyses.scoring import TrainedLanguageModel
+from dgltrees.analyses.parse import parse, sentence_forest
+from dgltrees.analyses.scoring import language_model, log_probs
 from dgltrees.errors import ConfigError
 from dgltrees.formats import Question, tokenize
 from dgltrees.formats.sentences import Sentence
+from dgltrees.models import TreeLM
+from dgltrees.training.loaded import LoadedRun
 
 __all__ = ["accuracy_of", "answers", "candidate_scores"]
 
 _LETTERS = "abcde"
+_TIED = 1e-6
+"""Two log-probabilities that differ by less than this part of them differ by rounding alone."""
 
 
 def candidate_scores(
-    model: TrainedLanguageModel,
-    questions: Sequence[Question],
-    parser: Optional[TrainedParser] = None,
+    run: LoadedRun, questions: Sequence[Question], parser: Optional[LoadedRun] = None
 ) -> NDArray[np.float64]:
     """``(Q, 5)`` log P of the sentence with each candidate, each parsed on its own.
 
     Arguments:
-        model: the language model.
+        run: the run of a language model.
         questions: the questions.
-        parser: for models over trees; those over sequences need none.
+        parser: the run of a parser, for models over trees; those over sequences need none.
 
     Raises:
-        ConfigError: the model reads trees and there is no parser.
+        ConfigError: the model reads trees and there is no parser, or a run has another task.
     """
-    if model.needs_trees and parser is None:
+    needs_trees = isinstance(language_model(run), TreeLM)
+    if needs_trees and parser is None:
         raise ConfigError(
-            f"expected --parser DIR, since the language model at {model.path} reads trees, got none"
+            "expected --parser DIR, since the language model at "
+            f"{run.directory.path} reads trees, got none"
         )
-    forest = chains([_sentence(text) for one in questions for text in one.sentences])
-    if model.needs_trees and parser is not None:
-        forest = parser.parse(forest).forest
-    return model.log_probs(forest).reshape(len(questions), len(_LETTERS))
+    forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
+    if needs_trees and parser is not None:
+        forest = parse(parser, forest).forest
+    return log_probs(run, forest).reshape(len(questions), len(_LETTERS))
 
 
 def _sentence(text: str) -> Sentence:
@@ -52,19 +56,42 @@ def _sentence(text: str) -> Sentence:
     return Sentence(words, [], {}, [0] * len(words), 0, {})
 
 
+def _likeliest(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """``(Q, 5)`` whether a candidate is the likeliest of its question, or one of several."""
+    return np.asarray(scores >= scores.max(1, keepdims=True) * (1 + _TIED))  # log P is negative
+
+
 def answers(questions: Sequence[Question], scores: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Of each question its ``id``, the ``answer`` and the ``log_probs`` of the candidates."""
+    """Per question its ``id``, the ``answer`` and the ``log_probs`` of the candidates.
+
+    Where several candidates are the likeliest, such as two words that the model does not know,
+    ``answer`` is null.
+    """
     return [
         {
             "id": question.id,
-            "answer": _LETTERS[int(row.argmax())],
+            "answer": _LETTERS[int(best.argmax())] if best.sum() == 1 else None,
             "log_probs": [round(value, 6) for value in row.tolist()],
         }
-        for question, row in zip(questions, scores)
+        for question, row, best in zip(questions, scores, _likeliest(scores))
     ]
 
 
-def accuracy_of(scores: NDArray[np.float64], right: Sequence[int]) -> dict[str, Any]:
-    """``accuracy``, and of how many ``questions`` how many are ``correct``."""
-    correct = int((scores.argmax(1) == np.array(right)).sum())
-    return {"accuracy": correct / len(right), "correct": correct, "questions": len(right)}
+def accuracy_of(scores: NDArray[np.float64], correct: Sequence[int]) -> dict[str, Any]:
+    """``accuracy``, and of how many ``questions`` how many are ``correct`` and how many ``ties``.
+
+    A tie, a question with several likeliest candidates, is not correct.
+
+    Arguments:
+        scores: ``(Q, 5)`` what :func:`candidate_scores` returns.
+        correct: the number of the right candidate of each question, from 0.
+    """
+    best = _likeliest(scores)
+    ties = best.sum(1) > 1
+    hits = int((~ties & (best.argmax(1) == np.array(correct))).sum())
+    return {
+        "accuracy": hits / len(correct),
+        "correct": hits,
+        "ties": int(ties.sum()),
+        "questions": len(correct),
+    }

@@ -3,74 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.analyses.decisions import load_joint, load_words
-from dgltrees.analyses.scoring import log_probs
-from dgltrees.analyses.tree_files import MadeTrees
+from dgltrees.analyses.scoring import language_model_settings, log_probs, tree_language_model
+from dgltrees.analyses.shape import load_joint
+from dgltrees.analyses.tree_files import GeneratedTrees
 from dgltrees.formats import read_conllu
-from dgltrees.models import JointTreeLM, TreeLM, compress
-from dgltrees.training.processes import make_fabric
-from dgltrees.training.rundir import RunDirectory
+from dgltrees.models import compress
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
-from dgltrees.trees.words import recode
 
 __all__ = ["compress_files"]
 
 
 def compress_files(
-    run: PathLike,
+    run: LoadedRun,
     files: Sequence[PathLike],
     max_words: int,
     *,
     beam: int = 8,
     joint: bool = False,
-) -> MadeTrees:
+) -> GeneratedTrees:
     """Compress all sentences of CoNLL-U files; see :func:`~dgltrees.models.compress`.
 
     Arguments:
-        run: the directory of a language model over trees.
+        run: the run of a language model over trees.
         files: the sentences with their trees.
-        max_words: words to keep of each.
-        beam: parts kept of each length.
+        max_words: length of a compressed sentence in words, at most.
+        beam: parts of each length that the search goes on with.
         joint: score by log P(S, T), with the decisions to add edges, instead of log P(S | T); a
             model that generates the shape (``model.stops``) always does.
 
     Returns:
-        what is left of every sentence, with all columns of the files; of each, the score, which is
-        ``log_prob`` or ``joint_log_prob``, the number of ``words`` it had, and whether the search
-        was ``exact``.
+        the compressed sentences, with all columns of the files; in the comments of each the score,
+        which is ``log_prob`` or ``joint_log_prob``, the number of ``words`` that it had, and
+        whether the search was ``exact``.
 
     Raises:
-        ConfigError: there is no usable run, a number is out of its range.
+        ConfigError: the run is not one of a TreeLM, a number is out of its range, or the shape has
+            not been trained.
         TreeError: a file is not CoNLL-U.
     """
-    fabric = make_fabric(RunDirectory(run).one_device())
-    if joint:
-        loaded = load_joint(run, fabric)
-        settings, vocabs = loaded.settings, loaded.vocabs
-        model: Union[TreeLM, JointTreeLM] = loaded.model
-    else:
-        directory, settings, model = load_words(run, fabric)
-        vocabs = directory.vocabularies()
+    words = tree_language_model(run)
+    model = load_joint(run) if joint else words
 
     def score(forest: Forest) -> NDArray[np.float64]:
-        coded = recode(forest, {"word": vocabs["word"]}, lower=settings.data.lower)
-        return log_probs(model, coded, fabric)
+        return log_probs(run, forest, model=model)
 
-    whole = read_conllu(list(files), single_root=settings.data.single_root).forest
-    found = [compress(whole.tree(t), max_words, score, beam=beam) for t in range(len(whole))]
-    name = "joint_log_prob" if joint or settings.model.stops else "log_prob"
+    single_root = language_model_settings(run).single_root
+    whole = read_conllu(list(files), single_root=single_root).forest
+    parts = [compress(whole.tree(t), max_words, score, beam=beam) for t in range(len(whole))]
+    name = "joint_log_prob" if joint or words.start is not None else "log_prob"
     comments = [
-        {name: each.score, "words": int(size) - 1, "exact": "yes" if each.exact else "no"}
-        for each, size in zip(found, whole.sizes)
+        {name: part.score, "words": int(size) - 1, "exact": "yes" if part.exact else "no"}
+        for part, size in zip(parts, whole.sizes)
     ]
     titles = [
-        f"{each.forest.num_nodes - 1} of {about['words']} words"
-        for each, about in zip(found, comments)
+        f"{part.forest.num_nodes - 1} of {comment['words']} words"
+        for part, comment in zip(parts, comments)
     ]
-    return MadeTrees(Forest.concat([each.forest for each in found]), comments, titles)
+    return GeneratedTrees(Forest.concat([part.forest for part in parts]), comments, titles)

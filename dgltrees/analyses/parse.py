@@ -1,16 +1,17 @@
-"""Sentences parsed by a parser that was trained."""
+"""Sentences parsed by a trained parser."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, Optional, cast
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
+from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.formats import (
     KBest,
@@ -23,19 +24,17 @@ from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import leave_out_long
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence
-from dgltrees.models.parser import BiaffineParser
-from dgltrees.tasks.parser import PARSER, best_labels, sentences
-from dgltrees.training.processes import make_fabric
-from dgltrees.training.run import load_run
-from dgltrees.training.rundir import RunDirectory
-from dgltrees.trees import BatchSampler, Forest
+from dgltrees.models.parser import ArcScores, BiaffineParser
+from dgltrees.tasks.parser import ParserSettings, best_labels, sentences
+from dgltrees.training.loaded import LoadedRun
+from dgltrees.trees import BatchSampler, Forest, Vocabulary
 from dgltrees.trees.builders.heads import from_heads
-from dgltrees.trees.segments import offsets_of, owner, within
+from dgltrees.trees.segments import offsets_of, within
 
-__all__ = ["FORMATS", "TrainedParser", "chains", "parse_files", "read_sentences"]
+__all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
 
 FORMATS = ("conllu", "lines", "text")
-"""What is parsed: CoNLL-U, a sentence of words a line, running text."""
+"""Formats of sentences: CoNLL-U, one sentence of words per line, running text."""
 
 
 def read_sentences(
@@ -49,12 +48,12 @@ def read_sentences(
 
     Arguments:
         path: the file.
-        form: one of :data:`FORMATS`; if not given, ``conllu`` for ``.conllu`` and ``.conll``, else
+        form: one of :data:`FORMATS`; by default ``conllu`` for ``.conllu`` and ``.conll``, else
             ``lines``.
         encoding, after: see :func:`~dgltrees.formats.sentences_of_text`; CoNLL-U is UTF-8.
 
     Raises:
-        ConfigError: there is no such form.
+        ConfigError: there is no such format.
         TreeError: the file is not of that form.
     """
     if form is None:
@@ -68,19 +67,21 @@ def read_sentences(
     return sentences_of_text(path, encoding=encoding, after=after)
 
 
-def chains(batch: Sequence[Sentence]) -> Forest:
+def sentence_forest(batch: Sequence[Sentence]) -> Forest:
     """The sentences as a forest without heads: each word below the one before.
 
     Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
     """
-    sizes = np.array([len(one.words) for one in batch], np.int64)
+    sizes = np.array([len(each.words) for each in batch], np.int64)
     tags = {
         name: list(
-            chain.from_iterable(one.columns.get(name) or [None] * len(one.words) for one in batch)
+            chain.from_iterable(
+                each.columns.get(name) or [None] * len(each.words) for each in batch
+            )
         )
         for name in ("upos", "xpos")
     }
-    words = list(chain.from_iterable(one.words for one in batch))
+    words = list(chain.from_iterable(each.words for each in batch))
     return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
@@ -92,91 +93,88 @@ class _Parse(NamedTuple):
     scores: NDArray[np.float64]
 
 
-class TrainedParser:
-    """The parser of a run directory.
+def parse(
+    run: LoadedRun,
+    forest: Forest,
+    k: int = 1,
+    *,
+    projective: Optional[bool] = None,
+    max_nodes: int = 2000,
+) -> KBest:
+    """The k trees of the highest log-probability of their heads, for each sentence.
+
+    Each arc has its likeliest label. A sentence of few words may have fewer trees.
 
     Arguments:
-        path: the run directory.
-        projective: whether the trees are; if not given, as the run's settings say.
+        run: the run of a parser.
+        forest: sentences with a column ``word``, and ``upos`` with its vocabulary; their heads
+            are not read.
+        k: trees per sentence.
+        projective: whether the trees are projective; by default as the run's settings say.
+        max_nodes: nodes in a batch, at most; a longer sentence is a batch of its own.
+
+    Returns:
+        the trees, with the columns of ``forest``, and ``deprel`` from the parser.
 
     Raises:
-        ConfigError: there is no usable run, or one of another task.
+        ConfigError: the run is not one of a parser, or ``k`` is not positive.
+        TreeError: the parser reads parts of speech, and a word has none.
     """
+    model = require(run, run.model, BiaffineParser, "a parser")
+    settings = require(run, run.settings.data, ParserSettings, "a parser")
+    projective = model.projective if projective is None else projective
+    inputs = sentences(forest, run.vocabularies, lower=settings.lower)
+    order = np.argsort(forest.sizes, kind="stable")
+    parses: dict[int, _Parse] = {}
+    for ids in BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False):
+        batch = inputs.batch(order[ids]).to(run.fabric.device)
+        with torch.no_grad(), run.fabric.autocast():
+            scores = model(batch)
+        parses.update(zip(order[ids].tolist(), _best_trees(scores, k, projective)))
+    in_order = [parses[i] for i in range(len(forest))]
+    counts = np.array([len(each.scores) for each in in_order], dtype=np.int64)
+    repeated = forest.select(np.repeat(np.arange(len(forest)), counts))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    scores = np.concatenate([each.scores for each in in_order])
+    trees = _with_heads(repeated, in_order, run.vocabularies["deprel"])
+    return KBest(trees, offsets, scores, [None] * len(forest))
 
-    def __init__(self, path: PathLike, *, projective: Optional[bool] = None) -> None:
-        self.fabric = make_fabric(RunDirectory(path).one_device())
-        run, settings, task, model = load_run(path, self.fabric)
-        if task is not PARSER:
-            raise ConfigError(f"expected a parser at {path}, got a run of the task {task.name}")
-        self.model, self.vocabs = cast(BiaffineParser, model).eval(), run.vocabularies()
-        self.lower = settings.data.lower
-        self.projective = self.model.projective if projective is None else projective
 
-    def parse(self, forest: Forest, k: int = 1, *, max_nodes: int = 2000) -> KBest:
-        """The k trees of the highest log-probability of their heads, for each sentence.
-
-        Each arc has its likeliest label. A sentence of few words may have fewer trees.
-
-        Arguments:
-            forest: sentences with a column ``word``, and ``upos`` with its vocabulary; their heads
-                are not read.
-            k: how many trees.
-            max_nodes: nodes in a batch, at most; a longer sentence is a batch of its own.
-
-        Returns:
-            the trees, with the columns of ``forest``, ``deprel`` anew.
-
-        Raises:
-            ConfigError: ``k`` is not positive.
-            TreeError: the parser reads parts of speech, and a word has none.
-        """
-        read = sentences(forest, self.vocabs, lower=self.lower)
-        order = np.argsort(forest.sizes, kind="stable")
-        found: list[_Parse] = [None] * len(forest)  # type: ignore[list-item]
-        for ids in BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False):
-            chosen = order[ids]
-            for at, parse in zip(chosen, self._batch(read, chosen, k)):
-                found[at] = parse
-        counts = np.array([len(parse.scores) for parse in found], dtype=np.int64)
-        trees = forest.select(owner(counts))
-        scores = np.concatenate([parse.scores for parse in found])
-        return KBest(self._forest(trees, found), offsets_of(counts), scores, [None] * len(forest))
-
-    @torch.no_grad()
-    def _batch(self, read: Forest, ids: NDArray[np.int64], k: int) -> Iterator[_Parse]:
-        with self.fabric.autocast():
-            scores = self.model(read.batch(ids).to(self.fabric.device))
-        heads, totals = scores.kbest(k, projective=self.projective)
-        labels = best_labels(scores, heads.clamp(min=0))
-        rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu())
-        for size, tree, label, total in rows:
-            there = ~torch.isinf(total)
-            yield _Parse(
-                tree[there, : size + 1].numpy(),
-                label[there, : size + 1].numpy(),
-                total[there].double().numpy(),
-            )
-
-    def _forest(self, trees: Forest, found: Sequence[_Parse]) -> Forest:
-        """The structure of ``trees`` replaced by what was found."""
-        parent = np.concatenate([parse.heads.ravel() for parse in found])
-        labels = np.concatenate([parse.labels.ravel() for parse in found])
-        names = self.vocabs["deprel"]
-        none = (parent < 0) | (labels == 0)  # label 0 is that of none
-        return Forest.build(
-            parent,
-            offsets=trees.offsets,
-            columns={**trees.columns, "deprel": np.where(none, -1, labels).astype(np.int32)},
-            vocabs={**trees.vocabs, "deprel": names},
+@torch.no_grad()
+def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[_Parse]:
+    """The k best trees of each sentence of a batch."""
+    heads, totals = scores.kbest(k, projective=projective)
+    labels = best_labels(scores, heads.clamp(min=0))
+    rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu())
+    for size, tree, label, total in rows:
+        exists = ~torch.isinf(total)
+        yield _Parse(
+            tree[exists, : size + 1].numpy(),
+            label[exists, : size + 1].numpy(),
+            total[exists].double().numpy(),
         )
 
 
+def _with_heads(forest: Forest, parses: Sequence[_Parse], names: Vocabulary) -> Forest:
+    """The forest with the heads and labels of ``parses`` in place of its own."""
+    parent = np.concatenate([each.heads.ravel() for each in parses])
+    labels = np.concatenate([each.labels.ravel() for each in parses])
+    none = (parent < 0) | (labels == 0)  # label 0 is that of none
+    return Forest.build(
+        parent,
+        offsets=forest.offsets,
+        columns={**forest.columns, "deprel": np.where(none, -1, labels).astype(np.int32)},
+        vocabs={**forest.vocabs, "deprel": names},
+    )
+
+
 def parse_files(
-    parser: TrainedParser,
+    run: LoadedRun,
     stream: Iterator[Sentence],
     out: PathLike,
     *,
     k: int = 1,
+    projective: Optional[bool] = None,
     max_words: Optional[int] = None,
     chunk: int = 1000,
 ) -> dict[str, Any]:
@@ -186,34 +184,40 @@ def parse_files(
     and ``score``, as ``read_kbest`` reads them.
 
     Arguments:
-        parser: the parser.
+        run: the run of a parser.
         stream: sentences; tags that they have are carried over.
         out: the file; it is replaced at the end, or stays as it was.
-        k: trees a sentence.
+        k, projective: see :func:`parse`.
         max_words: leave out longer sentences; a warning says how many.
-        chunk: sentences to read at a time.
+        chunk: sentences to parse at a time.
 
     Returns:
-        how many ``sentences``, ``words`` and ``trees`` were written.
+        the numbers of ``sentences``, ``words`` and ``trees`` that were written.
+
+    Raises:
+        ConfigError: the run is not one of a parser, or ``k`` is not positive.
+        TreeError: the parser reads parts of speech, and a word has none.
     """
     counts = {"sentences": 0, "words": 0, "trees": 0}
     short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:
         for batch in chunks(short, chunk):
-            found = parser.parse(chains(batch), k)
-            file.writelines(conllu_blocks(found.forest, comments=_comments(batch, found)))
+            trees = parse(run, sentence_forest(batch), k, projective=projective)
+            file.writelines(conllu_blocks(trees.forest, comments=_comments(batch, trees)))
             counts["sentences"] += len(batch)
-            counts["words"] += sum(len(one.words) for one in batch)
-            counts["trees"] += len(found.forest)
+            counts["words"] += sum(len(sentence.words) for sentence in batch)
+            counts["trees"] += len(trees.forest)
     return counts
 
 
-def _comments(batch: Sequence[Sentence], found: KBest) -> list[dict[str, object]]:
+def _comments(batch: Sequence[Sentence], trees: KBest) -> list[dict[str, object]]:
+    """What stands above each tree."""
     comments: list[dict[str, object]] = []
-    for one, first, stop in zip(batch, found.offsets[:-1].tolist(), found.offsets[1:].tolist()):
-        name = one.comments.get("sent_id")
-        about: dict[str, object] = {} if name is None else {"sent_id": name}
+    bounds = trees.offsets.tolist()
+    for sentence, first, stop in zip(batch, bounds, bounds[1:]):
+        name = sentence.comments.get("sent_id")
+        identity: dict[str, object] = {} if name is None else {"sent_id": name}
         for tree in range(first, stop):
-            score = f"{found.score[tree]:.6f}"
-            comments.append({**about, "analysis": tree - first + 1, "score": score})
+            score = f"{trees.score[tree]:.6f}"
+            comments.append({**identity, "analysis": tree - first + 1, "score": score})
     return comments

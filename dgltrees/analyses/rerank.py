@@ -12,52 +12,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.analyses.scoring import TrainedLanguageModel
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.analyses.scoring import log_probs, tree_language_model
+from dgltrees.errors import TreeError
 from dgltrees.formats import KBest, read_conllu, write_conllu
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.metrics.attachment import attachment, punctuation
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import owner, within
 
-__all__ = ["choose", "combined", "most", "read_gold", "scored", "table", "tune", "write_chosen"]
+__all__ = [
+    "choose",
+    "longest_list",
+    "measure",
+    "read_gold",
+    "table",
+    "tree_scores",
+    "tune",
+    "write_chosen",
+]
 
 Scores = NDArray[np.float64]
 Trees = NDArray[np.int64]
 
 
-def most(kbest: KBest) -> int:
-    """The length of the longest list."""
+def longest_list(kbest: KBest) -> int:
+    """The number of trees of the longest list."""
     return int(np.diff(kbest.offsets).max())
 
 
-def scored(model: TrainedLanguageModel, kbest: KBest) -> Scores:
-    """``(T,)`` log P of each analysis.
+def tree_scores(run: LoadedRun, kbest: KBest, weight: float = 0.0) -> Scores:
+    """``(T,)`` log P of each tree plus ``weight`` times the parser's score.
+
+    Arguments:
+        run: the run of a language model over trees.
+        kbest: the lists; with a weight every tree must have a score, which
+            ``read_kbest(..., scored=True)`` sees to.
+        weight: of the parser's score.
 
     Raises:
-        ConfigError: the model reads no trees, so that all analyses are alike to it.
+        ConfigError: the model reads no trees, so that all trees of a sentence are alike to it.
     """
-    if not model.needs_trees:
-        raise ConfigError(
-            f"expected a language model over trees at {model.path}, got one over sequences, to "
-            "which all trees of a sentence are alike"
-        )
-    return model.log_probs(kbest.forest)
-
-
-def combined(kbest: KBest, log_probs: Scores, weight: float) -> Scores:
-    """``(T,)`` log P plus ``weight`` times the parser's score.
-
-    With a weight every analysis must have a score: ``read_kbest(..., scored=True)`` sees to it.
-    """
-    return log_probs if weight == 0.0 else log_probs + weight * kbest.score
+    tree_language_model(run)
+    scores = log_probs(run, kbest.forest)
+    return scores if weight == 0.0 else scores + weight * kbest.score
 
 
 def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
     """``(G,)`` the best tree of the first ``k`` of each list; of equals the first.
 
     Arguments:
-        scores: ``(T,)``.
+        scores: ``(T,)`` of all trees.
         offsets: ``(G + 1,)`` list g is the trees ``offsets[g]:offsets[g + 1]``.
         k: at least 1.
     """
@@ -70,7 +75,7 @@ def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
 
 
 def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Forest:
-    """The right trees of the sentences of k-best lists, with the ids of their vocabularies.
+    """The gold trees of the sentences of k-best lists, with the ids of their vocabularies.
 
     Arguments:
         path: a CoNLL-U file.
@@ -80,26 +85,28 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
     Raises:
         TreeError: with file and line: there are more or fewer sentences, or one has other words.
     """
-    lists, count = _spelled(kbest), 0
-    for count, one in enumerate(conllu_sentences(path), start=1):
+    lists, count = _words_of_lists(kbest), 0
+    for count, sentence in enumerate(conllu_sentences(path), start=1):
         if count > len(lists):
             wanted = f"no more than the {len(lists)} sentences of the k-best lists"
-        elif list(one.words) != lists[count - 1]:
+        elif list(sentence.words) != lists[count - 1]:
             wanted = f"sentence {count} of the k-best lists, {_start(lists[count - 1])}"
         else:
             continue
-        raise TreeError(f"expected {wanted}, got {_start(one.words)}", file=path, line=one.line)
+        raise TreeError(
+            f"expected {wanted}, got {_start(sentence.words)}", file=path, line=sentence.line
+        )
     if count < len(lists):
         raise TreeError(
             f"expected a tree for each of the {len(lists)} sentences of the k-best lists, "
             f"got {count}",
             file=path,
-            line=one.lines[-1],
+            line=sentence.lines[-1],
         )
     return read_conllu(path, vocabs=kbest.forest.vocabs, single_root=single_root).forest
 
 
-def _spelled(kbest: KBest) -> list[list[str]]:
+def _words_of_lists(kbest: KBest) -> list[list[str]]:
     """The words of each sentence, ROOT aside."""
     first = kbest.forest.select(kbest.offsets[:-1])
     ids = np.split(first.columns["word"], first.offsets[1:-1])
@@ -111,29 +118,38 @@ def _start(words: Sequence[str]) -> str:
 
 
 def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str, Any]]]:
-    """The number K of trees to choose from, and what every K gives.
+    """The number K of trees to choose from, and the metrics of every K.
 
     K is that of the highest UAS, without punctuation where the gold trees tell what that is; of
-    equals the largest. At K = 1 the parser's own tree is chosen. ``oracle`` is the same measure of
+    equals the largest. At K = 1 the parser's own tree is chosen. ``oracle`` is the same metric of
     the trees nearest to the gold ones.
 
     Arguments:
         kbest: the lists.
-        scores: ``(T,)``.
-        gold: see :func:`read_gold`.
+        scores: ``(T,)`` of all trees.
+        gold: the gold trees, see :func:`read_gold`.
+
+    Returns:
+        K; and a row per K with ``k``, the metrics of :func:`measure` and ``oracle``.
     """
     hits, rows = _hits(kbest, gold), []
-    for k in range(1, most(kbest) + 1):
-        found = measure(kbest, choose(scores, kbest.offsets, k), gold)
+    for k in range(1, longest_list(kbest) + 1):
+        metrics = measure(kbest, choose(scores, kbest.offsets, k), gold)
         nearest = measure(kbest, choose(hits, kbest.offsets, k), gold)
-        by = "uas_no_punct" if "uas_no_punct" in found else "uas"
-        rows.append({"k": k, **found, "oracle": nearest[by]})
+        by = "uas_no_punct" if "uas_no_punct" in metrics else "uas"
+        rows.append({"k": k, **metrics, "oracle": nearest[by]})
     best = max(range(len(rows)), key=lambda i: (rows[i][by], i))
     return best + 1, rows
 
 
 def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
-    """UAS and LAS of one tree of each list; see :func:`~dgltrees.metrics.attachment.attachment`."""
+    """UAS and LAS of one tree per list; see :func:`~dgltrees.metrics.attachment.attachment`.
+
+    Arguments:
+        kbest: the lists.
+        trees: ``(G,)`` what :func:`choose` returns.
+        gold: the gold trees, see :func:`read_gold`.
+    """
     chosen = kbest.forest.select(trees)
     return attachment(
         chosen.parent,
@@ -145,17 +161,17 @@ def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
 
 
 def _hits(kbest: KBest, gold: Forest) -> Scores:
-    """``(T,)`` the words of each analysis with the right head, punctuation aside."""
+    """``(T,)`` the words of each tree with the gold head, punctuation aside."""
     punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
     punct *= (punct[gold.parent >= 0] >= 0).all()  # as attachment has it
     counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
     repeated = counted.select(owner(np.diff(kbest.offsets)))
-    right = (repeated.parent == kbest.forest.parent) & (repeated.columns["punct"] != 1)
-    return np.add.reduceat(right.astype(np.float64), kbest.forest.offsets[:-1])
+    hits = (repeated.parent == kbest.forest.parent) & (repeated.columns["punct"] != 1)
+    return np.add.reduceat(hits.astype(np.float64), kbest.forest.offsets[:-1])
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows as text, in percent; K = 1 is the parser's own."""
+    """The rows of :func:`tune` as text, in per cent; K = 1 is the parser's own tree."""
     names = [name for name in rows[0] if name != "k"]
     lines = ["   K" + "".join(f"{name:>14}" for name in names)]
     for row in rows:
@@ -164,9 +180,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_chosen(kbest: KBest, trees: Trees, scores: Scores, out: PathLike) -> None:
-    """Write one tree of each list as CoNLL-U, its place in the list and its score above it."""
+    """Write one tree per list as CoNLL-U, its place in the list and its score above it."""
     comments: list[dict[str, object]] = []
     for name, first, tree in zip(kbest.ids, kbest.offsets.tolist(), trees.tolist()):
-        about: dict[str, object] = {} if name is None else {"sent_id": name}
-        comments.append({**about, "chosen": tree - first + 1, "score": f"{scores[tree]:.6f}"})
+        identity: dict[str, object] = {} if name is None else {"sent_id": name}
+        comments.append({**identity, "chosen": tree - first + 1, "score": f"{scores[tree]:.6f}"})
     write_conllu(kbest.forest.select(trees), out, comments=comments)

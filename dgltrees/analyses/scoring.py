@@ -1,100 +1,107 @@
-"""Sentences scored by a language model that was trained."""
+"""Sentences scored by a trained language model."""
 
 from __future__ import annotations
 
-from typing import Union, cast
+from typing import Optional, Union
 
 import numpy as np
 import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
 
-from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError
-from dgltrees.models import JointTreeLM, LanguageModel
-from dgltrees.tasks.language_models.tree_lm import TREE_LM, Objective
-from dgltrees.training.processes import make_fabric
-from dgltrees.training.run import load_run
-from dgltrees.training.rundir import RunDirectory
+from dgltrees.analyses.require import require
+from dgltrees.models import JointTreeLM, LanguageModel, TreeLM
+from dgltrees.tasks.language_models.settings import TreeLMSettings
+from dgltrees.tasks.language_models.tree_lm import Objective
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.dependencies import generation_batch, generation_forest
 from dgltrees.trees.words import recode
 
-__all__ = ["TrainedLanguageModel", "log_probs"]
+__all__ = [
+    "generation_log_probs",
+    "language_model",
+    "language_model_settings",
+    "log_probs",
+    "tree_language_model",
+]
+
+Model = Union[LanguageModel, JointTreeLM]
 
 
-class TrainedLanguageModel:
-    """The language model of a run directory.
-
-    Arguments:
-        path: the run directory.
+def language_model(run: LoadedRun) -> LanguageModel:
+    """The language model of a run, over trees or over sequences.
 
     Raises:
-        ConfigError: there is no usable run, or one of another task.
+        ConfigError: the run has another task than ``tree-lm``.
     """
+    return require(run, run.model, Objective, "a language model (task tree-lm)").model
 
-    def __init__(self, path: PathLike) -> None:
-        self.path = path
-        self.fabric = make_fabric(RunDirectory(path).one_device())
-        run, settings, task, model = load_run(path, self.fabric)
-        if task is not TREE_LM:
-            raise ConfigError(
-                f"expected a language model at {path}, got a run of the task {task.name}"
-            )
-        self.model = cast(Objective, model).model.eval()
-        self.words, self.lower = run.vocabularies()["word"], settings.data.lower
-        self.single_root = settings.data.single_root
 
-    @property
-    def needs_trees(self) -> bool:
-        """Whether it reads trees; else sentences alone."""
-        return self.model.uses_trees
+def tree_language_model(run: LoadedRun) -> TreeLM:
+    """The language model over trees of a run.
 
-    def log_probs(self, forest: Forest, *, max_nodes: int = 20_000) -> NDArray[np.float64]:
-        """``(T,)`` log P of each sentence given its tree, by the full softmax.
+    Raises:
+        ConfigError: the run has another task than ``tree-lm``, or reads sequences.
+    """
+    wanted = "a language model over trees (task tree-lm, model.language_model tree)"
+    return require(run, getattr(run.model, "model", None), TreeLM, wanted)
 
-        Arguments:
-            forest: dependency trees with a column ``word`` and its vocabulary.
-            max_nodes: nodes in a batch, at most.
 
-        Raises:
-            TreeError: the forest has no such column, or is no dependency forest.
-        """
-        coded = recode(forest, {"word": self.words}, lower=self.lower)
-        return log_probs(self.model, coded, self.fabric, max_nodes=max_nodes)
+def language_model_settings(run: LoadedRun) -> TreeLMSettings:
+    """The settings of a language model's data.
+
+    Raises:
+        ConfigError: the run has another task than ``tree-lm``.
+    """
+    return require(run, run.settings.data, TreeLMSettings, "a language model (task tree-lm)")
+
+
+def log_probs(
+    run: LoadedRun, forest: Forest, *, model: Optional[Model] = None, max_nodes: int = 20_000
+) -> NDArray[np.float64]:
+    """``(T,)`` log P of each sentence given its tree, by the full softmax.
+
+    Arguments:
+        run: the run of a language model.
+        forest: dependency trees with a column ``word`` and its vocabulary.
+        model: a model to score with in place of the run's: what
+            :func:`~dgltrees.analyses.shape.load_joint` returns, whose scores are log P(S, T).
+        max_nodes: nodes in a batch, at most.
+
+    Raises:
+        ConfigError: the run is not one of a language model.
+        TreeError: the forest has no such column, or is no dependency forest.
+    """
+    model = model or language_model(run)
+    lower = language_model_settings(run).lower
+    coded = recode(forest, {"word": run.vocabularies["word"]}, lower=lower)
+    words = Forest(
+        coded.parent,
+        coded.pos,
+        coded.offsets,
+        {"word": coded.columns["word"]},
+        {"word": coded.vocabs["word"]},
+    )
+    return generation_log_probs(model, generation_forest(words), run.fabric, max_nodes=max_nodes)
 
 
 @torch.no_grad()
-def log_probs(
-    model: Union[LanguageModel, JointTreeLM],
-    forest: Forest,
-    fabric: Fabric,
-    *,
-    max_nodes: int = 20_000,
+def generation_log_probs(
+    model: Model, forest: Forest, fabric: Fabric, *, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
     """``(T,)`` the log-probability of each tree.
 
     Arguments:
         model: set up by ``fabric``, in evaluation mode.
-        forest: a dependency forest with the model's ids in its column ``word``.
+        forest: a generation forest with the model's ids in its column ``word``.
         fabric: device and precision.
         max_nodes: nodes in a batch, at most.
-
-    Raises:
-        TreeError: it is no dependency forest.
     """
-    bare = Forest(
-        forest.parent,
-        forest.pos,
-        forest.offsets,
-        {"word": forest.columns["word"]},
-        {"word": forest.vocabs["word"]},
-    )
-    made = generation_forest(bare)
-    order = np.lexsort((made.sizes, made.depths))  # alike trees meet: fewer levels in all
-    found = np.zeros(len(made))
-    for ids in BatchSampler(made.sizes[order], max_nodes=max_nodes, shuffle=False):
-        batch = generation_batch(made, order[ids]).to(fabric.device)
+    order = np.lexsort((forest.sizes, forest.depths))  # similar trees meet: fewer levels in all
+    scores = np.zeros(len(forest))
+    for ids in BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False):
+        batch = generation_batch(forest, order[ids]).to(fabric.device)
         with fabric.autocast():
-            found[order[ids]] = model.log_prob(batch).double().cpu().numpy()
-    return found
+            scores[order[ids]] = model.log_prob(batch).double().cpu().numpy()
+    return scores

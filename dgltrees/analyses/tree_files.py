@@ -1,4 +1,4 @@
-"""Trees that a model has made, as sentences, as CoNLL-U or as pictures."""
+"""Trees that a model has generated, as sentences, as CoNLL-U or as pictures."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from dgltrees.formats import write_conllu
 from dgltrees.trees import Forest
 from dgltrees.trees.builders.ordered import brackets
 
-__all__ = ["FORMATS", "MadeTrees", "format_of"]
+__all__ = ["FORMATS", "GeneratedTrees", "format_of"]
 
 FORMATS = {"text": ".txt", "conllu": ".conllu", "svg": ".svg"}
-"""What trees are written as, and how the files' names end."""
+"""The formats of a file of trees, and the endings of their names."""
 
 
 def format_of(name: Optional[str], out: Optional[PathLike]) -> str:
-    """The format that is asked for by its name; else by the ending of ``out``, else ``"text"``.
+    """The format of a file to write.
+
+    Arguments:
+        name: its name; by default the ending of ``out`` decides, and without both it is ``"text"``.
+        out: the file; None for standard output, which has text alone.
 
     Raises:
-        ConfigError: there is no such format or ending, or a format wants a file and there is none.
+        ConfigError: there is no such format or ending, or the format needs a file.
     """
     if name is None and out is not None:
         ending = Path(out).suffix
-        name = next((form for form, own in FORMATS.items() if own == ending), None)
+        name = next((form for form, each in FORMATS.items() if each == ending), None)
         if name is None:
             raise ConfigError(
                 f"expected --out to end in {', '.join(FORMATS.values())}, or --format, got {out}"
@@ -42,13 +46,13 @@ def format_of(name: Optional[str], out: Optional[PathLike]) -> str:
 
 
 @dataclass(frozen=True)
-class MadeTrees:
-    """Dependency trees, and what there is to say of them.
+class GeneratedTrees:
+    """Dependency trees of a model, with their scores.
 
     Arguments:
-        forest: the trees.
-        comments: what is known of each tree, as CoNLL-U has it above the tree.
-        titles: a line above the picture of each tree.
+        forest: the trees, T of them.
+        comments: T mappings, whose entries CoNLL-U has as comments above each tree.
+        titles: T lines, each above the picture of a tree.
         heads: whether nodes are heads of others; else the trees are ordered ones, such as
             :func:`~dgltrees.trees.builders.right_branching` makes.
     """
@@ -60,7 +64,7 @@ class MadeTrees:
 
     @property
     def sentences(self) -> list[str]:
-        """The words of each tree in their order; without heads, brackets."""
+        """The words of each tree in their order; of trees without heads, brackets."""
         if not self.heads:
             return brackets(self.forest)
         names = self.forest.vocabs["word"].decode(self.forest.columns["word"])
@@ -69,7 +73,7 @@ class MadeTrees:
 
     @property
     def picture(self) -> Picture:
-        """Arcs over the words, as in the paper's Figure 5; without heads, trees."""
+        """Arcs over the words, as in the paper's Figure 5; of trees without heads, the trees."""
         if self.heads:
             return draw_arcs(self.forest, titles=self.titles)
         return draw(self.forest, labels="word", titles=self.titles)
@@ -82,14 +86,16 @@ class MadeTrees:
         """
         if form == "conllu":
             numbered = enumerate(zip(self.sentences, self.comments), start=1)
-            above = [{"sent_id": n, "text": text, **_short(about)} for n, (text, about) in numbered]
-            write_conllu(self.forest, path, comments=above)
+            comments = [
+                {"sent_id": n, "text": text, **_rounded(comment)} for n, (text, comment) in numbered
+            ]
+            write_conllu(self.forest, path, comments=comments)
             return
         text = self.picture.svg if form == "svg" else "\n".join(self.sentences) + "\n"
         with replacing(path) as file:
             file.write(text)
 
 
-def _short(about: Mapping[str, object]) -> dict[str, object]:
+def _rounded(comment: Mapping[str, object]) -> dict[str, object]:
     """Six digits are enough to read."""
-    return {k: round(v, 6) if isinstance(v, float) else v for k, v in about.items()}
+    return {k: round(v, 6) if isinstance(v, float) else v for k, v in comment.items()}

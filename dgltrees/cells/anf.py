@@ -69,7 +69,9 @@ class AttentiveNode(NodeFunction):
         self.W = nn.Parameter(torch.empty(hidden_size, hidden_size))
         initialize(self.W, hidden_size, hidden_size, init)
         self.q = nn.Parameter(torch.empty(hidden_size)) if query == "learned" else None
-        if self.q is not None:
+        if self.q is None:
+            self.input_fields = ("x", "q")
+        else:
             initialize(self.q, hidden_size, 1, init)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -82,7 +84,7 @@ class AttentiveNode(NodeFunction):
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equations (7) to (9): ``a``, the weighted mean of the children."""
-        there = self.slots_filled(nodes)  # (n, L)
+        there = self.child_mask(nodes)  # (n, L)
         h = self.dropout(nodes.mailbox["h"])  # (n, L, c)
         m = self.score.pairs(self.score.keys(h), nodes.data["wq"].unsqueeze(1))  # (n, L)
         alpha = torch.softmax(m.masked_fill(~there, -torch.inf), 1)

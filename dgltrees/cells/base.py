@@ -1,22 +1,62 @@
-"""What all cells share: the state that passes along the edges, and the checks of the input."""
+"""What all cells share: the three functions' form, the state that is sent, the checks of input."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar, Optional
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ClassVar, Optional
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.traversal.arrange import call_arranged, with_positions
+from dgltrees.traversal.topo import Graph, as_batch, traverse
 from dgltrees.traversal.views import Edges, Nodes
 
-__all__ = ["BaseCell"]
+__all__ = ["BaseCell", "GateNorm"]
+
+Function = Callable[..., dict[str, Tensor]]
+
+
+def _message(function: Function) -> Function:
+    """A message function that DGL can call: on no edges, and so that slots can be found."""
+
+    @wraps(function)
+    def message(self: BaseCell, edges: Any) -> dict[str, Tensor]:
+        if not isinstance(edges, Edges) and not edges.batch_size():
+            return {}  # DGL begins with nodes that have no edges in, when no node has a state
+        messages = function(self, edges)
+        if self.slots is None or getattr(edges, "slotted", False):
+            return messages
+        return with_positions(messages, edges)
+
+    return message
+
+
+def _arranged(function: Function) -> Function:
+    """A reduce or update function that DGL can call: it finds groups and slots itself."""
+
+    @wraps(function)
+    def arranged(self: BaseCell, nodes: Any) -> dict[str, Tensor]:
+        if isinstance(nodes, Nodes):
+            grouped = self.group_by is None or nodes.groups is not None
+            slotted = self.slots is None or nodes.mask is not None or not nodes.mailbox
+            if grouped and slotted:
+                return function(self, nodes)
+        return call_arranged(lambda some: function(self, some), nodes, self.group_by, self.slots)
+
+    return arranged
 
 
 class BaseCell(nn.Module, ABC):
     """A recurrent unit over trees: ``x`` of ``(N, m)`` in, the fields of its state out.
+
+    A cell is three functions in DGL's contract, :meth:`message`, :meth:`reduce` and
+    :meth:`update`, of which DGL's own ``prop_nodes_topo`` takes the results as well as ours does:
+    where no schedule hands over groups and slots, a cell finds them itself, by the field that it
+    groups by and by the edges' ``pos``.
 
     Arguments:
         input_size: m, the size of the input ``x`` of a node.
@@ -29,10 +69,23 @@ class BaseCell(nn.Module, ABC):
 
     state_fields: ClassVar[tuple[str, ...]] = ("h",)
     """The node fields that pass from a child to its parent; ``h`` is the encoding."""
+    input_fields: tuple[str, ...] = ("x",)
+    """The node fields that the cell reads, those that may be left out among them."""
     group_by: Optional[str] = None
+    """The node field whose equal values are adjacent in :meth:`reduce` and :meth:`update`."""
     slots: Optional[int] = None
+    """The width of each mailbox, with each child at its position; None: as many as there are."""
+    downward: ClassVar[bool] = False
+    """Whether the edges go from the root down."""
     ordered: bool = True
     """Whether swapping two children changes the result."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let DGL call the functions that a subclass defines."""
+        super().__init_subclass__(**kwargs)
+        for name, wrap in (("message", _message), ("reduce", _arranged), ("update", _arranged)):
+            if name in cls.__dict__:
+                setattr(cls, name, wrap(cls.__dict__[name]))
 
     def __init__(self, input_size: int, hidden_size: int, *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -43,6 +96,26 @@ class BaseCell(nn.Module, ABC):
             raise ConfigError(f"expected dropout to be at least 0 and below 1, got {dropout}")
         self.input_size, self.hidden_size = input_size, hidden_size
         self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, graph: Graph, x: Optional[Tensor] = None, **fields: Tensor
+    ) -> dict[str, Tensor]:
+        """The states of all nodes: :attr:`state_fields`, each ``(N, ...)``.
+
+        Arguments:
+            graph: a ``DGLGraph``, a :class:`~dgltrees.TreeBatch` or a :class:`~dgltrees.Forest`.
+            x: ``(N, m)`` the inputs; the graph's node field ``x``, if not given.
+            fields: other :attr:`input_fields` than those of the graph, by name.
+
+        Raises:
+            TreeError: a field is missing or not what the cell takes, or the graph has a cycle.
+        """
+        batch = as_batch(graph, downward=self.downward)
+        known = {**batch.ndata, **fields}
+        if x is not None:
+            known["x"] = x
+        ndata = {name: known[name] for name in self.input_fields if name in known}
+        return traverse(self, batch, ndata)
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
         """The input ``x`` of all nodes, ``(N, m)``.
@@ -63,26 +136,10 @@ class BaseCell(nn.Module, ABC):
             )
         return x
 
+    @_message
     def message(self, edges: Edges) -> dict[str, Tensor]:
-        """A child tells its parent its state: fields of ``(E, c)``."""
+        """A child sends its parent its state: fields of ``(E, c)``."""
         return {name: edges.src[name] for name in self.state_fields}
-
-    def slots_filled(self, nodes: Nodes) -> Tensor:
-        """``(n, L)`` bool, which slots of the mailboxes hold a child.
-
-        Raises:
-            ConfigError: the traversal was not told of what this cell declares.
-        """
-        present: Optional[Tensor] = getattr(nodes, "present", None)
-        groups = getattr(nodes, "groups", None)
-        if present is None or (self.group_by is not None and groups is None):
-            name = "" if self.group_by is None else f" and group_by={self.group_by!r}"
-            more = "" if self.group_by is None else ", group_by=cell.group_by"
-            raise ConfigError(
-                f"this cell wants slots={self.slots}{name}: use traverse, or "
-                f"prop_nodes_topo(..., slots=cell.slots{more})"
-            )
-        return present
 
     @abstractmethod
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -95,6 +152,11 @@ class BaseCell(nn.Module, ABC):
     @abstractmethod
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state of nodes with and without children, fields of ``(n, c)``."""
+
+    def child_mask(self, nodes: Nodes) -> Tensor:
+        """``(n, L)`` bool: the slots of the mailboxes that hold a child."""
+        mask: Tensor = nodes.mask  # type: ignore[assignment]  # in a cell with slots
+        return mask
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""

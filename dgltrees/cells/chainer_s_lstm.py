@@ -52,7 +52,7 @@ class ChainerSLSTM(NodeFunction):
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """The memory ``k``, and ``a``, what opens it to the outside."""
-        there = self.slots_filled(nodes).unsqueeze(2)  # (n, L, 1)
+        there = self.child_mask(nodes).unsqueeze(2)  # (n, L, 1)
         h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
         gates = torch.baddbmm(self.b, h.transpose(0, 1), self.U).transpose(0, 1)  # (n, L, 4 c)
         a, i, f, o = gates.chunk(4, 2)

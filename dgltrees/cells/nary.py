@@ -87,7 +87,6 @@ class NaryTreeLSTM(BaseCell):
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Pre-activations ``a`` and what is kept of the children ``k``."""
-        self.slots_filled(nodes)
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, L, c)
         size = self.hidden_size
         uh = h.flatten(1) @ self.U  # (n, (3 + L) c)

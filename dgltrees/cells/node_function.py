@@ -61,6 +61,7 @@ class NodeFunction(BaseCell):
                 f"{input_size}; choose leaf 'linear'"
             )
         self.max_children = self.slots = max_children
+        self.input_fields = ("x", "c0") if "c" in self.state_fields else ("x",)
         self.leaf: nn.Module = nn.Identity()
         if leaf == "linear":
             self.leaf = linear = nn.Linear(input_size, hidden_size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, Union, cast
 
 import numpy as np
 import torch
@@ -78,6 +78,7 @@ class RRNetCell(BaseCell):
         ConfigError: there is no such merge, or a size is not positive.
     """
 
+    input_fields = ("x", "op", "h", "c", "down", "down_c", "mask")
     group_by = "op"
     slots = len(Flow)
 
@@ -173,7 +174,7 @@ class RRNetCell(BaseCell):
         Raises:
             TreeError: on the CPU, the edges into a node are not those of its operation.
         """
-        present, op = self.slots_filled(nodes), nodes.data["op"]
+        present, op = self.child_mask(nodes), nodes.data["op"]
         wrong = ~present[:, Flow.NEXT] | (present[:, Flow.RETURN] != (op == Operation.MERGE))
         wrong |= (op == Operation.START) | (op == Operation.OPEN)
         if _some(wrong):
@@ -190,11 +191,10 @@ class RRNetCell(BaseCell):
         data = nodes.data
         if "h_last" not in data:
             return self._given(nodes)
-        if nodes.groups is None:
-            raise ConfigError("expected the groups of op; traverse the graph with group_by='op'")
         last = Step(data["h_last"], data["c_last"], data["h_top"], data["c_top"])
         mask = data.get("mask")
-        step = self.step(data["x"], data["wx"], last, nodes.groups, mask)
+        groups = cast(Groups, nodes.groups)
+        step = self.step(data["x"], data["wx"], last, groups, mask)
         return {name: getattr(step, name) for name in self.state_fields}
 
     def _given(self, nodes: Nodes) -> dict[str, Tensor]:

@@ -60,7 +60,6 @@ class SLSTM(NodeFunction):
 
     def below(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         """States and memories of the children, each ``(n, L, c)``."""
-        self.slots_filled(nodes)
         return self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:

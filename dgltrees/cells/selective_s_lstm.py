@@ -64,7 +64,7 @@ class SelectiveSLSTM(SLSTM):
 
     def below(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         """States and memories of the children, each ``(n, L, c)``, times what is selected."""
-        there = self.slots_filled(nodes)  # (n, L)
+        there = self.child_mask(nodes)  # (n, L)
         h, c = super().below(nodes)
         g = self.selected(h, there).unsqueeze(2)  # (n, L, 1)
         return g * h, g * c

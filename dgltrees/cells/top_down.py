@@ -40,6 +40,7 @@ class _SourceLSTM(BaseCell):
     """A deep LSTM whose step takes the state of the node's source; K sets of parameters."""
 
     state_fields = ("h", "c")
+    downward = True
     starts: ClassVar[bool]
     """Whether a node without a source takes a step, from the initial state, or has that state."""
 
@@ -195,6 +196,7 @@ class TopDownLSTM(_SourceLSTM):
             raise ConfigError(f"expected left_size to be 0 or more, got {left_size}")
         self.left_size = left_size
         self.group_by = None if shared else "etype"
+        self.input_fields = ("x", "etype", "left") if left_size else ("x", "etype")
         if left_size:
             self.W_left = nn.Parameter(torch.empty(left_size, 4 * hidden_size))
         uniform(self)

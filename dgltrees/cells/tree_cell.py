@@ -85,6 +85,7 @@ class TreeCell(BaseCell):
         self.operators, self.rank, self.init = operators, rank, init
         self.label, self.layer_norm = label, layer_norm
         self.group_by = "op" if operators else None
+        self.input_fields = ("x", "op") if operators else ("x",)
         self.aggregator, self.ordered = aggregator, aggregator_class(aggregator).ordered
         self.activation = ACTIVATIONS[activation]
         self.leaf: Optional[nn.Linear] = None
@@ -169,8 +170,11 @@ class TreeCell(BaseCell):
         return made
 
     def _groups(self, nodes: Nodes) -> Optional[Groups]:
-        """The operators of ``nodes``, all in range, once it is known that there are slots."""
-        self.slots_filled(nodes)
+        """The operators of ``nodes``.
+
+        Raises:
+            TreeError: one is out of range.
+        """
         if nodes.groups is not None and self.operators:
             values, counts = zip(*nodes.groups)
             check_types(values, self.operators, lambda i: int(nodes.nodes()[sum(counts[:i])]))
@@ -180,7 +184,6 @@ class TreeCell(BaseCell):
         """``(n, L, c)`` states of children to ``(n, G, c)`` pre-activations.
 
         Raises:
-            ConfigError: the traversal was not told of the cell's slots or groups.
             TreeError: an operator is out of range.
         """
         groups = self._groups(nodes)

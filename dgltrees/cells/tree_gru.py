@@ -61,7 +61,7 @@ class TreeGRU(TreeCell):
         z, r = self.aggregate_and_gate(self.f_z, self.child_gate, h, nodes)
         r = torch.sigmoid(self.norm_r(r))
         u = self.aggregate(self.f_u, r * h, nodes, "label_1")  # (n, 1, c)
-        mean = h.sum(1) / self.slots_filled(nodes).sum(1, keepdim=True)  # (n, c)
+        mean = h.sum(1) / self.child_mask(nodes).sum(1, keepdim=True)  # (n, c)
         return {"a": torch.cat([z, u], 1), "k": mean}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:

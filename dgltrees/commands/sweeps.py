@@ -10,13 +10,13 @@ from typing import Any
 
 from dgltrees._files import replacing
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.table import get_task
+from dgltrees.tasks.task import Metric
 from dgltrees.training.processes import is_first_process
 from dgltrees.training.run import prepare, train_seeds
 from dgltrees.training.rundir import write_json
 from dgltrees.training.settings import Settings
 
-__all__ = ["Point", "combinations", "run_points", "table", "without_flags"]
+__all__ = ["Point", "combinations", "run_points", "table"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Point:
     settings: Settings
 
 
-def combinations(grid: Sequence[str]) -> list[tuple[list[str], list[str]]]:
-    """Every combination of ``SETTING=VALUE,VALUE ...``: the parts of its name, and its flags.
+def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[str]]]]:
+    """Every combination of ``SETTING=VALUE,VALUE ...``: the parts of its name, and its settings.
 
     Raises:
         ConfigError: an entry has another form, or a setting or a value is there twice.
@@ -45,22 +45,10 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], list[str]]]:
     return [
         (
             [f"{setting.rpartition('.')[2]}_{value}".replace("/", "_") for setting, value in point],
-            [f"--{setting}={value}" for setting, value in point],
+            {setting: [value] for setting, value in point},
         )
         for point in itertools.product(*axes)
     ]
-
-
-def without_flags(argv: Sequence[str], flags: Sequence[str]) -> list[str]:
-    """``argv`` without these flags and their values."""
-    kept: list[str] = []
-    skipping = False
-    for word in argv:
-        if word.startswith("--"):
-            skipping = word.partition("=")[0] in flags
-        if not skipping:
-            kept.append(word)
-    return kept
 
 
 def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list[dict[str, Any]]:
@@ -77,52 +65,52 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"the grid has the point {name} twice; take one of them out")
-    measures = dict.fromkeys(get_task(point.settings.task).measure for point in points)
-    if len(measures) > 1:
-        raise ConfigError(f"a sweep compares by one measure, got {' and '.join(measures)}")
+    metrics = dict.fromkeys(point.settings.task.metrics[0].name for point in points)
+    if len(metrics) > 1:
+        raise ConfigError(f"a sweep compares by one metric, got {' and '.join(metrics)}")
     for point in points:  # the last one's mistakes are found before the first is trained
         if prepare(point.settings).splits.valid is None:
             raise ConfigError(
-                "a sweep compares on validation examples; set data.keep_back or valid"
+                "a sweep compares on validation examples; set data.valid_fraction or data.valid"
             )
     rows: list[dict[str, Any]] = []
     for point in points:
         summary = train_seeds(point.settings, out / point.name, seeds)
-        task, counts = get_task(point.settings.task), summary["parameters"]
+        task, counts = point.settings.task, summary["parameters"]
+        name, valid = task.metrics[0].name, summary["valid"]
         rows.append(
             {
                 "name": point.name,
-                "group": task.kind(point.settings.model),
+                "group": task.display_name(point.settings.model),
                 "parameters": counts["table"] or counts["cell"],
                 "cell_parameters": counts["cell"],
-                "measure": task.measure,
-                **{k: v for k, v in summary["valid"].items() if k in (task.measure, "majority")},
-                **({"test": summary["test"][task.measure]} if "test" in summary else {}),
+                **{key: valid[key] for key in (name, "majority") if key in valid},
+                **({"test": summary["test"][name]} if "test" in summary else {}),
             }
         )
         if is_first_process():
             write_json(out / "table.json", rows)
             with replacing(out / "table.txt") as file:
-                file.write(table(rows) + "\n")
+                file.write(table(rows, task.metrics[0]) + "\n")
     return rows
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows as text: name, parameters (the paper's count, the cell's), measure ± deviation.
+def table(rows: Sequence[dict[str, Any]], metric: Metric) -> str:
+    """The rows as text: name, parameters (the paper's count, the cell's), metric ± deviation.
 
-    All measures are in per cent but perplexity.
+    Arguments:
+        rows: as :func:`run_points` returns them.
+        metric: the metric of the rows' task; values are shown times its ``scale``.
     """
     width = max(len(row["name"]) for row in rows) + 2
-    measure = rows[0]["measure"]
-    title = f"{'':{width}}{'parameters':>12}{'(cell)':>12}  {measure:17}"
+    title = f"{'':{width}}{'parameters':>12}{'(cell)':>12}  {metric.title:17}"
     lines = [title + ("majority" if "majority" in rows[0] else "")]
-    scale = 1 if measure == "perplexity" else 100
     for row in rows:
-        value = row[measure]
-        cells = [f"{scale * value['mean']:6.2f} ± {scale * value['deviation']:5.2f}"]
-        for name, title in (("majority", ""), ("test", "test ")):
+        mean, deviation = (metric.scale * row[metric.name][key] for key in ("mean", "deviation"))
+        cells = [f"{mean:6.2f} ± {deviation:5.2f}"]
+        for name, label in (("majority", ""), ("test", "test ")):
             if name in row:
-                cells.append(f"{title}{scale * row[name]['mean']:6.2f}")
+                cells.append(f"{label}{metric.scale * row[name]['mean']:6.2f}")
         lines.append(
             f"{row['name']:{width}}{row['parameters']:>12,}{row['cell_parameters']:>12,}  "
             + "   ".join(cells)

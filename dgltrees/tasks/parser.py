@@ -19,13 +19,13 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from dgltrees.formats.conllu import read_conllu
-from dgltrees.metrics.accuracy import Outputs
 from dgltrees.metrics.attachment import attachment, punctuation
 from dgltrees.models import WordEmbedding
 from dgltrees.models.parser import ArcScores, BiaffineParser
-from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.options import Count, Fraction, Options
+from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.spelling import with_spelling
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import LOSS, Columns, Metric, Task
 from dgltrees.traversal.order import at_node
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.segments import mask_of, starts, within
@@ -36,6 +36,38 @@ __all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"
 PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
 NONE = 0
 """The label of none, and of all that are unknown: the first of the vocabulary of relations."""
+
+
+@dataclass(frozen=True)
+class ParserSettings(WordSettings):
+    """The data of a dependency parser."""
+
+    lower: bool = False
+    """Turn words to lower case."""
+    max_words: Optional[Count] = None
+    """Longest training sentence in words; longer ones are left out."""
+
+
+@dataclass(frozen=True)
+class ParserModel:
+    """A biaffine dependency parser."""
+
+    hidden_size: Count = 50
+    """Size of a state of the LSTM, in each direction."""
+    embedding: Count = 100
+    """Size of a word's vector; those of its ending and tag have half of it."""
+    layers: Count = 1
+    """Layers of the LSTM."""
+    dropout: Fraction = 0.0
+    """Probability of dropout on the inputs and between the layers."""
+    arc_size: Count = 200
+    """Size of the vectors that arcs are scored from."""
+    label_size: Count = 50
+    """Size of the vectors that labels are scored from."""
+    tags: bool = False
+    """Read the words' UPOS tags too, which the data must then have."""
+    projective: bool = True
+    """Only projective trees."""
 
 
 class TagEmbedding(WordEmbedding):
@@ -59,7 +91,7 @@ class TagEmbedding(WordEmbedding):
 class ParserTask(Task):
     """Every node is a row; its class is its head as a node of the sentence, -1 at ROOT."""
 
-    def kind(self, model: ModelSettings) -> str:
+    def display_name(self, model: Options) -> str:
         """Of what its arcs and labels are scored."""
         return "biaffine LSTM"
 
@@ -76,16 +108,17 @@ class ParserTask(Task):
         """``(N,)`` of head and label together, 0 at ROOT."""
         return _losses(model(batch), batch, targets)
 
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(3, N)`` float64: loss; head times L and label of the best tree; the head's p."""
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(N,)``: ``loss``, the ``head`` and ``label`` of each word in the best tree."""
         scores: ArcScores = model(batch)
-        found, _ = scores.kbest(projective=cast(BiaffineParser, model).projective)
-        heads = found.clamp(min=0)  # (B, 1, n + 1)
-        classes = heads * scores.labeler.U.shape[1] + best_labels(scores, heads)
-        p = torch.gather(scores.arcs, 2, heads.transpose(1, 2)).squeeze(2).exp()
-        parts = classes[:, 0], p
-        rows = [_rows(part, batch).double() for part in parts]
-        return torch.stack([_losses(scores, batch, targets).double(), *rows])
+        best, _ = scores.kbest(projective=cast(BiaffineParser, model).projective)
+        heads = best.clamp(min=0)  # (B, 1, n + 1)
+        labels = best_labels(scores, heads)
+        return {
+            "loss": _losses(scores, batch, targets),
+            "head": _rows(heads[:, 0], batch),
+            "label": _rows(labels[:, 0], batch),
+        }
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Of the LSTM (``cell``) and of the model."""
@@ -100,24 +133,24 @@ class ParserTask(Task):
         return {}
 
     def report(
-        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``uas``, ``las`` and both without punctuation; the mean ``loss``; counts."""
         columns = data.forest.columns
         gold = columns["head"]
         words = gold >= 0
-        heads, labels = self._arcs(data, outputs)
-        labels = np.where(labels == NONE, -2, labels)  # a relation never met is never found
+        heads, labels = outputs["head"], outputs["label"]
+        labels = np.where(labels == NONE, -2, labels)  # a relation never met is never right
         return {
             **attachment(heads, labels, gold, columns["deprel"], columns["punct"]),
-            "loss": float(outputs.loss[words].mean()),
+            "loss": float(outputs["loss"][words].mean()),
             "words": int(words.sum()),
             "examples": len(data),
         }
 
-    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, and the ``heads`` and ``deprels`` of its words."""
-        heads, labels = self._arcs(data, outputs)
+        heads, labels = outputs["head"], outputs["label"]
         names = data.forest.vocabs["deprel"].names
         for example, (start, stop) in enumerate(
             zip(data.forest.offsets[:-1], data.forest.offsets[1:])
@@ -127,12 +160,6 @@ class ParserTask(Task):
                 "heads": heads[start + 1 : stop].tolist(),
                 "deprels": [names[i] for i in labels[start + 1 : stop]],
             }
-
-    def _arcs(
-        self, data: Examples, outputs: Outputs
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        heads, labels = np.divmod(outputs.prediction, len(data.forest.vocabs["deprel"]))
-        return heads, labels
 
 
 def best_labels(scores: ArcScores, heads: Tensor) -> Tensor:
@@ -185,7 +212,7 @@ def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) 
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: ParserSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
@@ -202,23 +229,33 @@ def _read(
     return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    sizes = {"word": settings.embedding, "ending": settings.embedding // 2, "shape": 16}
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    embedding = model["embedding"]
+    sizes = {"word": embedding, "ending": embedding // 2, "shape": 16}
     inputs: list[WordEmbedding] = [
         WordEmbedding(name, len(vocabs[name]), max(1, size)) for name, size in sizes.items()
     ]
-    if settings.tags:
-        inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, settings.embedding // 2)))
+    if model["tags"]:
+        inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, embedding // 2)))
     return BiaffineParser(
         inputs,
         len(vocabs["deprel"]),
-        hidden_size=settings.hidden_size,
-        layers=settings.layers,
-        arc_size=settings.arc_size,
-        label_size=settings.label_size,
-        dropout=settings.dropout,
-        projective=settings.projective,
+        hidden_size=model["hidden_size"],
+        layers=model["layers"],
+        arc_size=model["arc_size"],
+        label_size=model["label_size"],
+        dropout=model["dropout"],
+        projective=model["projective"],
     )
 
 
-PARSER = ParserTask("parser", _read, _build, nodes=True, max_children=1, measure="las")
+PARSER = ParserTask(
+    "parser",
+    ParserSettings,
+    ParserModel,
+    _read,
+    _build,
+    nodes=True,
+    max_children=1,
+    metrics=(Metric("las", label="LAS"), Metric("uas", label="UAS"), LOSS),
+)

@@ -87,12 +87,12 @@ def _check_children(forest: Forest, most: int, path: Path) -> None:
 def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] = None) -> Splits:
     """Training and validation examples as the settings say, and test examples kept back.
 
-    The seed draws ``limit`` of the training examples and of those drawn, where there are no files,
-    the parts ``keep_back`` for validation and ``test_part`` for testing. The others are learned
-    from, as far as ``max_operators`` allows. So the parts depend on the number of examples alone.
-    Of a text that is read in order the first lines are taken, and of these the first kept back.
-    Examples that belong together (the sentences of a question) stay in one part, which may then be
-    larger than asked for.
+    The seed draws ``limit`` of the training examples and, where there are no files, of those the
+    parts ``valid_fraction`` for validation and ``test_fraction`` for testing; the model learns from
+    the others, as far as ``max_operators`` allows. So the parts depend on the number of examples
+    alone. Of a text that is read in order the first lines are taken, and of these the first are
+    held out. Examples that belong together (the sentences of a question) stay in one part, which
+    may then be larger than asked for.
 
     Raises:
         ConfigError: files are missing or settings do not fit the data.
@@ -102,27 +102,27 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     rng = np.random.Generator(np.random.PCG64(settings.seed))
     groups = task.groups(train)
     units = rng.permutation(int(groups.max()) + 1)
-    order = np.arange(len(train)) if task.continues else _in_units(groups, units)
+    order = np.arange(len(train)) if task.stateful else _in_units(groups, units)
     if settings.limit is not None:
         order = order[: _whole(groups[order], settings.limit)]
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    kept = 0 if valid_files else _whole(groups[order], round(settings.keep_back * len(order)))
-    tested = 0 if test_files else round(settings.test_part * len(order))
+    kept = 0 if valid_files else _whole(groups[order], round(settings.valid_fraction * len(order)))
+    tested = 0 if test_files else round(settings.test_fraction * len(order))
     tested = _whole(groups[order], kept + tested) - kept if tested else 0
     learned = np.sort(order[kept + tested :])
-    learned = learned[_simple(train, learned, settings.max_operators)]
+    learned = learned[_simple(train, learned, getattr(settings, "max_operators", None))]
     if not len(learned):
         raise ConfigError(
             f"no training examples are left of {len(train)}; see data.binary, "
-            "data.max_operators, data.limit, data.keep_back and data.test_part"
+            "data.max_operators, data.limit, data.valid_fraction and data.test_fraction"
         )
     parts = Splits(
         train.select(learned),
         train.select(np.sort(order[:kept])) if kept else None,
         train.select(np.sort(order[kept : kept + tested])) if tested else None,
     )
-    parts = _without_rare(parts, settings.min_count)
-    task.meet(parts.train, settings, [*valid_files, *test_files])
+    parts = _without_rare(parts, getattr(settings, "min_count", 1))
+    task.extend_vocabularies(parts.train, settings, [*valid_files, *test_files])
     names = vocabularies(parts.train)
     for vocabulary in names.values():
         vocabulary.freeze()

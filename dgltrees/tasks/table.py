@@ -5,6 +5,7 @@ from __future__ import annotations
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.language_models.ptb import PTB
 from dgltrees.tasks.language_models.tree_lm import TREE_LM
+from dgltrees.tasks.language_models.tree_shape import TREE_SHAPE
 from dgltrees.tasks.parser import PARSER
 from dgltrees.tasks.rrnet.logic_sequence import LOGIC_SEQUENCE
 from dgltrees.tasks.rrnet.mee import MEE
@@ -22,7 +23,7 @@ from dgltrees.tasks.trees.sst import SST
 __all__ = ["TASKS", "Task", "get_task"]
 
 _ALL: tuple[Task, ...] = (
-    *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, PARSER),
+    *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, TREE_SHAPE, PARSER),
     *(SNLI, WIKIQA, SST_PHRASES, MEE, LOGIC_SEQUENCE, PTB),
 )
 TASKS = {task.name: task for task in _ALL}

@@ -1,4 +1,4 @@
-"""What an experiment is: a reader, a model, and what is counted."""
+"""A task: how its data are read, its model is built, and its predictions are measured."""
 
 from __future__ import annotations
 
@@ -8,21 +8,62 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.metrics.accuracy import Outputs, accuracy
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.trees.build import encoder_parameters
+from dgltrees.metrics.accuracy import accuracy
+from dgltrees.options import Options
+from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
 
-__all__ = ["Reader", "Task"]
+__all__ = [
+    "ACCURACY",
+    "JOINT_LOSS",
+    "LOSS",
+    "PERPLEXITY",
+    "Columns",
+    "Metric",
+    "Reader",
+    "Task",
+]
+
+Columns = Mapping[str, NDArray[Any]]
+"""Predictions: named columns ``(R,)`` with a value per row."""
 
 # Reads one file; with vocabularies ("target" is that of the classes) it adds no names to them.
-Reader = Callable[[Path, DataSettings, Optional[Mapping[str, Vocabulary]]], Examples]
+Reader = Callable[[Path, Any, Optional[Mapping[str, Vocabulary]]], Examples]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number by which models are compared.
+
+    Arguments:
+        name: its key in a report.
+        higher_is_better: whether more is better.
+        format: how a value is printed, as in ``format(value, ".4f")``.
+        label: what stands at an axis or above a column; by default the name.
+        scale: what a value is multiplied with in tables (100 for per cent).
+    """
+
+    name: str
+    higher_is_better: bool = True
+    format: str = ".4f"
+    label: str = ""
+    scale: float = 100.0
+
+    @property
+    def title(self) -> str:
+        """The label, or the name in words."""
+        return self.label or self.name.replace("_", " ")
+
+
+ACCURACY = Metric("accuracy")
+LOSS = Metric("loss", higher_is_better=False, scale=1.0)
+PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
+JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
 
 @dataclass(frozen=True)
@@ -31,32 +72,38 @@ class Task:
 
     Arguments:
         name: what ``task:`` in a preset says.
-        read: reads one data file.
-        build: makes the model from its settings and the vocabularies of the training examples.
+        data: the dataclass of the settings of its data.
+        model: the class of the settings of its models (see :mod:`dgltrees.options`).
+        read: reads one data file, with the settings of the data.
+        build: makes the model from the settings of the model and the vocabularies of the training
+            examples.
         nodes: whether rows are all nodes of the trees (their column ``"target"`` is learned, -1
             is no label) or the examples (their column ``"target"``).
-        headline: whether ``accuracy`` is over the roots or over every ``"node"``.
-        max_children: L of the task; without it, what the training data have.
-        measure: the value of a report by which models are compared.
-        by: an example column by whose values accuracy is reported too, and the value from which
-            on they are counted together.
-        continues: whether a batch goes on where the one before it ended, so that order matters; its
-            ids are then those of a :class:`~dgltrees.trees.windows.WindowSampler`.
+        accuracy_over: whether ``accuracy`` is over the roots or over every ``"node"``.
+        max_children: L of the task; by default what the training data have.
+        metrics: the metrics of a report by which models can be compared, the main one first.
+        breakdown: an example column by whose values accuracy is reported too, and the value from
+            which on they are counted together.
+        stateful: whether a batch continues where the one before it ended, so that order matters;
+            its ids are then those of a :class:`~dgltrees.trees.windows.WindowSampler`.
     """
 
     name: str
+    data: type[DataSettings]
+    model: Callable[..., Any]
     read: Reader
-    build: Callable[[ModelSettings, Mapping[str, Vocabulary]], nn.Module]
+    build: Callable[[Options, Mapping[str, Vocabulary]], nn.Module]
     nodes: bool = False
-    headline: str = "root"
+    accuracy_over: str = "root"
     max_children: Optional[int] = None
-    measure: str = "accuracy"
-    by: Optional[tuple[str, int]] = None
-    continues: bool = False
+    metrics: tuple[Metric, ...] = (ACCURACY, LOSS)
+    breakdown: Optional[tuple[str, int]] = None
+    stateful: bool = False
 
-    def kind(self, model: ModelSettings) -> str:
-        """What a model with these settings is called."""
-        return model.kind
+    def display_name(self, model: Options) -> str:
+        """What a model with these settings is called, in tables and plots."""
+        name: str = model.of(self.model).display_name
+        return name
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """``(R,)`` the class of every row."""
@@ -64,7 +111,7 @@ class Task:
         return np.asarray(columns["target"], dtype=np.int64)
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of the examples ``ids``, in the order in which the model gives them."""
+        """The rows of the examples ``ids``, in the order in which the model predicts them."""
         return rows_of(data.forest.offsets, ids) if self.nodes else ids
 
     def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
@@ -73,108 +120,117 @@ class Task:
         return batch, batch.ndata["target"] if self.nodes else columns["target"]
 
     def groups(self, data: Examples) -> NDArray[np.int64]:
-        """``(E,)`` numbers from 0, equal where examples belong together; each for itself."""
+        """``(E,)`` group of each example, from 0, which splits keep whole; by default its own."""
         return np.arange(len(data))
 
-    def meet(self, data: Examples, settings: DataSettings, paths: Sequence[Path]) -> None:
+    def extend_vocabularies(
+        self, data: Examples, settings: DataSettings, paths: Sequence[Path]
+    ) -> None:
         """Let vocabularies of the training examples ``data`` take names of files yet to be read."""
 
-    def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
-        """Give a new model what it begins with of the training examples ``data``."""
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Initialise a new model from the training examples ``data``, such as by word vectors."""
 
     def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """What :meth:`losses` takes in place of the batch, one for each update."""
+        """Inputs of :meth:`losses`, one per update.
+
+        By default the batch, once; a model with a policy samples its decisions here, and may learn
+        from them several times.
+        """
         rollouts: Any = getattr(model, "rollouts", None)
         return [batch] if rollouts is None else list(rollouts(batch, targets))
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
-        """``(R,)`` what is learned to be small, 0 where a row has no class."""
+        """``(R,)`` training loss of every row, 0 where a row has no class."""
         losses: Tensor = model(batch, targets)
         return losses
 
-    def share(self, examples: int, rows: int) -> int:
-        """What the sum of a batch's losses is divided by: the rows with a class."""
+    def loss_denominator(self, examples: int, rows: int) -> int:
+        """What the sum of a batch's losses is divided by: the number of rows with a class."""
         return rows
 
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(3, R)`` float64: loss, likeliest class and its probability of every row."""
-        parts = model.outputs(batch, targets)  # type: ignore[operator]
-        return torch.stack([part.double() for part in parts])
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(R,)``: ``loss``, ``prediction`` (the likeliest class), its ``probability``."""
+        columns = model.outputs(batch, targets)  # type: ignore[operator]
+        return dict(zip(("loss", "prediction", "probability"), columns))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """How many parameters the model has; see :func:`encoder_parameters`."""
-        return encoder_parameters(model)
+        """Numbers of parameters: ``table`` as a paper counts, ``cell``, and ``model`` in all."""
+        total = sum(p.numel() for p in model.parameters())
+        return {"table": None, "cell": total, "model": total}
 
-    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
-        """What is said of each example, one at a time.
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """One dictionary per example.
 
-        ``example``, ``prediction`` (a class's name) and ``probability``; where rows are nodes,
-        ``nodes`` are the names of all nodes' classes, and the others are the root's.
+        ``example`` (its number), ``prediction`` (a class's name) and ``probability``; where rows
+        are nodes, ``nodes`` has the names of all nodes' classes, and the others are the root's.
         """
-        names = data.targets.decode(outputs.prediction)
+        names = data.targets.decode(outputs["prediction"])
         for example, row in enumerate(self._roots(data)):
-            found: dict[str, Any] = {
+            line: dict[str, Any] = {
                 "example": example,
                 "prediction": names[row],
-                "probability": round(float(outputs.probability[row]), 6),
+                "probability": round(float(outputs["probability"][row]), 6),
             }
             if self.nodes:
                 start, stop = data.forest.offsets[example : example + 2]
-                found["nodes"] = names[start:stop]
-            yield found
+                line["nodes"] = names[start:stop]
+            yield line
 
     def majority(self, data: Examples) -> dict[str, int]:
         """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""
-        found = {"root": _most(self.targets(data)[self._roots(data)])}
+        classes = {"root": _most_frequent(self.targets(data)[self._roots(data)])}
         if self.nodes:
-            found["node"] = _most(self.targets(data))
-        return found
+            classes["node"] = _most_frequent(self.targets(data))
+        return classes
 
     def report(
-        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """What is reported of ``outputs`` on ``data``.
+        """The metrics of ``outputs`` on ``data``.
 
-        ``accuracy`` is over the headline's rows, ``loss`` the mean over all rows with a class,
-        ``majority`` the accuracy of always naming training's most frequent class. Where rows are
-        nodes, both are given for roots and for all nodes too.
+        ``accuracy`` is over the rows of ``accuracy_over``, ``loss`` the mean over all rows with a
+        class, ``majority`` the accuracy of always predicting training's most frequent class. Where
+        rows are nodes, both are reported for roots and for all nodes too.
 
         Raises:
-            TreeError: there are no rows with a class to headline.
+            TreeError: there are no rows with a class.
         """
-        targets, roots = self.targets(data), self._roots(data)
+        targets, roots, predicted = self.targets(data), self._roots(data), outputs["prediction"]
         labeled = targets >= 0
-        found: dict[str, Any] = {}
-        kinds = {"root": roots, "node": np.arange(len(targets))} if self.nodes else {"root": roots}
-        for kind, rows in kinds.items():
+        rows_by_kind = {"root": roots}
+        if self.nodes:
+            rows_by_kind["node"] = np.arange(len(targets))
+        parts: dict[str, Any] = {}
+        for kind, rows in rows_by_kind.items():
             if labeled[rows].any():
-                found[f"{kind}_accuracy"] = accuracy(outputs.prediction[rows], targets[rows])
+                parts[f"{kind}_accuracy"] = accuracy(predicted[rows], targets[rows])
                 always = np.full(len(rows), majority[kind])
-                found[f"{kind}_majority"] = accuracy(always, targets[rows])
-        if f"{self.headline}_accuracy" not in found:
+                parts[f"{kind}_majority"] = accuracy(always, targets[rows])
+        if f"{self.accuracy_over}_accuracy" not in parts:
             raise TreeError("expected examples with classes, got none; accuracy needs them")
-        found = {
-            "accuracy": found[f"{self.headline}_accuracy"],
-            "loss": float(outputs.loss[labeled].mean()),
+        report = {
+            "accuracy": parts[f"{self.accuracy_over}_accuracy"],
+            "loss": float(outputs["loss"][labeled].mean()),
             "examples": len(data),
-            "majority": found[f"{self.headline}_majority"],
-            **({**found, "nodes": int(labeled.sum())} if self.nodes else {}),
+            "majority": parts[f"{self.accuracy_over}_majority"],
+            **({**parts, "nodes": int(labeled.sum())} if self.nodes else {}),
         }
-        if self.by is not None:
-            name, last = self.by
+        if self.breakdown is not None:
+            name, last = self.breakdown
             values = np.minimum(np.asarray(data.columns[name]), last)
-            found[f"accuracy_by_{name}"] = {
+            report[f"accuracy_by_{name}"] = {
                 f"{v}+" if v == last else f"{v}": accuracy(
-                    outputs.prediction[values == v], targets[values == v]
+                    predicted[values == v], targets[values == v]
                 )
                 for v in np.unique(values[labeled])
             }
-        return found
+        return report
 
     def _roots(self, data: Examples) -> NDArray[np.int64]:
         """The row of each example."""
         return data.forest.roots if self.nodes else np.arange(len(data))
 
 
-def _most(targets: NDArray[np.int64]) -> int:
+def _most_frequent(targets: NDArray[np.int64]) -> int:
     return int(np.bincount(targets[targets >= 0], minlength=1).argmax())

@@ -10,7 +10,9 @@ from typing import Any
 import yaml
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import Settings, check_keys, settings_from
+from dgltrees.options import nearest
+from dgltrees.training.old_settings import renamed
+from dgltrees.training.settings import SECTIONS, Settings, layered
 
 __all__ = ["describe", "load_preset", "preset_names", "preset_values"]
 
@@ -31,46 +33,37 @@ def describe(name: str) -> str:
 
 def load_preset(name: str) -> Settings:
     """The settings of a preset; see :func:`preset_values`."""
-    return settings_from(preset_values(name))
+    return Settings(preset_values(name))
 
 
 def preset_values(name: str) -> dict[str, Any]:
-    """The settings of a preset as nested values, those of its bases included.
+    """The settings of a preset as mappings, those of its bases included.
 
     Arguments:
         name: a preset's name, or the path of a YAML file of the same form. In one, ``base``
-            names the preset it builds on. Where it names training files, its base's validation
-            and test files do not count.
+            names the preset it builds on; see :func:`~dgltrees.training.settings.layered`.
 
     Raises:
-        ConfigError: there is no such preset or file, it is no mapping, a setting is unknown, or
+        ConfigError: there is no such preset or file, it is no mapping, a setting is not read, or
             it builds on itself.
     """
     layers, at, seen = [], name, [name]
     while at:
         values = _own_values(at)
-        at = values.pop("base", None)
+        base = values.pop("base", None)
+        layers.append((at, values))
+        at = base
         if at in seen:
             raise ConfigError(f"preset {name} builds on itself: {' -> '.join([*seen, at])}")
         seen.append(at)
-        check_keys(values)
-        layers.append(values)
     merged: dict[str, Any] = {}
-    for layer in reversed(layers):
-        if "train" in layer.get("data", {}):
-            merged.get("data", {}).update(valid=None, test=None)
-        for key, value in layer.items():
-            inner = isinstance(value, Mapping)
-            merged[key] = _over(merged.get(key, {}), value) if inner else value
-    merged.setdefault("preset", Path(name).stem if name.endswith((".yaml", ".yml")) else name)
-    return merged
-
-
-def _over(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A section with other values laid over it, those of the policy one by one."""
-    merged = {**base, **values}
-    if "policy" in base and "policy" in values:
-        merged["policy"] = {**base["policy"], **values["policy"]}
+    for layer_name, layer in reversed(layers):
+        try:
+            merged = layered(merged, renamed(layer))
+        except ConfigError as error:
+            raise ConfigError(f"preset {layer_name}: {error}") from None
+    is_file = name.endswith((".yaml", ".yml"))
+    merged["preset"] = merged.get("preset") or (Path(name).stem if is_file else name)
     return merged
 
 
@@ -83,6 +76,12 @@ def _own_values(name: str) -> dict[str, Any]:
         raise ConfigError(f"expected {name} to hold settings as a mapping, got {values!r:.60}")
     if not isinstance(values.get("base", ""), str):
         raise ConfigError(f"expected base in {name} to name a preset, got {values['base']!r}")
+    for section in SECTIONS:
+        if not isinstance(values.get(section, {}), Mapping):
+            raise ConfigError(
+                f"expected {section} in {name} to be a mapping of settings, got "
+                f"{values[section]!r:.60}"
+            )
     return values
 
 
@@ -90,9 +89,8 @@ def _text(name: str) -> str:
     is_file = name.endswith((".yaml", ".yml"))
     path = Path(name) if is_file else _FOLDER / f"{name}.yaml"
     if not is_file and name not in preset_names():
-        near = [known for known in preset_names() if known.startswith(name.split("-")[0])]
         raise ConfigError(
-            f"no preset {name!r}; there are {', '.join(near or preset_names())} "
+            f"no preset {name!r}; {nearest(name, preset_names(), 'dgltrees presets lists them')} "
             "(a file of settings ends in .yaml)"
         )
     try:

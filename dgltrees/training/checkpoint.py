@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from dgltrees.errors import ConfigError
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
-from dgltrees.training.rundir import reading, write_json, write_tensors
+from dgltrees.training.rundir import checking, write_json, write_tensors
 
 __all__ = ["Progress", "load_checkpoint", "save_checkpoint"]
 
@@ -79,7 +79,7 @@ def load_checkpoint(
     Raises:
         ConfigError: the run had another number of processes, or the file is damaged.
     """
-    with reading(path), safe_open(path, framework="pt") as file:
+    with checking(path), safe_open(path, framework="pt") as file:
         about = json.loads(file.metadata()["state"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         world = about["world"]
@@ -89,7 +89,7 @@ def load_checkpoint(
             f"{fabric.world_size}; go on with as many as before"
         )
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}}
-    with reading(path):
+    with checking(path):
         for name, tensor in tensors.items():
             part, _, rest = name.partition(".")
             if rest:

@@ -6,10 +6,9 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
-from dgltrees.metrics.accuracy import Outputs
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.processes import total
 from dgltrees.training.sampling import evaluation_batches
 from dgltrees.trees import Examples
@@ -20,10 +19,11 @@ __all__ = ["run_model"]
 @torch.no_grad()
 def run_model(
     model: nn.Module, task: Task, data: Examples, fabric: Fabric, *, max_nodes: int = 20_000
-) -> Outputs:
-    """What ``model`` gives for every row of ``data``, in order, on every process.
+) -> Columns:
+    """The output columns of ``model`` for all rows of ``data``, in order, on every process.
 
-    The processes share the batches; the model is in evaluation mode meanwhile.
+    The processes share the batches; the model is in evaluation mode meanwhile. Floating point
+    columns are float64, others int64.
 
     Arguments:
         model: as ``task`` builds it, on the device and of the precision that ``fabric`` set up.
@@ -34,21 +34,29 @@ def run_model(
     """
     training = model.training
     model.eval()
-    found = np.zeros((3, len(task.targets(data))))  # (3, R)
+    columns: dict[str, NDArray[np.float64]] = {}
+    dtypes: dict[str, type] = {}
     batches = evaluation_batches(task, data, max_nodes)
-    for ids in batches[fabric.global_rank :: fabric.world_size]:
-        found[:, task.rows(data, ids)] = _run_batch(model, task, data, fabric, ids)
-    loss, prediction, probability = total(fabric, torch.from_numpy(found)).cpu().numpy()
+    mine = batches[fabric.global_rank :: fabric.world_size] or batches[:1]  # all know the columns
+    counts = fabric.global_rank < len(batches)
+    for ids in mine:
+        rows = task.rows(data, ids)
+        for name, values in _run_batch(model, task, data, fabric, ids).items():
+            if name not in columns:
+                columns[name] = np.zeros(len(task.targets(data)))
+                dtypes[name] = np.float64 if values.is_floating_point() else np.int64
+            columns[name][rows] = values.double().cpu().numpy() * counts
     model.train(training)
-    return Outputs(loss, prediction.astype(np.int64), probability)
+    return {
+        name: total(fabric, torch.from_numpy(column)).cpu().numpy().astype(dtypes[name])
+        for name, column in columns.items()
+    }
 
 
 def _run_batch(
     model: nn.Module, task: Task, data: Examples, fabric: Fabric, ids: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """``(3, R)``: loss, likeliest class and its probability of the rows of examples ``ids``."""
+) -> dict[str, Tensor]:
+    """The output columns of the rows of examples ``ids``."""
     batch, targets = task.batch(data, ids)
     with fabric.autocast():
-        found = task.outputs(model, batch.to(fabric.device), targets.to(fabric.device))
-    outputs: NDArray[np.float64] = found.cpu().numpy()
-    return outputs
+        return task.outputs(model, batch.to(fabric.device), targets.to(fabric.device))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import time
 from typing import Any, Optional
 
@@ -15,17 +16,17 @@ from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.splits import Splits
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Metric, Task
 from dgltrees.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from dgltrees.training.determinism import deterministic
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.halving import Halving
+from dgltrees.training.halve_on_plateau import HalveOnPlateau
 from dgltrees.training.loading import Loader
 from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import total
-from dgltrees.training.repeatable import repeatable
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.sampling import training_sampler
-from dgltrees.training.settings import TrainingSettings
+from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
 __all__ = ["Trainer"]
@@ -38,14 +39,13 @@ class Trainer:
     process computes its part, and the result does not depend on how many there are.
 
     Arguments:
-        task: the task.
+        settings: all settings of the run.
         splits: training and validation examples.
         model: the model, in its initial state.
-        settings: the settings of the loop.
         fabric: device and processes, launched.
-        run: where everything is written.
+        run: the directory where everything is written.
         majority: training's most frequent classes.
-        bar: whether to show a progress bar; without a choice, where there is a terminal.
+        bar: whether to show a progress bar; by default where there is a terminal.
 
     Raises:
         ConfigError: a setting cannot be used.
@@ -53,27 +53,31 @@ class Trainer:
 
     def __init__(
         self,
-        task: Task,
+        settings: Settings,
         splits: Splits,
         model: nn.Module,
-        settings: TrainingSettings,
         fabric: Fabric,
         run: RunDirectory,
         majority: dict[str, int],
         bar: Optional[bool] = None,
     ) -> None:
-        self.task, self.splits, self.settings = task, splits, settings
+        self.task, self.splits, self.settings = settings.task, splits, settings.training
+        names = {metric.name: metric for metric in self.task.metrics}
+        self.monitor = names[settings.monitor]
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
-        self.plain, self.plain_optimizer = model, make_optimizer(settings, model.parameters())
+        self.plain = model
+        self.plain_optimizer = make_optimizer(self.settings, model.parameters())
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
-        self.sampler = training_sampler(task, splits.train, settings)
-        self.loader = Loader(task, splits.train, settings.workers)
-        if settings.schedule == "halve" and splits.valid is None:
-            raise ConfigError("training.schedule halve wants validation examples, got none")
-        self.labeled = task.targets(splits.train) >= 0  # (R,)
+        window = getattr(settings.data, "window", 0)
+        self.sampler = training_sampler(self.task, splits.train, self.settings, window)
+        self.loader = Loader(self.task, splits.train, self.settings.workers)
+        if self.settings.schedule == "halve" and splits.valid is None:
+            raise ConfigError("training.schedule halve needs validation examples, got none")
+        self.labeled = self.task.targets(splits.train) >= 0  # (R,)
         self.progress = Progress()
-        torch.manual_seed(settings.seed + fabric.global_rank)  # dropout differs between processes
+        # dropout differs between processes
+        torch.manual_seed(self.settings.seed + fabric.global_rank)
         if (run / "resume.safetensors").exists():
             self.progress = load_checkpoint(
                 run / "resume.safetensors", fabric, self.plain, self.plain_optimizer
@@ -83,7 +87,7 @@ class Trainer:
 
     def fit(self) -> Progress:
         """Train until the epochs or the patience are used up."""
-        with repeatable(self.settings.deterministic):
+        with deterministic(self.settings.deterministic):
             while not self._over():
                 self._epoch()
         return self.progress
@@ -92,7 +96,7 @@ class Trainer:
         state, patience = self.progress, self.settings.patience
         waited = state.epoch - state.best_epoch
         early = patience is not None and state.best is not None and waited >= patience
-        ended = Halving(**state.schedule).over
+        ended = HalveOnPlateau(**state.schedule).over
         return state.epoch >= self.settings.epochs or early or ended
 
     def _epoch(self) -> None:
@@ -143,7 +147,7 @@ class Trainer:
         # Data parallel training takes the mean of the processes' gradients: undo its division. A
         # process without a part of its own counts for nothing.
         share = float(fabric.global_rank < len(ids)) * fabric.world_size
-        share /= task.share(len(ids), count)
+        share /= task.loss_denominator(len(ids), count)
         targets = targets.to(fabric.device)
         with fabric.autocast():
             rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
@@ -177,8 +181,8 @@ class Trainer:
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})
-            value = _monitored(report, self.settings.monitor)
-            value = -value if self.settings.monitor.endswith("loss") else value
+            value = _monitored(report, self.monitor, self.task)
+            value = value if self.monitor.higher_is_better else -value
         else:
             value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0
@@ -188,10 +192,10 @@ class Trainer:
             if self.fabric.is_global_zero:
                 self.run.save_weights(self.plain.state_dict())
         if self.settings.schedule == "halve":
-            self._halve(line[f"valid_{self.settings.monitor}"])
+            self._halve(line[f"valid_{self.monitor.name}"])
         if self.fabric.is_global_zero:
             self.run.write_metrics(state.history)
-            _say(line, seconds, best=state.best_epoch == state.epoch)
+            print_epoch(line, self.task, seconds, best=state.best_epoch == state.epoch)
         self._save()
 
     def _decay(self, epochs: float) -> None:
@@ -202,7 +206,7 @@ class Trainer:
 
     def _halve(self, loss: float) -> None:
         """Let the schedule undo the epoch and set the learning rate of the next."""
-        schedule = Halving(**self.progress.schedule)
+        schedule = HalveOnPlateau(**self.progress.schedule)
         if schedule.after(loss):
             self.fabric.barrier()  # the first process has written the best weights by now
             self.plain.load_state_dict(self.run.weights())
@@ -225,20 +229,19 @@ class Trainer:
         )
 
 
-def _monitored(report: dict[str, Any], name: str) -> float:
-    """The value that decides.
+def _monitored(report: dict[str, Any], monitor: Metric, task: Task) -> float:
+    """The value that decides which epoch is the best.
 
     Raises:
-        ConfigError: the task does not report it.
+        ConfigError: it is not reported of these data and this model.
     """
-    if name not in report:
-        every = ("accuracy", "loss", "joint_loss", "uas", "las", "map", "mrr")
-        known = [key for key in every if key in report]
+    if monitor.name not in report:
+        names = [metric.name for metric in task.metrics if metric.name in report]
         raise ConfigError(
-            f"expected training.monitor to be {' or '.join(known)}, which this task reports of "
-            f"these data, got {name!r}"
+            f"expected training.monitor to be {' or '.join(names)}, which this model reports of "
+            f"these data, got {monitor.name!r}"
         )
-    return float(report[name])
+    return float(report[monitor.name])
 
 
 def _fill_gradients(model: nn.Module) -> None:
@@ -256,19 +259,13 @@ def _touch(model: nn.Module) -> Tensor:
     return torch.stack([p.sum() * 0 for p in model.parameters() if p.requires_grad]).sum()
 
 
-def _say(line: dict[str, Any], seconds: float, best: bool) -> None:
-    """Print one line about an epoch."""
-    shown = [f"epoch {line['epoch']:3d}", f"train loss {line['train_loss']:.4f}"]
-    if "valid_loss" in line:
-        shown.append(f"valid loss {line['valid_loss']:.4f}")
-    if "valid_accuracy" in line:
-        shown.append(
-            f"accuracy {line['valid_accuracy']:.4f} (majority {line['valid_majority']:.4f})"
-        )
-    if "valid_perplexity" in line:
-        shown.append(f"perplexity {line['valid_perplexity']:.2f}")
-    for name in ("uas", "las", "map", "mrr"):
-        if f"valid_{name}" in line:
-            shown.append(f"{name} {line[f'valid_{name}']:.4f}")
-    shown.append(f"{seconds:.1f} s")
-    tqdm.write("  ".join(shown) + ("  *" if best else ""))
+def print_epoch(line: dict[str, Any], task: Task, seconds: float, best: bool) -> None:
+    """Print one line about an epoch on standard error; ``*`` marks the best so far."""
+    parts = [f"epoch {line['epoch']:3d}", f"train loss {line['train_loss']:.4f}"]
+    for metric in task.metrics:
+        if f"valid_{metric.name}" in line:
+            parts.append(f"valid {metric.title} {line[f'valid_{metric.name}']:{metric.format}}")
+    if "valid_majority" in line:
+        parts.append(f"(majority {line['valid_majority']:.4f})")
+    parts.append(f"{seconds:.1f} s")
+    tqdm.write("  ".join(parts) + ("  *" if best else ""), file=sys.stderr)

@@ -50,8 +50,8 @@ def make_optimizer(
     options: dict[str, Any] = dict(settings.optimizer_options)
     if settings.lr is not None:
         options["lr"] = settings.lr
-    if settings.l2:
-        options["weight_decay"] = settings.l2
+    if settings.weight_decay:
+        options["weight_decay"] = settings.weight_decay
     try:
         return kinds[name](list(parameters), **options)
     except (TypeError, ValueError) as error:

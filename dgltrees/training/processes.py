@@ -16,8 +16,12 @@ from dgltrees.training.settings import TrainingSettings
 __all__ = ["gather", "is_first_process", "make_fabric", "total"]
 
 
-def make_fabric(settings: TrainingSettings) -> Fabric:
+def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabric:
     """The device and the processes that the settings name, running.
+
+    Arguments:
+        settings: of the training loop.
+        one_device: use one device of one machine, whatever the settings say of their number.
 
     Raises:
         ConfigError: this machine does not have them.
@@ -31,9 +35,9 @@ def make_fabric(settings: TrainingSettings) -> Fabric:
     try:
         fabric = Fabric(
             accelerator=settings.accelerator,
-            devices=settings.devices,
-            num_nodes=settings.nodes,
-            strategy=settings.strategy,
+            devices=1 if one_device else settings.devices,
+            num_nodes=1 if one_device else settings.nodes,
+            strategy="auto" if one_device else settings.strategy,
             precision=settings.precision,  # type: ignore[arg-type]
         )
         fabric.launch()

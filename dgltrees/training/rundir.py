@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import yaml
 from safetensors import SafetensorError
@@ -17,12 +16,18 @@ from torch import Tensor
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
-from dgltrees.training.settings import Settings, TrainingSettings, settings_from
+from dgltrees.training.old_settings import settings_of_format_1
+from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Vocabulary
 
-__all__ = ["RunDirectory", "fingerprints", "reading", "write_json", "write_tensors"]
+__all__ = ["RunDirectory", "checking", "fingerprints", "write_json", "write_tensors"]
 
-FORMAT = 1
+FORMAT = 2
+_SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: settings_of_format_1,
+    2: dict,
+}
+"""From what ``config.yaml`` holds to settings, for every format that can be read."""
 
 # What may differ between the command that began a run and the one that goes on with it.
 _FREE = {
@@ -45,8 +50,8 @@ _ERRORS = (
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """While ``path``, a part of a run directory, is read and put to use.
+def checking(path: Path) -> Iterator[None]:
+    """Errors of the body, which reads and uses ``path`` of a run directory, as one clear error.
 
     Raises:
         ConfigError: the body finds that the file is not what a run has written.
@@ -74,7 +79,7 @@ class RunDirectory:
         return self.path / name
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether a run here has come as far as to be gone on with."""
         state = ("metrics.jsonl", "resume.safetensors")
         return (self / "run.json").exists() and any((self / name).exists() for name in state)
@@ -86,22 +91,26 @@ class RunDirectory:
             ConfigError: the directory holds something else, a run of another format version,
                 a run with other settings, or data files have changed since the run began.
         """
-        if not self.begun:
+        if not self.started:
             if self.path.is_file() or (self.path.is_dir() and not self._ours()):
                 raise ConfigError(f"{self.path} exists and is no run directory; choose another")
             return
-        about = self.about()
-        begun, asked = _flat(self.settings().to_dict()), _flat(settings.to_dict())
-        for key, value in asked.items():
+        metadata = self.metadata()
+        started, asked = (
+            {**flat(each.to_dict()), "training.monitor": each.monitor}
+            for each in (self.settings(), settings)
+        )
+        for key in {**started, **asked}:
+            before, value = started.get(key), asked.get(key)
             if key == "model.max_children" and value is None:
                 continue  # it was found in the data, which are the same
-            if key not in _FREE and value != begun[key]:
+            if key not in _FREE and value != before:
                 raise ConfigError(
-                    f"{self.path} holds a run with {key} = {begun[key]!r}, asked was {value!r}; "
+                    f"{self.path} holds a run with {key} = {before!r}, asked was {value!r}; "
                     "ask for the same or choose another directory"
                 )
         for role in ROLES:
-            before, now = about["files"][role], files[role]
+            before, now = metadata["files"][role], files[role]
             if len(before) != len(now):
                 raise ConfigError(
                     f"{self.path} was trained with {len(before)} files as data.{role}, now there "
@@ -115,8 +124,8 @@ class RunDirectory:
                         f"{new['sha256'][:12]}…; restore the file or choose another directory"
                     )
 
-    def begin(
-        self, settings: Settings, vocabs: Mapping[str, Vocabulary], about: Mapping[str, Any]
+    def start(
+        self, settings: Settings, vocabs: Mapping[str, Vocabulary], metadata: Mapping[str, Any]
     ) -> None:
         """Write what stays the same during the run, in place of what one cut short has left."""
         for left in ("run.json", "weights.safetensors", "config.yaml"):
@@ -126,9 +135,9 @@ class RunDirectory:
         settings.save(self / "config.yaml")
         for name, vocabulary in vocabs.items():
             vocabulary.save(self / f"vocabulary/{name}.txt")
-        write_json(self / "run.json", {"format": FORMAT, **about})
+        write_json(self / "run.json", {"format": FORMAT, **metadata})
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What ``run.json`` holds.
 
         Raises:
@@ -138,31 +147,27 @@ class RunDirectory:
             inner = sorted(p.parent.name for p in self.path.glob("*/run.json"))
             hint = f"; it holds the runs {', '.join(inner)}: name one of them" if inner else ""
             raise ConfigError(f"expected a run directory with a run.json at {self.path}{hint}")
-        with reading(self / "run.json"):
-            about = json.loads((self / "run.json").read_text(encoding="utf-8"))
-            version = about["format"]
-        if version != FORMAT:
+        with checking(self / "run.json"):
+            metadata = json.loads((self / "run.json").read_text(encoding="utf-8"))
+            version = metadata["format"]
+        if version not in _SETTINGS:
             raise ConfigError(
                 f"{self.path} is a run directory of format {version!r}, this version of dgltrees "
-                f"reads format {FORMAT}; use the version that wrote it, or train again"
+                f"reads formats {' and '.join(map(str, _SETTINGS))}; use the version that wrote "
+                "it, or train again"
             )
-        with reading(self / "run.json"):
-            used = {"files": {role: about["files"][role] for role in ROLES}}
-            used["majority"] = {kind: int(most) for kind, most in about["majority"].items()}
-        return {**about, **used}
+        with checking(self / "run.json"):
+            used = {"files": {role: metadata["files"][role] for role in ROLES}}
+            used["majority"] = {kind: int(most) for kind, most in metadata["majority"].items()}
+        return {**metadata, **used}
 
     def settings(self) -> Settings:
         """The run's settings."""
-        with reading(self / "config.yaml"):
+        with checking(self / "config.yaml"):
             values = yaml.safe_load((self / "config.yaml").read_text(encoding="utf-8"))
             if not isinstance(values, dict):
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
-            return settings_from(values)
-
-    def one_device(self) -> TrainingSettings:
-        """The settings of the run's loop, on a single device."""
-        self.about()
-        return replace(self.settings().training, devices=1, nodes=1, strategy="auto")
+            return Settings(_SETTINGS[self.metadata()["format"]](values))
 
     def vocabularies(self) -> dict[str, Vocabulary]:
         """The run's vocabularies, frozen."""
@@ -177,7 +182,7 @@ class RunDirectory:
         path = self / "weights.safetensors"
         if not path.exists():
             raise ConfigError(f"{self.path} has no weights yet: let the run finish an epoch")
-        with reading(path):
+        with checking(path):
             return load_file(path)
 
     def save_weights(self, state: Mapping[str, Tensor]) -> None:
@@ -194,7 +199,7 @@ class RunDirectory:
         path = self / "metrics.jsonl"
         if not path.exists():
             return []
-        with reading(path):
+        with checking(path):
             return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     def _ours(self) -> bool:
@@ -220,11 +225,3 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     with replacing(path, "wb") as file:
         file.write(save(plain, dict(metadata)))
-
-
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        inner = value.items() if isinstance(value, Mapping) else ()
-        flat.update({f"{key}.{name}": v for name, v in inner} or {key: value})
-    return flat

@@ -1,4 +1,4 @@
-"""Which examples a batch has: alike ones, or windows of a text that goes on."""
+"""Which examples a batch has: similar ones, or the next windows of a text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import ConfigError
 from dgltrees.tasks.task import Task
 from dgltrees.training.settings import TrainingSettings
 from dgltrees.trees import BatchSampler, Examples
@@ -20,32 +19,30 @@ STREAMS = 10
 
 
 def training_sampler(
-    task: Task, data: Examples, settings: TrainingSettings
+    task: Task, data: Examples, settings: TrainingSettings, window: int
 ) -> Union[BatchSampler, WindowSampler]:
     """The batches of every epoch.
 
+    Arguments:
+        task: the task.
+        data: training examples.
+        settings: of the training loop.
+        window: words of each stream in a batch, for running text.
+
     Raises:
-        ConfigError: a setting does not go with batches that go on where the last one ended.
         TreeError: a text is too short for so many streams.
     """
-    if not task.continues:
+    if not task.stateful:
         return BatchSampler(
             data.sizes,
-            depths=data.depths if settings.alike == "depth" else None,
+            depths=data.depths if settings.bucket_by == "depth" else None,
             batch_size=settings.batch_size,
             max_nodes=settings.max_nodes,
             pool=settings.pool,
             seed=settings.seed,
         )
-    for name, value in (("checkpoint_steps", None), ("max_nodes", None), ("devices", 1)):
-        if getattr(settings, name) != value:
-            raise ConfigError(
-                f"expected training.{name} to be {'not set' if value is None else value} for the "
-                f"task {task.name}, whose batches go on where the last one ended, got "
-                f"{getattr(settings, name)}"
-            )
     rows = len(task.targets(data))
-    return WindowSampler(rows, streams=settings.batch_size, window=settings.window)
+    return WindowSampler(rows, streams=settings.batch_size, window=window)
 
 
 def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArray[Any]]:
@@ -54,7 +51,7 @@ def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArr
     Raises:
         TreeError: there is a text of one word.
     """
-    if not task.continues:
+    if not task.stateful:
         order = np.lexsort((data.sizes, data.depths))  # alike trees meet: fewer levels in all
         sampler = BatchSampler(data.sizes[order], max_nodes=max_nodes, shuffle=False)
         return [order[ids] for ids in sampler.batches()]

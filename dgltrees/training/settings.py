@@ -1,140 +1,186 @@
-"""All settings of a run, from Python, YAML or flags, and back to YAML."""
+"""All settings of a run: those of its task's data and model, and of the training loop."""
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, ClassVar, Literal, Optional
 
-import jsonargparse
 import yaml
 
 from dgltrees._files import PathLike, replacing
-from dgltrees.commands.flags import file_flags, parse_flags
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.ranges import COUNT, NONNEGATIVE, POSITIVE, SEED, check, one_of
-from dgltrees.tasks.rrnet.policy_settings import PolicySettings
-from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.options import (
+    Count,
+    NonNegative,
+    NonNegativeInt,
+    Option,
+    Options,
+    Positive,
+    Seed,
+    nearest,
+    overlay,
+)
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.table import TASKS, get_task
+from dgltrees.tasks.task import Task
 
 __all__ = [
+    "SECTIONS",
     "Settings",
     "TrainingSettings",
-    "check_keys",
-    "model_settings",
-    "parse",
-    "parser",
+    "flat",
+    "layered",
+    "readable_options",
+    "section_sources",
     "settings_from",
 ]
 
-_COUNTS = "epochs patience batch_size max_nodes pool window checkpoint_steps devices nodes threads"
-_TRAINING = {
-    "lr": POSITIVE,
-    "l2": NONNEGATIVE,
-    "clip": POSITIVE,
-    "monitor": one_of(["accuracy", "loss", "joint_loss", "uas", "las", "map", "mrr"]),
-    "schedule": one_of(["constant", "linear", "halve"]),
-    "alike": one_of(["depth", "size"]),
-    "seed": SEED,
-    "workers": NONNEGATIVE,
-    **dict.fromkeys(_COUNTS.split(), COUNT),
-}
+SECTIONS = ("data", "model", "training")
 
 
-@dataclass
+@dataclass(frozen=True)
 class TrainingSettings:
-    """The settings of the training loop.
-
-    Attributes:
-        optimizer: an optimizer of torch by name, in any case.
-        lr: learning rate; without it torch's default, which is 1.0 for AdaDelta.
-        optimizer_options: more arguments of the optimizer, such as momentum.
-        l2: weight of the penalty l2/2 * |p|^2 on all parameters, given to torch as weight_decay:
-            its gradient joins the loss's before the optimizer's step (AdamW decouples it).
-        clip: largest norm of the gradient of all parameters together, the penalty aside.
-        epochs: passes over the training examples at most.
-        patience: stop after so many epochs without a better validation value.
-        monitor: the validation value that decides: "accuracy", "loss", "joint_loss" (tree-lm with
-            ends or stops), a parser's "uas", "las", or "map", "mrr" (wikiqa).
-        schedule: "constant"; "linear": the learning rate falls step by step, to 0 at the end of
-            ``epochs``; or "halve": it is halved at every epoch from the first on whose validation
-            loss does not improve; the next such epoch ends the training, and a worse one is
-            undone. That wants ``monitor: loss`` or joint_loss.
-        batch_size: examples in a batch, over all processes; streams of the text (ptb).
-        max_nodes: nodes in a batch at most, over all processes.
-        pool: batches in a pool within which examples that are alike meet; 1 for none.
-        alike: what that means: like "depth" first, then size; or "size" alone.
-        window: words of each stream in a batch, as far as gradients go back (ptb).
-        seed: decides the initial parameters, the order of the examples and dropout.
-        checkpoint_steps: write the resume state after so many steps, besides at every epoch.
-        accelerator: "cpu", "cuda", "auto" and what else lightning-fabric knows.
-        devices: processes on each machine, each with a device of its own.
-        nodes: machines.
-        strategy: how they work together: "auto" or "ddp".
-        precision: "32-true", "bf16-mixed", "64-true" and what else lightning-fabric knows.
-        threads: CPU threads of each process, which small trees keep busy with 1 best; null for
-            torch's default.
-        workers: processes beside each that make its batches ahead, which pays where a batch takes
-            them long; 0 makes each before its step.
-        deterministic: use torch's deterministic algorithms, so that a run can be repeated.
-    """
+    """The training loop."""
 
     optimizer: str = "adadelta"
-    lr: Optional[float] = None
+    """Optimizer of torch by name, in any case."""
+    lr: Optional[Positive] = None
+    """Learning rate; by default torch's, which is 1.0 for AdaDelta."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
-    l2: float = 0.0
-    clip: Optional[float] = None
-    epochs: int = 100
-    patience: Optional[int] = 5
-    monitor: str = "accuracy"
-    batch_size: int = 25
-    max_nodes: Optional[int] = None
-    schedule: str = "constant"
-    pool: int = 50
-    alike: str = "depth"
-    window: int = 35
-    seed: int = 0
-    checkpoint_steps: Optional[int] = None
+    """More arguments of the optimizer, such as momentum."""
+    weight_decay: NonNegative = 0.0
+    """Weight of the L2 penalty on all parameters, given to torch's optimizer."""
+    clip: Optional[Positive] = None
+    """Largest norm of the gradient of all parameters together; by default no bound."""
+    epochs: Count = 100
+    """Passes over the training examples at most."""
+    patience: Optional[Count] = 5
+    """Stop after so many epochs without a better validation value; null: never."""
+    monitor: Optional[str] = None
+    """Validation metric that decides which epoch is the best; by default the task's first."""
+    schedule: Literal["constant", "linear", "halve"] = "constant"
+    """Learning rate: constant; linear, falling to 0; or halved when the validation loss rises."""
+    batch_size: Count = 25
+    """Examples in a batch over all processes; streams, for running text."""
+    max_nodes: Optional[Count] = None
+    """Nodes in a batch at most, over all processes; by default no bound."""
+    pool: Count = 50
+    """Batches in a pool within which similar examples are batched together; 1 for none."""
+    bucket_by: Literal["depth", "size"] = "depth"
+    """What similar examples are: of like depth first, then size; or of like size alone."""
+    seed: Seed = 0
+    """Seed of the initial parameters, the order of the examples and dropout."""
+    checkpoint_steps: Optional[Count] = None
+    """Steps between two writes of the resume state within an epoch; by default none."""
     accelerator: str = "auto"
-    devices: int = 1
-    nodes: int = 1
+    """Device: cpu, cuda, auto and what else lightning-fabric knows."""
+    devices: Count = 1
+    """Processes on each machine, each with a device of its own."""
+    nodes: Count = 1
+    """Number of machines."""
     strategy: str = "auto"
+    """How processes work together: auto or ddp."""
     precision: str = "32-true"
-    threads: Optional[int] = 1
-    workers: int = 0
+    """Precision: 32-true, bf16-mixed, 64-true and what else lightning-fabric knows."""
+    threads: Optional[Count] = 1
+    """CPU threads of each process; small trees keep 1 busy best; null: torch's default."""
+    workers: NonNegativeInt = 0
+    """Processes that make batches ahead, beside each training process; 0: none."""
     deterministic: bool = True
+    """Use torch's deterministic algorithms, so that a run can be repeated."""
 
-    def __post_init__(self) -> None:
-        check("training", self, _TRAINING)
-        if self.schedule == "halve" and self.monitor not in ("loss", "joint_loss"):
-            raise ConfigError(
-                "expected training.monitor to be loss or joint_loss with training.schedule halve, "
-                f"got {self.monitor!r}"
-            )
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Examples that nothing is chosen from are in no order."""
+        return {"bucket_by": "with training.pool 1"} if values["pool"] == 1 else {}
 
 
-@dataclass
+@dataclass(frozen=True)
+class StatefulTraining(TrainingSettings):
+    """The training loop over running text, whose batches continue where the last one ended."""
+
+    hidden: ClassVar[tuple[str, ...]] = (
+        *("max_nodes", "pool", "bucket_by", "checkpoint_steps"),
+        *("devices", "nodes", "strategy"),
+    )
+
+
 class Settings:
     """All settings of a run.
 
+    ``Settings({"task": "listops", "model": {"cell": "gru"}})`` has the same names as YAML and the
+    command line; what is not named has its default.
+
+    Arguments:
+        values: ``task``, and the sections ``data``, ``model`` and ``training``, each a mapping from
+            names to values; names with a dot may be mappings within mappings.
+        preset: name of the preset the settings come from.
+
     Attributes:
-        preset: the preset the settings come from.
-        task: what is learned.
-        data: the data.
-        model: the model.
-        training: the training loop.
+        task: the task.
+        data: the settings of its data.
+        model: the options of its model.
+        training: the settings of the training loop.
+        sections: the options of each section.
+
+    Raises:
+        ConfigError: a setting is not read by this task and model, naming the nearest that is; or a
+            value is not one that the setting may have.
     """
 
-    preset: str = ""
-    task: str = "listops"
-    data: DataSettings = field(default_factory=DataSettings)
-    model: ModelSettings = field(default_factory=ModelSettings)
-    training: TrainingSettings = field(default_factory=TrainingSettings)
+    task: Task
+    data: DataSettings
+    model: Options
+    training: TrainingSettings
+
+    def __init__(self, values: Mapping[str, Any], *, preset: str = "") -> None:
+        for key, section in values.items():
+            if key not in ("task", "preset", *SECTIONS):
+                raise ConfigError(f"unknown setting {key}; {nearest(key, ['task', *SECTIONS])}")
+            if key in SECTIONS and not isinstance(section, Mapping):
+                raise ConfigError(f"expected {key} to be a mapping of settings, got {section!r}")
+        self.preset = preset or values.get("preset", "")
+        self.task = get_task(values.get("task", ""))
+        sources = section_sources(self.task)
+        self.sections = {
+            name: Options(sources[name], flat(values.get(name, {})), name) for name in SECTIONS
+        }
+        self.data = self.sections["data"].of(self.task.data)
+        self.model = self.sections["model"]
+        self.training = self.sections["training"].of(TrainingSettings)
+        self._check()
+
+    def _check(self) -> None:
+        names = [metric.name for metric in self.task.metrics]
+        if self.monitor not in names:
+            raise ConfigError(
+                f"expected training.monitor to be one of {', '.join(names)}, which the task "
+                f"{self.task.name} reports, got {self.monitor!r}"
+            )
+        if self.training.schedule == "halve" and not self.monitor.endswith("loss"):
+            losses = [name for name in names if name.endswith("loss")]
+            raise ConfigError(
+                f"expected training.monitor to be {' or '.join(losses)} with training.schedule "
+                f"halve, got {self.monitor!r}"
+            )
+
+    @property
+    def monitor(self) -> str:
+        """Name of the metric that decides which epoch is the best."""
+        return self.training.monitor or self.task.metrics[0].name
+
+    def replace(self, section: str, **values: Any) -> Settings:
+        """The same settings with other values of a section; what is not read any more goes."""
+        return Settings(layered(self.to_dict(), {section: values}), preset=self.preset)
 
     def to_dict(self) -> dict[str, Any]:
         """Nested plain values, as YAML holds them."""
-        return dataclasses.asdict(self)
+        return {
+            "preset": self.preset,
+            "task": self.task.name,
+            **{name: nested(self.sections[name]) for name in SECTIONS},
+        }
 
     def to_yaml(self) -> str:
         """YAML text that :func:`settings_from` takes when loaded."""
@@ -146,95 +192,84 @@ class Settings:
         with replacing(path) as file:
             file.write(self.to_yaml())
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and self.to_dict() == other.to_dict()
 
-_SECTIONS = {"data": DataSettings, "model": ModelSettings, "training": TrainingSettings}
-_POLICY = "model.policy"
+    def __hash__(self) -> int:
+        return hash(self.to_yaml())
 
-
-def parser(prog: str, defaults: Optional[Mapping[str, Any]] = None) -> jsonargparse.ArgumentParser:
-    """A parser of the flags ``--data.…``, ``--model.…`` and ``--training.…``.
-
-    Arguments:
-        prog: the command, for its help.
-        defaults: nested values that stand where no flag is given.
-
-    Raises:
-        ConfigError: ``defaults`` holds an unknown key or a value of a wrong type.
-    """
-    made = jsonargparse.ArgumentParser(prog=prog, exit_on_error=False)
-    made.add_class_arguments(Settings, skip={"preset"})
-    made.add_argument("--preset", type=str, default="", help=jsonargparse.SUPPRESS)
-    if defaults:
-        check_keys(defaults)
-        try:
-            values = made.parse_object(dict(defaults), env=False).as_dict()
-        except (jsonargparse.ArgumentError, TypeError, ValueError) as error:
-            raise ConfigError(" ".join(str(error).split())) from None
-        made.set_defaults(_flat(values))
-    return made
+    def __repr__(self) -> str:
+        return f"Settings({self.to_dict()})"
 
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
-    """Settings from nested plain values; what is not given has its default.
+    """Settings from nested plain values; see :class:`Settings`."""
+    return Settings(values)
+
+
+def section_sources(task: Task) -> dict[str, Any]:
+    """The class of each section's settings in a task."""
+    training = StatefulTraining if task.stateful else TrainingSettings
+    return {"data": task.data, "model": task.model, "training": training}
+
+
+def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with a layer of others above them.
+
+    What the layer says must be read by the task and model that result; what stood below and is not
+    read any more (the rank of a base preset, say, with another aggregator) goes. With other
+    training files, the validation and test files from below do not count.
+
+    Arguments:
+        values: settings that stand, nested or flat within their sections.
+        layer: settings above them.
 
     Raises:
-        ConfigError: an unknown key or a value of a wrong type, naming it.
+        ConfigError: a setting of the layer is not read, or has a wrong value.
     """
-    made = parser("dgltrees", values)
-    return _build(made.get_defaults().as_dict())
+    merged: dict[str, Any] = {**values, **layer}
+    if "task" not in merged:
+        raise ConfigError(f"expected a task, one of {', '.join(TASKS)}, got none")
+    sources = section_sources(get_task(merged["task"]))
+    for name in SECTIONS:
+        below, above = flat(values.get(name, {})), flat(layer.get(name, {}))
+        if name == "data" and "train" in above:
+            below = {key: value for key, value in below.items() if key not in ("valid", "test")}
+        merged[name] = overlay(sources[name], below, above, name)
+    return merged
 
 
-def parse(
-    made: jsonargparse.ArgumentParser, argv: Sequence[str]
-) -> tuple[Settings, dict[str, Any]]:
-    """Settings from flags, and the values of the flags that are no settings.
-
-    Raises:
-        ConfigError: an unknown flag or a value of a wrong type, naming it.
-    """
-    values = parse_flags(made, file_flags(argv)).as_dict()
-    fields = {f.name for f in dataclasses.fields(Settings)}
-    return _build(values), {k: v for k, v in values.items() if k not in fields}
+def readable_options(values: Mapping[str, Any]) -> dict[str, Option]:
+    """All options that are read with these settings, by section and name: ``"model.rank"``."""
+    sources = section_sources(get_task(values["task"]))
+    read: dict[str, Option] = {}
+    for name in SECTIONS:
+        section = values.get(name, {})
+        options = Options(sources[name], overlay(sources[name], section, {}, name), name).options
+        read.update({f"{name}.{key}": option for key, option in options.items()})
+    return read
 
 
-def check_keys(values: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a key that is no setting, with the nearest one that is."""
-    known = {f.name for f in dataclasses.fields(Settings)} - set(_SECTIONS)
-    for section, kind in _SECTIONS.items():
-        known |= {f"{section}.{f.name}" for f in dataclasses.fields(kind)}
-    known |= {f"{_POLICY}.{f.name}" for f in dataclasses.fields(PolicySettings)}
-    for key in _flat(values):
-        if key.startswith("training.optimizer_options."):
-            continue
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
-            section = key.partition(".")[0]
-            alike = near or sorted(k for k in known if k.startswith(f"{section}.")) or _SECTIONS
-            raise ConfigError(f"unknown setting {key}; did you mean {', '.join(alike)}?")
-
-
-def _build(values: Mapping[str, Any]) -> Settings:
-    return Settings(
-        preset=values["preset"],
-        task=values["task"],
-        data=DataSettings(**values["data"]),
-        model=model_settings(values["model"]),
-        training=TrainingSettings(**values["training"]),
-    )
-
-
-def model_settings(values: Mapping[str, Any]) -> ModelSettings:
-    """The settings of a model from nested plain values."""
-    policy = PolicySettings(**values.get("policy", {}))
-    return ModelSettings(**{**values, "policy": policy})
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested keys joined by dots, the sections and the policy alone taken apart."""
-    flat: dict[str, Any] = {}
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Mappings within mappings as names with dots; the options of an optimizer stay together."""
+    names: dict[str, Any] = {}
     for key, value in values.items():
-        if isinstance(value, Mapping) and prefix + key in (*_SECTIONS, _POLICY):
-            flat.update(_flat(value, f"{prefix}{key}."))
+        if key.startswith("optimizer_options."):
+            names.setdefault("optimizer_options", {})[key.partition(".")[2]] = value
+        elif isinstance(value, Mapping) and key != "optimizer_options":
+            names.update(flat(value, f"{prefix}{key}."))
         else:
-            flat[prefix + key] = value
-    return flat
+            names[prefix + key] = value
+    return names
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Names with dots as mappings within mappings."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        *outer, last = name.split(".")
+        inner = found
+        for key in outer:
+            inner = inner.setdefault(key, {})
+        inner[last] = value
+    return found

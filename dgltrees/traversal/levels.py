@@ -186,11 +186,11 @@ class _Work:
         nodes = [count for level in levels for count, _ in level.buckets]
         self.call_ids = schedule.inner.split_with_sizes(nodes)
         self.level_ids = schedule.inner.split_with_sizes([level.nodes for level in levels])
-        self.slots, self.present = None, None
-        if schedule.slots is not None and schedule.present is not None:
-            width = schedule.present.shape[1]
+        self.slots, self.mask = None, None
+        if schedule.slots is not None and schedule.mask is not None:
+            width = schedule.mask.shape[1]
             self.slots = schedule.slots.split_with_sizes([level.nodes * width for level in levels])
-            self.present = schedule.present.split_with_sizes([level.nodes for level in levels])
+            self.mask = schedule.mask.split_with_sizes([level.nodes for level in levels])
 
     def places(self, nodes: Tensor) -> Tensor:
         """Where ``nodes`` stand in :attr:`ordered`."""
@@ -218,13 +218,13 @@ class _Work:
         """
         (message, reduce, update), level = self.functions, self.schedule.levels[index]
         messages = dict(message(self._edges(index, states, part)))
-        present = None if self.present is None else self.present[index]
+        mask = None if self.mask is None else self.mask[index]
         before = self.calls[part.start]
         made: list[Mapping[str, Tensor]] = []
         for at, mailbox in enumerate(self._mailboxes(index, level, messages)):
             call, groups = self.calls[index] + at, level.groups[at]
             ids, piece = self.call_ids[call], call - before + 1
-            new = reduce(Nodes(ids, part.calls.fields(piece), mailbox, groups, present))
+            new = reduce(Nodes(ids, part.calls.fields(piece), mailbox, groups, mask))
             if update is not None and groups is not None:
                 new = update(Nodes(ids, part.calls.fields(piece, dict(new)), {}, groups))
             made.append(new)
@@ -248,6 +248,7 @@ class _Work:
             part.dst.fields(at),
             self.edata.fields(index),
             self.ends[index],
+            self.slots is not None,
         )
 
     def _mailboxes(

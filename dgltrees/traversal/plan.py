@@ -9,14 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.errors import TreeError
-from dgltrees.traversal.order import at_node, levels_of
+from dgltrees.traversal.order import levels_of
+from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, owner, run_offsets, within
 
-__all__ = ["check_positions", "make_schedule"]
+__all__ = ["make_schedule"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -118,7 +118,7 @@ def make_schedule(
         take=torch.from_numpy(hand.take),
         give=None if hand.give is None else torch.from_numpy(hand.give),
         slots=filled.edge,
-        present=filled.present,
+        mask=filled.mask,
         initial=reverse,
     )
 
@@ -206,7 +206,7 @@ class _Slots(NamedTuple):
     """Which edge of its level fills which slot, and the levels where that needs no gather."""
 
     edge: Optional[Tensor]
-    present: Optional[Tensor]
+    mask: Optional[Tensor]
     full: Bools
 
 
@@ -218,42 +218,9 @@ def _fill(where: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -> _Slot
     level_of_slot = owner(inner_sizes * slots)
     full = np.bincount(level_of_slot, ~ordered, minlength=len(inner_sizes)) == 0
     full &= edge_sizes == inner_sizes * slots
-    present = torch.from_numpy(np.zeros((int(inner_sizes.sum()), slots), np.bool_))
-    present.view(-1)[torch.from_numpy(where)] = True
-    return _Slots(torch.from_numpy(index), present, full)
-
-
-def check_positions(batch: TreeBatch, slots: int, pos: Optional[Tensor]) -> Ints:
-    """``(E,)`` the slot of each edge.
-
-    Arguments:
-        batch: the graph.
-        slots: how many there are at each node.
-        pos: ``(E,)`` integers, on any device.
-
-    Raises:
-        TreeError: there are no positions, or one that no slot can take, or one twice at a node.
-    """
-    if pos is None:
-        raise TreeError(
-            f"expected edge data 'pos', the position of each child, for a cell with {slots} slots; "
-            f"got edge data {sorted(batch.edata)}; set edata['pos']"
-        )
-    place: Ints = batch.on_host(pos).numpy().astype(np.int64)
-    wrong = (place < 0) | (place >= slots)
-    if wrong.any():
-        edge = int(np.argmax(wrong))
-        raise at_node(
-            batch,
-            int(batch.dst[edge]),
-            f"expected child positions from 0 to {slots - 1}, which is what this cell takes, got "
-            f"{place[edge]}; give the cell more children (max_children) or the tree fewer",
-        )
-    filled = np.bincount(batch.dst.numpy() * slots + place, minlength=1)
-    if filled.max() > 1:
-        node, twice = divmod(int(np.argmax(filled > 1)), slots)
-        raise at_node(batch, node, f"expected each child position once, got {twice} twice")
-    return place
+    mask = torch.from_numpy(np.zeros((int(inner_sizes.sum()), slots), np.bool_))
+    mask.view(-1)[torch.from_numpy(where)] = True
+    return _Slots(torch.from_numpy(index), mask, full)
 
 
 def _runs(value: Ints) -> Groups:

@@ -60,7 +60,7 @@ class Schedule:
             rows to the next.
         slots: ``(slots of all levels,)`` the edge, counted within the level, that fills each slot,
             the number of edges where none does; None without slots.
-        present: ``(N - leaves, slots)`` bool, or None.
+        mask: ``(N - leaves, slots)`` bool, or None.
         initial: whether messages read what nodes were before the traversal (``reverse=True``).
     """
 
@@ -77,7 +77,7 @@ class Schedule:
     take: Tensor
     give: Optional[Tensor]
     slots: Optional[Tensor]
-    present: Optional[Tensor]
+    mask: Optional[Tensor]
     initial: bool
 
     def to(self, device: Union[str, torch.device]) -> Schedule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Union, cast
 
 import torch
 from torch import Tensor
@@ -25,27 +25,33 @@ from dgltrees.traversal.states import Prepare
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
 from dgltrees.traversal.ways import compiled_states, dense
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.forest import Forest
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-__all__ = ["Cell", "prop_nodes_topo", "schedule_of", "traverse"]
+__all__ = ["Cell", "Graph", "as_batch", "prop_nodes_topo", "schedule_of", "traverse"]
 
 BACKENDS = ("levels", "dgl")
 
+Graph = Union["DGLGraph", TreeBatch, Forest]
+"""What a cell runs over."""
+
 
 class Cell(Protocol):
-    """A recurrent unit over a graph: DGL's three functions.
+    """A recurrent unit over a graph: three functions in DGL's contract.
 
     A cell may declare more, and it means the same under both backends:
 
     - ``group_by = "op"``: a node field of integers. Nodes of equal value are adjacent in the
       ``reduce`` and ``update`` functions, and ``nodes.groups`` says how many there are of each.
     - ``slots = 5``: every mailbox is five wide. A message stands at its edge's ``pos``, a missing
-      one is 0, and ``nodes.present`` tells which are there. Reduce is called once a level.
+      one is 0, and ``nodes.mask`` tells which are there. Reduce is called once per level.
     - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order
-      (with ``checkpoint`` of some nodes at a time, so each row it makes comes of that row alone);
-      the fields it returns are laid over them.
+      (with ``checkpoint`` of some nodes at a time, so each row it returns depends on that row
+      alone); the fields it returns are laid over them.
+    - ``downward = True``: edges go from parents to children, so a :class:`~dgltrees.Forest` is
+      batched with its edges turned.
 
     The class of a cell can also have a compiled way (:func:`~dgltrees.traversal.compiled_way`),
     which backend ``levels`` takes where it holds.
@@ -66,8 +72,8 @@ class Cell(Protocol):
 
 def prop_nodes_topo(
     graph: Union[DGLGraph, TreeBatch],
-    message_func: Union[Message, Any],
-    reduce_func: Union[Reduce, Any],
+    message_func: Union[Message, Cell, Any],
+    reduce_func: Optional[Union[Reduce, Any]] = None,
     reverse: bool = False,
     apply_node_func: Optional[Update] = None,
     *,
@@ -79,13 +85,15 @@ def prop_nodes_topo(
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
 
     The arguments, their order and the effect are those of ``dgl.prop_nodes_topo``: changing the
-    import is all it takes.
+    import is all it takes. ``prop_nodes_topo(graph, cell)`` runs a cell, with all that it declares
+    (:class:`Cell`), and writes the states of all nodes into ``graph.ndata``.
 
     Arguments:
         graph: a homogeneous acyclic ``DGLGraph``, batched or not, or a :class:`TreeBatch`.
-        message_func: from a batch of edges to messages, or a built-in such as ``fn.copy_u``.
+        message_func: from a batch of edges to messages, or a built-in such as ``fn.copy_u``; or a
+            cell.
         reduce_func: from nodes with a mailbox to fields, or a built-in such as ``fn.sum``. Nodes
-            without messages skip it (a built-in gives them 0).
+            without messages skip it (a built-in gives them 0). Left out for a cell.
         reverse: visit the nodes in reverse topological order. As in DGL the edges are not turned;
             for a top-down pass let the edges point down. (In this order alone DGL 1.1 gives a
             node without messages zeros for what the others of its frontier reduced, if there are
@@ -94,26 +102,36 @@ def prop_nodes_topo(
             that are stored. Without it, what was reduced is stored.
         backend: ``"levels"``, which costs nodes plus edges, or ``"dgl"``, DGL's own, the
             reference, which costs nodes times depth.
-        group_by, slots: see :class:`Cell`.
+        group_by, slots: what the functions want, as in :class:`Cell`.
         checkpoint: see :func:`traverse`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a message has no place.
-        ConfigError: there is no such backend, or it has no checkpoints.
+        ConfigError: there is no such backend, or it has no checkpoints; or there is a cell and
+            another function, or a cell is to run in reverse.
     """
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
-    made = _run(
-        batch,
-        batch.ndata,
-        batch.edata,
-        (message_func, reduce_func, apply_node_func),
-        backend,
-        group_by=group_by,
-        slots=slots,
-        reverse=reverse,
-        checkpoint=checkpoint,
-    )
-    for name, column in made.items():
+    if reduce_func is None:
+        if reverse or apply_node_func is not None or group_by is not None or slots is not None:
+            raise ConfigError(
+                "expected a cell alone or both message_func and reduce_func, got other arguments "
+                "without reduce_func; for a top-down pass turn the edges: batch.reversed()"
+            )
+        states = traverse(cast(Cell, message_func), batch, backend=backend, checkpoint=checkpoint)
+    else:
+        with tree_in_errors(batch):
+            states = _run(
+                batch,
+                batch.ndata,
+                batch.edata,
+                (message_func, reduce_func, apply_node_func),
+                backend,
+                group_by=group_by,
+                slots=slots,
+                reverse=reverse,
+                checkpoint=checkpoint,
+            )
+    for name, column in states.items():
         graph.ndata[name] = column
     if isinstance(graph, TreeBatch):
         graph.refresh_graph()
@@ -121,8 +139,8 @@ def prop_nodes_topo(
 
 def traverse(
     cell: Cell,
-    batch: TreeBatch,
-    ndata: Mapping[str, Union[Tensor, IndexedRows]],
+    graph: Graph,
+    ndata: Optional[Mapping[str, Union[Tensor, IndexedRows]]] = None,
     edata: Optional[Mapping[str, Tensor]] = None,
     *,
     backend: str = "levels",
@@ -130,16 +148,17 @@ def traverse(
     fused: bool = True,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
-    """Run a cell over a batch, with what the cell declares; the batch stays as it is.
+    """Run a cell over a graph, with what the cell declares; the graph stays as it is.
 
     Arguments:
         cell: see :class:`Cell`.
-        batch: the graph.
-        ndata: fields of the nodes, each ``(N, ...)``, or their distinct rows and which of them each
-            node has (:class:`IndexedRows`).
-        edata: fields of the edges, each ``(E, ...)``; those of the batch, if not given.
+        graph: a :class:`TreeBatch`; a homogeneous acyclic ``DGLGraph``; or a :class:`Forest`, all
+            of whose trees are batched.
+        ndata: fields of the nodes, each ``(N, ...)``, or :class:`IndexedRows`; those of the graph,
+            if not given.
+        edata: fields of the edges, each ``(E, ...)``; those of the graph, if not given.
         backend: ``"levels"`` or ``"dgl"``.
-        outputs: the fields to return; all that the cell makes, if not given.
+        outputs: the fields to return; all that the cell returns, if not given.
         fused: take the compiled way of the cell's class, if it has one that holds here. Such a
             way has no second derivative, and raises where one is asked for.
         checkpoint: keep less memory for the backward pass, which runs the three functions a second
@@ -148,28 +167,41 @@ def traverse(
             alone.
 
     Returns:
-        fields of all nodes, each ``(N, ...)``, in the order of the batch's nodes.
+        fields of all nodes, each ``(N, ...)``, in the order of the graph's nodes.
 
     Raises:
         TreeError: the graph has a cycle, or a child has no place in the cell.
-        ConfigError: there is no such backend, or it has no checkpoints.
+        ConfigError: there is no such backend, or it has no checkpoints; or the cell lacks one of
+            its functions.
     """
-    if fused and backend == "levels" and edata is None and not checkpoint:
-        states = compiled_states(cell, batch, ndata)
-        if states is not None:
-            return states if outputs is None else {name: states[name] for name in outputs}
-    return _run(
-        batch,
-        dense(ndata),
-        batch.edata if edata is None else edata,
-        _functions(cell),
-        backend,
-        group_by=getattr(cell, "group_by", None),
-        slots=getattr(cell, "slots", None),
-        prepare=getattr(cell, "prepare", None),
-        outputs=outputs,
-        checkpoint=checkpoint,
-    )
+    batch = as_batch(graph, downward=getattr(cell, "downward", False))
+    fields = batch.ndata if ndata is None else ndata
+    with tree_in_errors(batch):
+        if fused and backend == "levels" and edata is None and not checkpoint:
+            states = compiled_states(cell, batch, fields)
+            if states is not None:
+                return states if outputs is None else {name: states[name] for name in outputs}
+        return _run(
+            batch,
+            dense(fields),
+            batch.edata if edata is None else edata,
+            _functions(cell),
+            backend,
+            group_by=getattr(cell, "group_by", None),
+            slots=getattr(cell, "slots", None),
+            prepare=getattr(cell, "prepare", None),
+            outputs=outputs,
+            checkpoint=checkpoint,
+        )
+
+
+def as_batch(graph: Graph, *, downward: bool = False) -> TreeBatch:
+    """A graph as a batch; of a forest all trees, with their edges turned if ``downward``."""
+    if isinstance(graph, TreeBatch):
+        return graph
+    if isinstance(graph, Forest):
+        return graph.batch().reversed() if downward else graph.batch()
+    return TreeBatch.from_graph(graph)
 
 
 def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
@@ -232,15 +264,13 @@ def _run(
         raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
         ndata = ndata if prepare is None else {**ndata, **prepare(ndata)}
-        with tree_in_errors(batch):
-            made = run_dgl(
-                batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
-            )
+        made = run_dgl(
+            batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
+        )
         return made if outputs is None else {name: made[name] for name in outputs}
     known = ndata if prepare is None or group_by in {None, *ndata} else {**ndata, **prepare(ndata)}
     group = None if group_by is None else known[group_by]
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     three = message_function(message), reduce_function(reduce), update
-    with tree_in_errors(batch):
-        return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)
+    return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)

@@ -86,9 +86,11 @@ class Edges:
         src: fields of the node each edge leaves, each ``(E, ...)``.
         dst: fields of the node each edge enters, as they were before the traversal.
         data: fields of the edges.
+        slotted: whether the traversal puts the messages into slots; else a cell with slots sends
+            their positions along.
     """
 
-    __slots__ = ("_ends", "data", "dst", "src")
+    __slots__ = ("_ends", "data", "dst", "slotted", "src")
     canonical_etype = ("_N", "_E", "_N")
 
     def __init__(
@@ -97,8 +99,10 @@ class Edges:
         dst: Mapping[str, Tensor],
         data: Mapping[str, Tensor],
         ends: tuple[Tensor, Tensor, Tensor],
+        slotted: bool = False,
     ) -> None:
         self.src, self.dst, self.data, self._ends = src, dst, data, ends
+        self.slotted = slotted
 
     def edges(self) -> tuple[Tensor, Tensor, Tensor]:
         """The nodes the edges leave, the nodes they enter, and their ids, each ``(E,)``."""
@@ -120,10 +124,10 @@ class Nodes:
         mailbox: messages, each ``(n, degree, ...)``, or ``(n, slots, ...)`` with zeros where a
             child is missing; empty in an update function.
         groups: with ``group_by``, the runs of equal values, on the host; else None.
-        present: with ``slots``, ``(n, slots)`` bool, where there is a child; else None.
+        mask: with ``slots``, ``(n, slots)`` bool, where there is a child; else None.
     """
 
-    __slots__ = ("_ids", "data", "groups", "mailbox", "present")
+    __slots__ = ("_ids", "data", "groups", "mailbox", "mask")
     ntype = "_N"
 
     def __init__(
@@ -132,10 +136,10 @@ class Nodes:
         data: Mapping[str, Tensor],
         mailbox: Mapping[str, Tensor],
         groups: Optional[Groups] = None,
-        present: Optional[Tensor] = None,
+        mask: Optional[Tensor] = None,
     ) -> None:
         self._ids, self.data, self.mailbox = ids, data, mailbox
-        self.groups, self.present = groups, present
+        self.groups, self.mask = groups, mask
 
     @property
     def msgs(self) -> Mapping[str, Tensor]:

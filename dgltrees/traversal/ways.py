@@ -7,7 +7,6 @@ from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
 
 from torch import Tensor
 
-from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
@@ -58,9 +57,8 @@ def compiled_states(
     way = way_of(cell)
     if way is None:
         return None
-    with tree_in_errors(batch):
-        states: Optional[dict[str, Tensor]]
-        states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
+    states: Optional[dict[str, Tensor]]
+    states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
     return states
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["END", "UNKNOWN", "frequent_words", "recode"]
+__all__ = ["END", "ROOT", "UNKNOWN", "frequent_words", "recode"]
 
+ROOT = "<root>"
+"""The word of node 0."""
 UNKNOWN = "<unk>"
 """The unknown word: stands for all words that a vocabulary lacks."""
 

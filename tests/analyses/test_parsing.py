@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.analyses.parse import TrainedParser, chains, parse_files, read_sentences
+from dgltrees.analyses.parse import parse, parse_files, read_sentences, sentence_forest
 from dgltrees.formats import read_conllu, read_kbest
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees.dependencies import is_projective
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
@@ -17,12 +18,7 @@ from tests.trees.nested import write
 TEXT = "The gardener watered the ships .\nAda slept .\nstars\n"
 
 
-@pytest.fixture
-def parser(parser_run: Path) -> TrainedParser:
-    return TrainedParser(parser_run)
-
-
-def test_what_was_learned_by_heart(parser: TrainedParser, tmp_path: Path) -> None:
+def test_what_was_learned_by_heart(parser: LoadedRun, tmp_path: Path) -> None:
     counts = parse_files(parser, read_sentences(SENTENCES), tmp_path / "out.conllu")
     found, gold = read_conllu(tmp_path / "out.conllu").forest, read_conllu(SENTENCES).forest
     assert counts == {"sentences": 5, "words": 42, "trees": 5}
@@ -36,10 +32,10 @@ def test_what_was_learned_by_heart(parser: TrainedParser, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("projective", [True, False])
-def test_lists(parser_run: Path, tmp_path: Path, projective: bool) -> None:
-    parser = TrainedParser(parser_run, projective=projective)
+def test_lists(parser: LoadedRun, tmp_path: Path, projective: bool) -> None:
     path = write(tmp_path, TEXT)
-    parse_files(parser, read_sentences(path), tmp_path / "out.conllu", k=7, chunk=2)
+    stream, out = read_sentences(path), tmp_path / "out.conllu"
+    parse_files(parser, stream, out, k=7, projective=projective, chunk=2)
     lists = read_kbest(tmp_path / "out.conllu")
     assert np.diff(lists.offsets).tolist() == [7, 7, 1]  # one word has one tree
     for first, stop in zip(lists.offsets[:-1], lists.offsets[1:]):
@@ -49,16 +45,16 @@ def test_lists(parser_run: Path, tmp_path: Path, projective: bool) -> None:
     assert is_projective(lists.forest).all() or not projective
 
 
-def test_a_sentence_is_parsed_alike_in_any_company(parser: TrainedParser) -> None:
+def test_a_sentence_is_parsed_alike_in_any_company(parser: LoadedRun) -> None:
     batch = list(read_sentences(SENTENCES))
-    whole = parser.parse(chains(batch), 3)
-    alone = parser.parse(chains(batch), 3, max_nodes=1)
+    whole = parse(parser, sentence_forest(batch), 3)
+    alone = parse(parser, sentence_forest(batch), 3, max_nodes=1)
     assert (whole.forest.parent == alone.forest.parent).all()
     assert (whole.forest.columns["deprel"] == alone.forest.columns["deprel"]).all()
     np.testing.assert_allclose(whole.score, alone.score, atol=1e-4)
 
 
-def test_running_text(parser: TrainedParser, tmp_path: Path) -> None:
+def test_running_text(parser: LoadedRun, tmp_path: Path) -> None:
     path = write(tmp_path, "Ada slept\nnot. She counted the stars.\n\nSo it was.\n")
     stream = read_sentences(path, "text")
     with pytest.warns(UserWarning, match="left out 1 of 3 sentences, which have more than 4 words"):
@@ -69,9 +65,9 @@ def test_running_text(parser: TrainedParser, tmp_path: Path) -> None:
     assert " ".join(words) == "<root> Ada slept not . <root> So it was ."
 
 
-def test_errors(parser: TrainedParser, tree_lm_run: Path, tmp_path: Path) -> None:
+def test_errors(parser: LoadedRun, tree_lm: LoadedRun, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a parser at .* a run of the task tree-lm"):
-        TrainedParser(tree_lm_run)
+        parse(tree_lm, sentence_forest(list(read_sentences(SENTENCES))))
     with pytest.raises(ConfigError, match="format to be conllu or lines or text, got 'pdf'"):
         read_sentences(SENTENCES, "pdf")
     broken = write(tmp_path, "1\ta\n")

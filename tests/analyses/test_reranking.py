@@ -12,21 +12,20 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.analyses.parse import TrainedParser, chains, parse_files, read_sentences
+from dgltrees.analyses.parse import parse, parse_files, read_sentences, sentence_forest
 from dgltrees.analyses.rerank import (
     choose,
-    combined,
     measure,
     read_gold,
-    scored,
     table,
+    tree_scores,
     tune,
     write_chosen,
 )
-from dgltrees.analyses.scoring import TrainedLanguageModel
+from dgltrees.analyses.scoring import log_probs
 from dgltrees.cli import main
 from dgltrees.formats import read_conllu, read_kbest
-from dgltrees.training.run import predict
+from dgltrees.training.loaded import LoadedRun, load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write
 
@@ -34,7 +33,7 @@ from tests.trees.nested import write
 @pytest.fixture(scope="module")
 def lists(parser_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("lists") / "kbest.conllu"
-    parse_files(TrainedParser(parser_run), read_sentences(SENTENCES), out, k=6)
+    parse_files(load(parser_run), read_sentences(SENTENCES), out, k=6)
     return out
 
 
@@ -53,22 +52,21 @@ def test_the_first_of_the_best_of_the_first_k(sizes: list[int], k: int, seed: in
     assert choose(scores, offsets, k).tolist() == expected
 
 
-def test_scores_are_what_predict_says(tree_lm_run: Path) -> None:
+def test_scores_are_what_predict_says(tree_lm: LoadedRun) -> None:
     """In the case of the model's vocabulary, though the k-best lists keep theirs."""
-    model = TrainedLanguageModel(tree_lm_run)
     forest = read_conllu(SENTENCES).forest
-    expected = [found["log_prob"] for found in predict(tree_lm_run, [SENTENCES])]
-    np.testing.assert_allclose(model.log_probs(forest), expected, rtol=1e-5)
-    np.testing.assert_allclose(model.log_probs(forest, max_nodes=1), expected, rtol=1e-5)
+    expected = [line["log_prob"] for line in tree_lm.predict([SENTENCES])]
+    np.testing.assert_allclose(log_probs(tree_lm, forest), expected, rtol=1e-5)
+    np.testing.assert_allclose(log_probs(tree_lm, forest, max_nodes=1), expected, rtol=1e-5)
 
 
 def test_trees_matter_to_a_tree_model_alone(
-    parser_run: Path, tree_lm_run: Path, sequence_lm_run: Path
+    parser: LoadedRun, tree_lm: LoadedRun, sequence_lm: LoadedRun
 ) -> None:
-    parsed = TrainedParser(parser_run).parse(chains(list(read_sentences(SENTENCES))), 2)
-    for path, same in ((tree_lm_run, False), (sequence_lm_run, True)):
-        found = TrainedLanguageModel(path).log_probs(parsed.forest).reshape(-1, 2)
-        assert (np.abs(found[:, 0] - found[:, 1]).max() < 1e-4) == same
+    parsed = parse(parser, sentence_forest(list(read_sentences(SENTENCES))), 2)
+    for run, same in ((tree_lm, False), (sequence_lm, True)):
+        scores = log_probs(run, parsed.forest).reshape(-1, 2)
+        assert (np.abs(scores[:, 0] - scores[:, 1]).max() < 1e-4) == same
 
 
 def test_tuning_takes_the_larger_of_equals(lists: Path) -> None:
@@ -99,13 +97,13 @@ def test_tuning_takes_the_larger_of_equals(lists: Path) -> None:
     assert [row["oracle"] for row in rows] == [row["uas"] for row in rows]
 
 
-def test_the_parser_s_score_joins_by_its_weight(lists: Path, tree_lm_run: Path) -> None:
+def test_the_parser_s_score_joins_by_its_weight(lists: Path, tree_lm: LoadedRun) -> None:
     kbest = read_kbest(lists)
-    log_probs = scored(TrainedLanguageModel(tree_lm_run), kbest)
-    assert (combined(kbest, log_probs, 0.0) == log_probs).all()
-    assert_close(combined(kbest, log_probs, 2.0), log_probs + 2 * kbest.score)
-    far = choose(combined(kbest, log_probs, 1e6), kbest.offsets, 6)
-    assert (far == kbest.offsets[:-1]).all()
+    log_p = log_probs(tree_lm, kbest.forest)
+    assert (tree_scores(tree_lm, kbest) == log_p).all()
+    assert_close(tree_scores(tree_lm, kbest, 2.0), log_p + 2 * kbest.score)
+    trees = choose(tree_scores(tree_lm, kbest, 1e6), kbest.offsets, 6)
+    assert (trees == kbest.offsets[:-1]).all()
 
 
 def test_what_is_written(lists: Path, tmp_path: Path) -> None:
@@ -115,23 +113,23 @@ def test_what_is_written(lists: Path, tmp_path: Path) -> None:
     write_chosen(kbest, chosen, scores, tmp_path / "out.conllu")
     text = (tmp_path / "out.conllu").read_text(encoding="utf-8")
     assert text.startswith("# sent_id = garden-1\n# chosen = 3\n# score = 2.000000\n")
-    found = read_conllu(tmp_path / "out.conllu").forest
-    assert (found.parent == kbest.forest.select(chosen).parent).all()
+    forest = read_conllu(tmp_path / "out.conllu").forest
+    assert (forest.parent == kbest.forest.select(chosen).parent).all()
 
 
 def test_errors(
     lists: Path,
     tree_lm_run: Path,
-    sequence_lm_run: Path,
-    parser_run: Path,
+    sequence_lm: LoadedRun,
+    parser: LoadedRun,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     kbest = read_kbest(lists)
-    with pytest.raises(ConfigError, match="over trees at .* got one over sequences"):
-        scored(TrainedLanguageModel(sequence_lm_run), kbest)
-    with pytest.raises(ConfigError, match="expected a language model at .* the task parser"):
-        TrainedLanguageModel(parser_run)
+    with pytest.raises(ConfigError, match=r"over trees .* at .*, got .* tree-lm \(LSTM\)"):
+        tree_scores(sequence_lm, kbest)
+    with pytest.raises(ConfigError, match="expected a language model .* at .* the task parser"):
+        log_probs(parser, kbest.forest)
     lines = lists.read_text(encoding="utf-8").splitlines(keepends=True)
     at = [n for n, line in enumerate(lines) if line.startswith("# score")][7]
     begin = max(n for n in range(at) if lines[n] == "\n") + 2

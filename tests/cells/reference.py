@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 from dgltrees import Forest
-from dgltrees.cells import BaseCell, Score
+from dgltrees.cells import BaseCell, RRNetCell, Score
 from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.base import GateNorm
+from dgltrees.trees.operations import Operation
+from tests.cells.rrnet_reference import read
 
 
 def score_of(s: Score, h: Tensor, q: Tensor) -> Tensor:
@@ -125,6 +127,27 @@ def given_query(x: Tensor) -> Tensor:
     return 1 - x[..., :2].flip(-1)
 
 
+def operations_of(forest: Forest) -> Tensor:
+    """``(N,)`` each tree as a sequence of operations, in the order of its nodes, by positions."""
+    operations: list[int] = []
+    for begin, end in zip(forest.offsets, forest.offsets[1:]):
+        operations.append(Operation.START)
+        open_splits = 0
+        for pos in forest.pos[begin + 1 : end] % 3:
+            operation = (Operation.SPLIT, Operation.RECUR, Operation.MERGE)[pos - 2]
+            if operation == Operation.MERGE and not open_splits:
+                operation = Operation.SPLIT
+            open_splits += (operation == Operation.SPLIT) - (operation == Operation.MERGE)
+            operations.append(operation)
+    return torch.tensor(operations)
+
+
+def given_states(x: Tensor, size: int) -> dict[str, Tensor]:
+    """What the tests give START, and the mask of all steps, each ``(N, size)``."""
+    h = torch.cat([x, -x], 1)[:, :size]
+    return {"h": h, "c": h.flip(1) / 2, "mask": 1 - h / 2}
+
+
 class Recursion:
     """The state of every node of a forest, children before parents.
 
@@ -139,9 +162,15 @@ class Recursion:
             if parent >= 0:
                 self.children[int(parent)].append((int(forest.pos[v]), v))
         self.source, self.etype = forest.global_parent, forest.pos
-        down = type(cell).__name__ in ("TopDownLSTM", "LeftDependentLSTM")
+        if isinstance(cell, RRNetCell):
+            for nodes in map(slice, forest.offsets, forest.offsets[1:]):
+                operations = operations_of(forest)[nodes].tolist()
+                fields = {"x": x[nodes], **given_states(x[nodes], cell.hidden_size)}
+                rows = zip(*read(cell, operations, fields).values())
+                self.state.update(enumerate(rows, len(self.state)))
+            return
         node = getattr(self, type(cell).__name__)
-        for v in np.argsort(forest.depth if down else -forest.depth, kind="stable"):
+        for v in np.argsort(forest.depth if cell.downward else -forest.depth, kind="stable"):
             self.state[int(v)] = node(int(v))
 
     def h(self) -> Tensor:

@@ -12,13 +12,18 @@ from dgltrees.cells import (
     CELLS,
     BaseCell,
     LeftDependentLSTM,
+    RRNetCell,
     TopDownLSTM,
     make_cell,
 )
 from dgltrees.cells.scores import SCORES
 
-DOWN = {"top_down": TopDownLSTM, "left_dependents": LeftDependentLSTM}
-"""Cells over edges that go from a source, which no settings name: a model is made for them."""
+OF_MODELS = {
+    "top_down": TopDownLSTM,
+    "left_dependents": LeftDependentLSTM,
+    "rrnet": RRNetCell,
+}
+"""Cells that no settings name: a model is made for them."""
 
 INPUT, HIDDEN, CHILDREN, OPERATORS, RANK, LEFT = 3, 2, 3, 3, 2, 2
 
@@ -38,9 +43,9 @@ class Row:
         return self.options.get("operators", 0)
 
     @property
-    def down(self) -> bool:
-        """Whether edges go from the root down, each of a type."""
-        return self.cell in DOWN
+    def up(self) -> bool:
+        """Whether edges go from children to their parent."""
+        return self.cell in CELLS
 
     @property
     def children(self) -> int:
@@ -50,21 +55,22 @@ class Row:
     @property
     def types(self) -> int:
         """How many sets of parameters are stacked."""
-        own = self.cell == "top_down" and not self.options.get("shared")
-        return self.children if own else self.operators
+        if self.cell == "top_down" and not self.options.get("shared"):
+            return self.children
+        return 4 if self.cell == "rrnet" else self.operators
 
     def make(self, **changes: Any) -> BaseCell:
         """The cell in float64, all parameters drawn, biases too, so that each matters."""
         size = 2 * HIDDEN if "layer_norm" in self.options else HIDDEN  # of two, only signs are left
         options = {"input_size": INPUT, "hidden_size": size, **self.options}
-        if self.cell != "child_sum" and not self.down:
+        if self.up and self.cell != "child_sum":
             options["max_children"] = CHILDREN
         if "aggregator" in options and AGGREGATORS[options["aggregator"]].ranked:
             options["rank"] = RANK
         torch.manual_seed(0)
         options.update(changes)
-        made = DOWN[self.cell](**options) if self.down else make_cell(self.cell, **options)
-        cell = made.double()
+        cell = make_cell(self.cell, **options) if self.up else OF_MODELS[self.cell](**options)
+        cell = cell.double()
         with torch.no_grad():
             for p in cell.parameters():
                 p.uniform_(-0.8, 0.8)
@@ -102,14 +108,16 @@ def _rows() -> list[Row]:
             for shared in (False, True):
                 options = {"layers": layers, "left_size": left_size, "shared": shared}
                 rows.append(Row("top_down", options))
+    for options in ({}, {"merge": "average"}, {"stack_cell": True}, {"layer_norm": True}):
+        rows.append(Row("rrnet", options))
     return rows
 
 
 TABLE = _rows()
 """Every cell, every aggregator, with and without operators, every way for a label to come in."""
 
-UP = [row for row in TABLE if not row.down]
+UP = [row for row in TABLE if row.up]
 """Those that go from the leaves up."""
 
-ONE_OF_EACH = [next(row for row in TABLE if row.cell == cell) for cell in (*CELLS, *DOWN)]
+ONE_OF_EACH = [next(row for row in TABLE if row.cell == cell) for cell in (*CELLS, *OF_MODELS)]
 """A row of every cell, for what does not depend on the aggregator."""

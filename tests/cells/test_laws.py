@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch
-from dgltrees.cells import AGGREGATORS, CELLS, BaseCell
+from dgltrees import Forest, TreeBatch, prop_nodes_topo
+from dgltrees._dgl import dgl
+from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, RRNetCell
 from dgltrees.traversal import traverse
-from tests.cells.reference import Recursion, given_query
+from dgltrees.trees.operations import operation_graph
+from tests.cells.reference import Recursion, given_query, given_states, operations_of
 from tests.cells.table import (
     CHILDREN,
-    DOWN,
     INPUT,
     LEFT,
+    OF_MODELS,
     ONE_OF_EACH,
     OPERATORS,
     TABLE,
@@ -46,8 +48,12 @@ def world(forest: Forest, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def graph(cell: BaseCell, forest: Forest, x: Tensor, op: Tensor) -> tuple[TreeBatch, Fields]:
-    """What the cell reads: the forest upwards, or downwards with the types of its edges."""
-    if type(cell) not in DOWN.values():
+    """What the cell reads: the forest upwards, or downwards, or as sequences of operations."""
+    if isinstance(cell, RRNetCell):
+        op = operations_of(forest)
+        batch = operation_graph(op.numpy(), np.diff(forest.offsets))
+        return batch, {"x": x, "op": op, **given_states(x, cell.hidden_size)}
+    if not cell.downward:
         return forest.batch(), {"x": x, "op": op, "q": given_query(x)}
     left = x[:, :LEFT].flip(1) + 1
     etype = torch.from_numpy(forest.pos)
@@ -161,16 +167,47 @@ def test_a_batch_equals_its_trees(row: Row) -> None:
 
 
 @every_row
-def test_the_numbers_of_nodes_do_not_matter(row: Row) -> None:
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_numbers_of_nodes_and_edges_do_not_matter(row: Row, fused: bool) -> None:
     cell, forest = row.make(), random_forest(np.random.default_rng(3), 1, 20, row.children)
-    x, op = world(forest)
-    new = np.random.default_rng(0).permutation(forest.num_nodes)  # node v becomes new[v]
-    parent, pos = np.empty_like(forest.parent), np.empty_like(forest.pos)
-    parent[new] = np.where(forest.parent < 0, -1, new[forest.parent])
-    pos[new] = forest.pos
-    back = torch.from_numpy(np.argsort(new))
-    renamed = encode(cell, Forest.build(parent, pos=pos), x[back], op[back])
-    assert_close(renamed[torch.from_numpy(new)], encode(cell, forest, x, op))
+    batch, ndata = graph(cell, forest, *world(forest))
+    new = torch.randperm(batch.num_nodes)  # node v becomes new[v]
+    edges, back = torch.randperm(len(batch.src)), torch.argsort(new)
+    ends = new[batch.src[edges]], new[batch.dst[edges]]
+    edata = {name: field[edges] for name, field in batch.edata.items()}
+    renumbered = TreeBatch(*ends, batch.sizes, edata=edata)
+    moved = {name: field[back] for name, field in ndata.items()}
+    h = traverse(cell, renumbered, moved, fused=fused)["h"]
+    assert_close(h[new], traverse(cell, batch, ndata, fused=fused)["h"])
+
+
+def prop_nodes_topo_of_dgl(graph: dgl.DGLGraph, cell: BaseCell) -> None:
+    graph.ndata.update(cell.prepare(graph.ndata))
+    dgl.prop_nodes_topo(graph, cell.message, cell.reduce, apply_node_func=cell.update)
+
+
+def prop_nodes_topo_of_functions(graph: dgl.DGLGraph, cell: BaseCell) -> None:
+    graph.ndata.update(cell.prepare(graph.ndata))
+    prop_nodes_topo(graph, cell.message, cell.reduce, apply_node_func=cell.update)
+
+
+@every_row
+@pytest.mark.filterwarnings("ignore::dgl.base.DGLWarning")  # of a frontier without edges
+def test_a_cell_runs_as_it_is_however_it_is_called(row: Row) -> None:
+    cell, forest = row.make(), sample(row.children)
+    batch, ndata = graph(cell, forest, *world(forest))
+    ndata = {name: field for name, field in ndata.items() if name in cell.input_fields}
+    expected = traverse(cell, batch, ndata, backend="dgl")
+    for propagate in (prop_nodes_topo_of_dgl, prop_nodes_topo_of_functions, prop_nodes_topo):
+        whole = batch.with_data(ndata).graph
+        propagate(whole, cell)
+        assert_close({name: whole.ndata[name] for name in expected}, expected)
+    x, fields = ndata.pop("x"), ndata
+    assert_close(cell(batch, x, **fields), expected)
+    assert_close(cell(batch.with_data(fields), x), expected)
+    assert_close(cell(batch.with_data({"x": x, **fields}).graph), expected)
+    if row.cell != "rrnet":  # whose graph is no tree
+        assert_close(cell(forest, x, **fields), expected)
 
 
 @every_row_up
@@ -197,17 +234,8 @@ def test_gradcheck(row: Row) -> None:
     names = [name for name, _ in cell.named_parameters()]
 
     def encoding(x: Tensor, *values: Tensor) -> Tensor:
-        batch, ndata = graph(cell, forest, x, op)
-
-        class Bound:
-            """The cell with other parameters, all at once."""
-
-            group_by, slots = cell.group_by, cell.slots
-
-        for method in ("message", "reduce", "update", "prepare"):
-            setattr(Bound, method, staticmethod(getattr(cell, method)))
         with torch.nn.utils.stateless._reparametrize_module(cell, dict(zip(names, values))):
-            return traverse(Bound(), batch, ndata)["h"]
+            return encode(cell, forest, x, op, fused=False)
 
     values = [p.detach().clone().requires_grad_() for p in cell.parameters()]
     assert torch.autograd.gradcheck(encoding, (x.requires_grad_(), *values), fast_mode=True)
@@ -252,7 +280,7 @@ def test_shapes(row: Row, shape: Callable[[int], Forest]) -> None:
 @every_row
 def test_depth_2000(row: Row) -> None:
     cell, forest = row.make(), chain(2000)
-    end = slice(0, 20) if row.down else slice(1980, 2000)
+    end = slice(1980, 2000) if row.up else slice(0, 20)
     x, op = world(forest)
     with torch.no_grad():
         h = encode(cell, forest, x, op)
@@ -269,10 +297,8 @@ def test_depth_2000_backward(row: Row) -> None:
         assert_close(h, Recursion(cell, forest, x, op).h())
     for name, gradient in found.items():
         assert torch.isfinite(gradient).all(), name
-        if row.cell not in (
-            "anf",
-            "selective_s_lstm",
-        ):  # one child alone has the weight 1, however it scores
+        # One child alone has the weight 1, however it scores; and a chain has no merges.
+        if row.cell not in ("anf", "selective_s_lstm", "rrnet"):
             assert gradient.abs().max() > 0, name
 
 
@@ -293,5 +319,5 @@ def test_a_star_of_100000_children() -> None:
 
 
 def test_every_cell_is_in_the_table() -> None:
-    assert {row.cell for row in TABLE} == {*CELLS, *DOWN}
+    assert {row.cell for row in TABLE} == {*CELLS, *OF_MODELS}
     assert {row.options.get("aggregator") for row in TABLE} - {None} == set(AGGREGATORS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Optional
 
 import numpy as np
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeBatch, TreeError, prop_nodes_topo, traverse
+from dgltrees import ConfigError, TreeBatch, TreeError, traverse
 from dgltrees.cells import RRNetCell
 from dgltrees.traversal import compiled_states
 from dgltrees.trees.operations import Flow, operation_graph
@@ -173,37 +172,6 @@ def test_what_is_given_elsewhere_is_not_read() -> None:
             assert (found[name][where] != 0).any()
 
 
-@every_option
-def test_a_batch_equals_its_sequences(options: dict[str, Any]) -> None:
-    cell, ndata = make(**options), fields(flat(SAMPLE)[0], *GIVEN, "mask")
-    together = encode(cell, SAMPLE, ndata)
-    begin = 0
-    for each in SAMPLE:
-        nodes = slice(begin, begin + len(each))
-        alone = encode(cell, [each], {name: field[nodes] for name, field in ndata.items()})
-        assert_close(alone, {name: field[nodes] for name, field in together.items()})
-        begin += len(each)
-
-
-@every_option
-@pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
-def test_the_numbers_of_nodes_do_not_matter(options: dict[str, Any], how: dict[str, Any]) -> None:
-    cell, ndata = make(**options), fields(flat(SAMPLE)[0], *GIVEN, "mask")
-    batch = operation_graph(*flat(SAMPLE))
-    rng = np.random.default_rng(0)
-    new = torch.from_numpy(rng.permutation(batch.num_nodes))  # node v becomes new[v]
-    edges = torch.from_numpy(rng.permutation(len(batch.src)))
-    renamed = TreeBatch(
-        new[batch.src[edges]],
-        new[batch.dst[edges]],
-        torch.tensor([batch.num_nodes]),
-        edata={"pos": batch.edata["pos"][edges]},
-    )
-    back = torch.argsort(new)
-    moved = traverse(cell, renamed, {name: field[back] for name, field in ndata.items()}, **how)
-    assert_close({name: f[new] for name, f in moved.items()}, traverse(cell, batch, ndata, **how))
-
-
 @pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
 def test_a_merge_with_another_split_is_another_merge(how: dict[str, Any]) -> None:
     """Two merges exchange what returns to them: a queue instead of a stack."""
@@ -236,50 +204,6 @@ def test_what_returns_is_not_what_is_next(options: dict[str, Any], how: dict[str
     assert (found[0] - found[1]).abs().max() > 1e-3
 
 
-class Bound(nn.Module):
-    """From fields and parameters to all states."""
-
-    def __init__(self, cell: RRNetCell, how: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.cell, self.how = cell, how
-
-    def forward(self, drawn: Sequences, ndata: Fields) -> tuple[Tensor, ...]:
-        return tuple(encode(self.cell, drawn, ndata, **self.how).values())
-
-
-@pytest.mark.parametrize(
-    ("options", "how"),
-    [({}, {}), *((each, {"fused": False}) for each in OPTIONS.values())],
-    ids=["fused", *OPTIONS],
-)
-def test_gradcheck(options: dict[str, Any], how: dict[str, Any]) -> None:
-    drawn = spelled("SSRMM", "OMR")
-    bound, ndata = Bound(make(**options), how), tracked(fields(flat(drawn)[0], *GIVEN, "mask"))
-    names = [name for name, _ in bound.named_parameters()]
-    given_names = [name for name in ndata if name != "op"]
-
-    def states(*values: Tensor) -> tuple[Tensor, ...]:
-        own = {**dict(zip(given_names, values)), "op": ndata["op"]}
-        parameters = dict(zip(names, values[len(given_names) :]))
-        made: tuple[Tensor, ...] = torch.func.functional_call(bound, parameters, (drawn, own))
-        return made
-
-    values = [ndata[name] for name in given_names]
-    values += [p.detach().clone().requires_grad_() for p in bound.parameters()]
-    assert torch.autograd.gradcheck(states, values, fast_mode=True)
-
-
-@every_option
-@pytest.mark.parametrize("fused", [True, False])
-def test_every_parameter_learns(options: dict[str, Any], fused: bool) -> None:
-    cell, ndata = make(**options), fields(flat(SAMPLE)[0])
-    found = gradients(cell, {"h": encode(cell, SAMPLE, ndata, fused=fused)["h"]}, ndata)
-    for name, gradient in found.items():
-        stacked = name in ("W", "U", "b", "gain", "shift")
-        for k, part in enumerate(gradient if stacked else [gradient]):
-            assert part.abs().max() > 0, f"{name} has a zero gradient at {k}"
-
-
 def test_what_no_operation_reaches_learns_nothing() -> None:
     cell, drawn = make(), spelled("RR", "R")
     ndata = fields(flat(drawn)[0])
@@ -290,23 +214,6 @@ def test_what_no_operation_reaches_learns_nothing() -> None:
             assert found[name][[0, 2, 3]].abs().max() == 0
         for name in ("V_1", "b_1", "V_2", "b_2"):
             assert found[name].abs().max() == 0
-
-
-def test_a_second_derivative_is_refused() -> None:
-    cell, ndata = make(), tracked(fields(flat(SAMPLE)[0]))
-    total = encode(cell, SAMPLE, ndata)["h"].sum()
-    with pytest.raises(RuntimeError, match=r"one derivative of a fused cell.*with fused=False"):
-        torch.autograd.grad(total, ndata["x"], create_graph=True)
-    total = encode(cell, SAMPLE, ndata, fused=False)["h"].sum()
-    (gradient,) = torch.autograd.grad(total, ndata["x"], create_graph=True)
-    gradient.sum().backward()
-
-
-def test_a_graph_that_is_kept_can_be_used_again() -> None:
-    cell, ndata = make(), tracked(fields(flat(SAMPLE)[0], "mask"))
-    total = encode(cell, SAMPLE, ndata)["h"].sum()
-    first = torch.autograd.grad(total, [ndata["x"], cell.U], retain_graph=True)
-    assert_close(torch.autograd.grad(total, [ndata["x"], cell.U]), first)
 
 
 def test_recurs_alone_are_an_lstm() -> None:
@@ -396,51 +303,9 @@ def test_windows_go_on_where_others_ended() -> None:
         assert_close(second[name][4:], expected[name][cut:])
 
 
-@every_option
-@pytest.mark.parametrize("backend", ["levels", "dgl"])
-def test_autocast(options: dict[str, Any], backend: str) -> None:
-    """Gradients too keep to those of float32 as far as bfloat16 can."""
-    cell = make(**options).float()
-    ndata = {name: f.float() for name, f in fields(flat(SAMPLE)[0], *GIVEN, "mask").items()}
-    ndata = tracked({**ndata, "op": ndata["op"].long()})
-    made = encode(cell, SAMPLE, ndata)
-    exact = gradients(cell, made, ndata)
-    with torch.autocast("cpu", torch.bfloat16):
-        low = encode(cell, SAMPLE, ndata, backend=backend)
-    found = gradients(cell, low, ndata)
-    for name, field in low.items():
-        assert_close(field.float(), made[name], atol=0.1, rtol=0.1)
-    for name, grad in found.items():
-        close = nn.functional.cosine_similarity(grad.flatten(), exact[name].flatten(), 0)
-        assert close > 0.97 or exact[name].abs().max() == 0, name
-
-
-def test_fused_is_the_way_of_every_cell() -> None:
+def test_tensors_of_unlike_types_have_no_compiled_way() -> None:
     batch, ndata = operation_graph(*flat(SAMPLE)), fields(flat(SAMPLE)[0], *GIVEN)
-    for options in OPTIONS.values():
-        cell = make(**options)
-        assert set(compiled_states(cell, batch, ndata)) == set(cell.state_fields)
     assert compiled_states(make(), batch, {**ndata, "h": ndata["h"].float()}) is None
-    single = {name: f if name == "op" else f.float() for name, f in ndata.items()}
-    with torch.autocast("cpu", torch.bfloat16):
-        assert compiled_states(make().float(), batch, single) is None
-
-
-def test_nothing_is_read_back_from_the_device() -> None:
-    ndata = fields(flat(SAMPLE)[0], *GIVEN, "mask")
-    batch = operation_graph(*flat(SAMPLE)).with_data(ndata).to("meta")
-    made = traverse(make().to("meta"), batch, tracked(batch.ndata))
-    assert made["h"].shape == (batch.num_nodes, D)
-    made["h"].sum().backward()
-
-
-def test_a_batch_seen_in_inference_mode_can_be_trained_on() -> None:
-    cell, batch, ndata = make(), operation_graph(*flat(SAMPLE)), fields(flat(SAMPLE)[0])
-    with torch.inference_mode():
-        for fused in (True, False):
-            traverse(cell, batch, ndata, fused=fused)
-    for fused in (True, False):
-        traverse(cell, batch, ndata, fused=fused)["h"].sum().backward()
 
 
 def test_parameters() -> None:
@@ -585,33 +450,3 @@ def test_settings_that_the_cell_does_not_take() -> None:
         make(merge="sum")
     with pytest.raises(ConfigError, match="expected hidden_size to be at least 1, got 0"):
         RRNetCell(M, 0)
-
-
-@pytest.mark.parametrize("backend", ["levels", "dgl"])
-def test_prop_nodes_topo(backend: str) -> None:
-    """As one uses DGL: the fields in the graph, what the cell declares in the call."""
-    cell, ndata = make(), fields(flat(SAMPLE)[0], *GIVEN)
-    batch = operation_graph(*flat(SAMPLE))
-    for declared in ({}, {"slots": cell.slots}, {"group_by": cell.group_by}):
-        graph = batch.with_data({**ndata, **cell.prepare(ndata)}).graph
-        message = r"this cell wants slots=2 and group_by='op': use traverse, or prop_nodes_topo"
-        with pytest.raises(ConfigError, match=message):
-            prop_nodes_topo(
-                graph,
-                cell.message,
-                cell.reduce,
-                apply_node_func=cell.update,
-                backend=backend,
-                **declared,
-            )
-    prop_nodes_topo(
-        graph,
-        cell.message,
-        cell.reduce,
-        apply_node_func=cell.update,
-        backend=backend,
-        slots=cell.slots,
-        group_by=cell.group_by,
-    )
-    for name, field in encode(cell, SAMPLE, ndata).items():
-        assert_close(graph.ndata[name], field)

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, traverse
+from dgltrees import ConfigError, Forest, TreeBatch, TreeError, traverse
 from dgltrees.cells import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.compiled.plans.sources import plan_sources
-from dgltrees.traversal import compiled_states
-from tests.worlds import acyclic_graphs, chain, forests, random_forest
+from tests.worlds import acyclic_graphs, forests, random_forest
 
 S, D = 3, 4
 
@@ -104,38 +103,6 @@ def test_parameters_begin_in_a_small_box() -> None:
             assert 0.09 < p.abs().max() <= 0.1
 
 
-def test_fused_is_the_way_taken_unless_it_would_differ() -> None:
-    cell, (batch, ndata) = top_down(), world(FOREST)
-    assert set(compiled_states(cell, batch, ndata)) == {"h", "c"}
-    upwards = FOREST.batch()  # most nodes hear from several
-    assert compiled_states(cell, upwards, ndata) is None
-    single = TopDownLSTM(S, D)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert compiled_states(single, batch, {**ndata, "x": ndata["x"].float()}) is None
-
-
-def test_a_second_derivative_is_refused() -> None:
-    cell, (batch, ndata) = top_down(), world(FOREST)
-    ndata["x"].requires_grad_()
-    h = traverse(cell, batch, ndata)["h"].sum()
-    with pytest.raises(RuntimeError, match=r"run the cell with fused=False"):
-        torch.autograd.grad(h, ndata["x"], create_graph=True)
-    h = traverse(cell, batch, ndata, fused=False)["h"].sum()
-    (gradient,) = torch.autograd.grad(h, ndata["x"], create_graph=True)
-    gradient.sum().backward()
-
-
-def test_nothing_is_read_back_from_the_device() -> None:
-    batch, ndata = world(FOREST)
-    moved = batch.with_data({**ndata, "left": torch.zeros(len(ndata["x"]), 2)}).to("meta")
-    for cell in (top_down(layers=2, left_size=2), LeftDependentLSTM(S, D).double()):
-        if isinstance(cell, LeftDependentLSTM):
-            moved = chain(5).batch()
-            moved = moved.with_data({"x": torch.zeros(5, S).double()}).to("meta")
-        h = traverse(cell.to("meta"), moved, moved.ndata)["h"]
-        h.sum().backward()
-
-
 def test_errors() -> None:
     cell, (batch, ndata) = top_down(left_size=2), world(FOREST)
     left = torch.zeros(FOREST.num_nodes, 2).double()
@@ -153,10 +120,6 @@ def test_errors() -> None:
         top_down(layers=0)
     with pytest.raises(ConfigError, match="expected left_size to be 0 or more, got -1"):
         top_down(left_size=-1)
-    fields = {**ndata, **top_down().prepare(ndata)}
-    functions = (top_down().message, top_down().reduce)
-    with pytest.raises(ConfigError, match="expected the groups of rows, got none for 4 types"):
-        prop_nodes_topo(batch.with_data(fields), *functions, apply_node_func=top_down().update)
 
 
 @given(forests(max_children=4), st.integers(0, 99))

@@ -22,8 +22,8 @@ def test_parse_and_rerank(
     assert (
         main(["parse", str(parser_run), "--input", str(SENTENCES), "--k", "4", "--out", lists]) == 0
     )
-    found = json.loads(capsys.readouterr().out)
-    assert found == {"out": lists, "sentences": 5, "words": 42, "trees": 20}
+    report = json.loads(capsys.readouterr().out)
+    assert report == {"out": lists, "sentences": 5, "words": 42, "trees": 20}
     assert len(read_kbest(lists)) == 5
 
     argv = ["rerank", str(tree_lm_run), "--input", lists]
@@ -40,7 +40,7 @@ def test_parse_and_rerank(
     assert (read_conllu(out).forest.parent == own.parent).all()
 
 
-def test_a_folder_of_texts_is_gone_on_with(
+def test_parsing_a_folder_of_texts_is_resumed(
     parser_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("one", "two"):
@@ -55,7 +55,7 @@ def test_a_folder_of_texts_is_gone_on_with(
     assert len(read_conllu(tmp_path / "trees" / "two.conllu").forest) == 2
     (tmp_path / "one.text").touch()
     assert main([*argv, "--input", texts[0], str(tmp_path / "one.text")]) == 2
-    assert "expected inputs of unlike names" in capsys.readouterr().err
+    assert "expected inputs of different names" in capsys.readouterr().err
 
 
 def test_complete(
@@ -67,8 +67,8 @@ def test_complete(
     argv = ["complete", str(tree_lm_run), "--questions", str(questions)]
     argv += ["--parser", str(parser_run), "--out", str(tmp_path / "out.jsonl")]
     assert main([*argv, "--answers", str(answers)]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"accuracy", "correct", "questions"}
+    report = json.loads(capsys.readouterr().out)
+    assert set(report) == {"accuracy", "correct", "ties", "questions"}
     line = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
     assert line["id"] == "1"
     assert len(line["log_probs"]) == 5
@@ -82,7 +82,7 @@ def test_errors(
         return capsys.readouterr().err
 
     out = tmp_path / "out"
-    assert "--k to be at least 1, got 0" in fails(
+    assert "--k to be a whole number of at least 1, got 0" in fails(
         "parse", parser_run, "--input", SENTENCES, "--out", out, "--k", 0
     )
     lists = write(tmp_path, SENTENCES.read_text(encoding="utf-8").replace("-2", "-1"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dgltrees import TreeError
 from dgltrees.metrics.brackets import (
@@ -15,11 +16,13 @@ from dgltrees.metrics.brackets import (
 )
 from dgltrees.trees.operations import Operation, inferred_trees, operation_graph, spans
 
+Span = tuple[int, int, int]
+
 # Two sequences, of 6 and 4 tokens.
-TRUE = [(0, 0, 5), (0, 0, 2), (0, 3, 4), (0, 1, 1), (1, 0, 3), (1, 1, 3), (1, 1, 2)]
+TRUE: list[Span] = [(0, 0, 5), (0, 0, 2), (0, 3, 4), (0, 1, 1), (1, 0, 3), (1, 1, 3), (1, 1, 2)]
 
 
-def test_counted_over_all_sequences() -> None:
+def test_brackets_are_counted_over_all_sequences() -> None:
     """Four true brackets count; of five found, two are right."""
     found = [(0, 0, 2), (0, 2, 4), (0, 0, 1), (1, 1, 3), (1, 2, 3), (1, 0, 3)]
     scores = bracket_scores(found, TRUE, [6, 4])
@@ -31,7 +34,7 @@ def test_the_same_span_of_another_sequence_is_another() -> None:
     assert bracket_scores([(1, 0, 2)], [(0, 0, 2)], [6, 6]) == (0, 0, 0)
 
 
-def test_once_whole_and_single() -> None:
+def test_whole_sequences_and_single_tokens_do_not_count() -> None:
     """(0, 2) twice counts once; a whole sequence and single tokens do not count."""
     found = [(0, 0, 2), (0, 0, 2), (0, 0, 5), (0, 3, 3), (1, 0, 3)]
     assert bracket_scores(found, TRUE, [6, 4]) == pytest.approx((1, 1 / 4, 2 / 5))
@@ -39,12 +42,12 @@ def test_once_whole_and_single() -> None:
 
 
 @pytest.mark.parametrize(("found", "true"), [([], TRUE), (TRUE, []), ([], []), ([(0, 0, 5)], TRUE)])
-def test_nothing_to_divide_by(found, true) -> None:
+def test_nothing_to_divide_by_is_zero(found: list[Span], true: list[Span]) -> None:
     assert bracket_scores(found, true, [6, 4]) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("span", [(0, 2, 6), (0, -1, 2), (0, 3, 2), (2, 0, 1), (-1, 0, 1)])
-def test_spans_outside(span) -> None:
+def test_spans_outside_are_refused(span: Span) -> None:
     message = f"of 2 sequences, got tokens {span[1]} to {span[2]} of sequence {span[0]}$"
     with pytest.raises(TreeError, match=message):
         bracket_scores([*TRUE, span], TRUE, [6, 4])
@@ -65,28 +68,28 @@ def test_branching_trees_against_true_ones() -> None:
     assert right == pytest.approx((1 / 6, 1 / 4, 0.2))
 
 
-def test_over_some_tokens() -> None:
+def test_spans_over_some_tokens() -> None:
     """Of (a(bc)) and d the letters: brackets at both ends go, a sub-tree of brackets alone too."""
-    kept = np.array([0, 1, 0, 1, 1, 0, 0, 1], bool)
+    letters = np.array([0, 1, 0, 1, 1, 0, 0, 1], bool)
     spans_of = [(0, 0, 6), (0, 2, 5), (0, 1, 3), (0, 5, 6), (0, 6, 6), (1, 0, 0)]
-    made, sizes = over_some(spans_of, [7, 1], kept)
-    assert made.tolist() == [[0, 0, 2], [0, 1, 2], [0, 0, 1], [1, 0, 0]]
+    brackets, sizes = over_some(spans_of, [7, 1], letters)
+    assert brackets.tolist() == [[0, 0, 2], [0, 1, 2], [0, 0, 1], [1, 0, 0]]
     assert sizes.tolist() == [3, 1]
-    assert over_some([], [7, 1], kept)[0].shape == (0, 3)
-    assert over_some([], [], kept[:0])[1].shape == (0,)
+    assert over_some([], [7, 1], letters)[0].shape == (0, 3)
+    assert over_some([], [], letters[:0])[1].shape == (0,)
 
 
 def test_random_operations_are_legal_and_equally_likely() -> None:
     sizes, limit = np.repeat([1, 7, 40, 0], 500), 3
-    made = random_operations(sizes, limit, seed=1)
-    np.testing.assert_array_equal(made, random_operations(sizes, limit, seed=1))
-    assert (made != random_operations(sizes, limit, seed=2)).any()
+    operations = random_operations(sizes, limit, seed=1)
+    np.testing.assert_array_equal(operations, random_operations(sizes, limit, seed=1))
+    assert (operations != random_operations(sizes, limit, seed=2)).any()
     begins = np.cumsum(sizes) - sizes
-    change = (made == Operation.SPLIT).astype(int) - (made == Operation.MERGE)
+    change = (operations == Operation.SPLIT).astype(int) - (operations == Operation.MERGE)
     counts = np.zeros((limit + 1, 4), int)
     for begin, size in zip(begins, sizes):
         depth = np.cumsum(change[begin : begin + size]) - change[begin : begin + size]
-        np.add.at(counts, (depth, made[begin : begin + size]), 1)
+        np.add.at(counts, (depth, operations[begin : begin + size]), 1)
     assert (counts[:, 0] == 0).all()
     assert counts[0, Operation.MERGE] == counts[limit, Operation.SPLIT] == 0
     shares = counts[:, 1:] / counts.sum(1, keepdims=True)
@@ -94,12 +97,12 @@ def test_random_operations_are_legal_and_equally_likely() -> None:
     assert np.abs(shares - expected).max() < 0.03
 
 
-def test_operations_as_brackets() -> None:
+def test_operations_are_compared_by_their_brackets() -> None:
     """(1+(2*3)): the inner bracket counts; who splits at the outer ( alone has none right."""
     true = [0, 1, 2, 2, 1, 2, 2, 2, 3, 3]
     found = [0, 1, 2, 2, 2, 1, 2, 3, 2, 3]
 
-    def brackets(operations):
+    def brackets(operations: list[int]) -> NDArray[np.int64]:
         return spans(inferred_trees(operation_graph(operations, [10])))
 
     assert bracket_scores(brackets(true), brackets(true), [9]) == (1, 1, 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import Any, Optional
 
 import numpy as np
 import pytest
@@ -12,36 +14,41 @@ from hypothesis import strategies as st
 from dgltrees.metrics.ranking import rank_within, ranking
 
 
-def measured(scores, relevant, group, tie=None):
-    tie = np.arange(len(scores)) if tie is None else tie
-    return ranking(np.array(scores), np.array(relevant, bool), np.array(group), np.array(tie))
+def measured(
+    scores: list[float],
+    relevant: Sequence[int],
+    group: list[int],
+    tie: Optional[list[int]] = None,
+) -> dict[str, Any]:
+    ties = list(range(len(scores))) if tie is None else tie
+    return ranking(np.array(scores), np.array(relevant, bool), np.array(group), np.array(ties))
 
 
-def test_by_hand():
+def test_map_and_mrr_by_hand() -> None:
     """Two questions, right answers at ranks 2 and 3, and at rank 1; one question has none."""
-    found = measured(
+    report = measured(
         [0.9, 0.8, 0.1, 0.5, 0.4, 0.7, 0.2], [0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 2, 2]
     )
-    assert found["map"] == pytest.approx(((1 / 2 + 2 / 3) / 2 + 1) / 2)
-    assert found["mrr"] == pytest.approx((1 / 2 + 1) / 2)
-    assert (found["questions"], found["dropped"]) == (2, 1)
+    assert report["map"] == pytest.approx(((1 / 2 + 2 / 3) / 2 + 1) / 2)
+    assert report["mrr"] == pytest.approx((1 / 2 + 1) / 2)
+    assert (report["questions"], report["dropped"]) == (2, 1)
 
 
-def test_equal_scores_go_by_the_greatest_name():
+def test_equal_scores_go_by_the_greatest_name() -> None:
     assert measured([0.5, 0.5], [1, 0], [0, 0], tie=[0, 1])["mrr"] == 0.5
     assert measured([0.5, 0.5], [1, 0], [0, 0], tie=[1, 0])["mrr"] == 1.0
 
 
-def test_scores_are_compared_as_32_bit_floats():
+def test_scores_are_compared_as_32_bit_floats() -> None:
     assert measured([0.5, 0.5 + 1e-9], [1, 0], [0, 0], tie=[1, 0])["mrr"] == 1.0
     assert measured([0.5, 0.5 + 1e-6], [1, 0], [0, 0], tie=[1, 0])["mrr"] == 0.5
 
 
-def test_no_right_answer_at_all():
+def test_questions_without_a_right_answer_are_dropped() -> None:
     assert measured([0.5], [0], [3]) == {"map": 0.0, "mrr": 0.0, "questions": 0, "dropped": 1}
 
 
-def test_ranks_within_groups():
+def test_ranks_within_groups() -> None:
     ranks = rank_within(np.array([0.1, 0.9, 0.5, 0.5]), np.array([1, 1, 0, 0]), np.arange(4))
     assert ranks.tolist() == [2, 1, 2, 1]
 
@@ -57,9 +64,9 @@ QUESTIONS = st.lists(
 )
 
 
-@pytest.mark.skipif(find_spec("pytrec_eval") is None, reason="wants pytrec-eval-terrier")
+@pytest.mark.skipif(find_spec("pytrec_eval") is None, reason="needs pytrec-eval-terrier")
 @given(questions=QUESTIONS)
-def test_agrees_with_trec_eval(questions):
+def test_agrees_with_trec_eval(questions: list[list[tuple[float, bool]]]) -> None:
     import pytrec_eval
 
     run = {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from dgltrees.tasks.settings import DataSettings
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder ``data`` with ``lrt/train0`` to ``train2``, in an otherwise empty directory."""
     monkeypatch.delenv("DGLTREES_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -21,44 +22,53 @@ def root(tmp_path, monkeypatch):
     return tmp_path / "data"
 
 
-def _names(settings, role="train"):
-    return [path.name for path in data_files(settings, role)]
+def _names(settings: DataSettings) -> list[str]:
+    return [path.name for path in data_files(settings, "train")]
 
 
-def test_a_pattern_under_the_root(root, monkeypatch):
-    assert _names(DataSettings(root=str(root), train="lrt/train*")) == [
-        "train0",
-        "train1",
-        "train2",
-    ]
+def test_patterns_and_lists_are_looked_for_under_the_root(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = DataSettings(root=str(root), train="lrt/train*")
+    assert _names(pattern) == ["train0", "train1", "train2"]
     monkeypatch.setenv("DGLTREES_DATA", str(root))
     assert _names(DataSettings(train=["lrt/train2", "lrt/train0"])) == ["train2", "train0"]
     assert data_files(DataSettings(), "train") == []
 
 
-def test_the_working_directory_comes_before_the_root(root):
+def test_the_working_directory_comes_before_the_root(root: Path) -> None:
     (root.parent / "lrt").mkdir()
     (root.parent / "lrt" / "train0").write_text("mine\n")
-    (found,) = data_files(DataSettings(root=str(root), train="lrt/train0"), "train")
-    assert found.read_text() == "mine\n"
+    (path,) = data_files(DataSettings(root=str(root), train="lrt/train0"), "train")
+    assert path.read_text() == "mine\n"
 
 
-def test_a_name_is_no_pattern_where_there_is_such_a_file(root):
+def test_a_name_is_no_pattern_where_a_file_has_it(root: Path) -> None:
     (root / "set[1].tsv").write_text("1\n")
     assert _names(DataSettings(root=str(root), train="set[1].tsv")) == ["set[1].tsv"]
 
 
-def test_no_file(root):
+def test_a_missing_file_is_named_with_the_places_where_it_was_looked_for(root: Path) -> None:
     with pytest.raises(ConfigError, match=r"data.valid to name a file.*set --data.root"):
         data_files(DataSettings(valid="lrt/dev"), "valid")
     with pytest.raises(ConfigError, match=r"none at .*lrt/dev and .*data/lrt/dev$"):
         data_files(DataSettings(root=str(root), valid="lrt/dev"), "valid")
 
 
-def test_fingerprints(root):
-    found = fingerprint(root / "lrt" / "train1")
+def test_a_fingerprint_is_of_a_file_or_of_all_files_in_a_folder(root: Path) -> None:
     expected = {"name": "train1", "bytes": 2, "sha256": hashlib.sha256(b"1\n").hexdigest()}
-    assert found == expected
+    assert fingerprint(root / "lrt" / "train1") == expected
     folder = fingerprint(root / "lrt")
     assert folder["sha256"] == hashlib.sha256(b"0\n1\n2\n").hexdigest()
     assert folder["bytes"] == 6
+
+
+def test_a_fingerprint_has_the_sentences_beside_the_labels(tmp_path: Path) -> None:
+    for name in ("labels", "s1", "s2"):
+        (tmp_path / f"{name}.dev").write_text("a\n")
+    before = fingerprint(tmp_path / "labels.dev")
+    (tmp_path / "s2.dev").write_text("b\n")
+    after = fingerprint(tmp_path / "labels.dev")
+    assert before["bytes"] == after["bytes"] == 6
+    assert before["sha256"] != after["sha256"]
+    assert before["name"] == "labels.dev"

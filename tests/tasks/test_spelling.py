@@ -19,7 +19,7 @@ from dgltrees.trees import Vocabulary
         ("--", "--", "--"),
     ],
 )
-def test_words(word: str, end: str, form: str) -> None:
+def test_endings_and_shapes_of_words(word: str, end: str, form: str) -> None:
     assert ending(word) == end
     assert shape(word) == form
 
@@ -27,10 +27,10 @@ def test_words(word: str, end: str, form: str) -> None:
 def test_columns_follow_the_words() -> None:
     words = Vocabulary(["<root>", "Running", "sewing", "7"])
     forest = Forest.build([-1, 0, 1, 1], columns={"word": [0, 2, 1, 3]}, vocabs={"word": words})
-    known = Vocabulary(["<unk>", "ing"], unknown="<unk>", frozen=True)
-    made = with_spelling(forest, {"ending": known, "shape": Vocabulary()})
-    assert known.decode(made.columns["ending"]) == ["<unk>", "ing", "ing", "<unk>"]
-    assert made.vocabs["shape"].decode(made.columns["shape"]) == ["<x>", "x", "Xx", "d"]
-    assert (made.columns["word"] == forest.columns["word"]).all()
+    endings = Vocabulary(["<unk>", "ing"], unknown="<unk>", frozen=True)
+    spelled = with_spelling(forest, {"ending": endings, "shape": Vocabulary()})
+    assert endings.decode(spelled.columns["ending"]) == ["<unk>", "ing", "ing", "<unk>"]
+    assert spelled.vocabs["shape"].decode(spelled.columns["shape"]) == ["<x>", "x", "Xx", "d"]
+    assert (spelled.columns["word"] == forest.columns["word"]).all()
     with pytest.raises(TreeError, match="expected a vocabulary 'word'"):
         with_spelling(Forest.build([-1]), {})

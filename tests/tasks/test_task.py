@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.metrics.accuracy import Outputs
 from dgltrees.models.heads import class_nll
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.splits import load_examples, vocabularies
+from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.trees.supervision import supervised
-from tests.training.samples import SAMPLES
+from dgltrees.trees import Examples, Forest, Vocabulary
+from tests.tasks.build import build, predictions, run
+from tests.training.samples import SAMPLES, SENTENCES
 
 FILES = {
     "listops": "listops/train.tsv",
@@ -22,31 +24,28 @@ FILES = {
 }
 
 
-def _data(name, **settings):
-    return load_examples(get_task(name), DataSettings(**settings), [SAMPLES / FILES[name]])
+def _data(name: str, **settings: Any) -> Examples:
+    task = get_task(name)
+    return load_examples(task, task.data(**settings), [SAMPLES / FILES[name]])
 
 
-def _outputs(prediction):
-    prediction = np.asarray(prediction)
-    return Outputs(np.ones(len(prediction)), prediction, np.ones(len(prediction)))
-
-
-def test_nll_leaves_out_rows_without_a_class():
+def test_nll_leaves_out_rows_without_a_class() -> None:
     logits = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
-    found = class_nll(logits, torch.tensor([2, -1, 0]))
+    losses = class_nll(logits, torch.tensor([2, -1, 0]))
     expected = -torch.log_softmax(logits, 1)
     torch.testing.assert_close(
-        found, torch.stack([expected[0, 2], torch.tensor(0.0), expected[2, 0]])
+        losses, torch.stack([expected[0, 2], torch.tensor(0.0), expected[2, 0]])
     )
+    half = class_nll(logits.bfloat16(), torch.tensor([2, -1, 0]))
+    assert (half.dtype, losses.dtype) == (torch.float32, torch.float32)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_model_gives_a_row_of_logits_for_every_target(name):
+def test_a_model_gives_a_row_of_logits_for_every_target(name: str) -> None:
     task, data = get_task(name), _data(name)
-    torch.manual_seed(0)
-    children = int(data.forest.pos.max()) + 1
-    settings = ModelSettings(hidden_size=4, max_children=children, aggregator="shared_sum")
-    model = task.build(settings, vocabularies(data))
+    model = build(
+        task, data, hidden_size=4, max_children=most_children(data), aggregator="shared_sum"
+    )
     ids = np.array([5, 0, 3])
     batch, targets = task.batch(data, ids)
     logits = model(batch)
@@ -57,12 +56,10 @@ def test_a_model_gives_a_row_of_logits_for_every_target(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_outputs_do_not_depend_on_the_batch(name):
+def test_outputs_do_not_depend_on_the_batch(name: str) -> None:
     task, data = get_task(name), _data(name)
-    torch.manual_seed(0)
-    children = int(data.forest.pos.max()) + 1
-    settings = ModelSettings(hidden_size=3, max_children=children, bidirectional=name == "inex")
-    model = task.build(settings, vocabularies(data)).double()
+    sizes = {"hidden_size": 3, "max_children": most_children(data)}
+    model = build(task, data, **sizes, bidirectional=name == "inex").double()
     torch.set_default_dtype(torch.float64)
     try:
         together = model(task.batch(data, np.array([4, 1]))[0])
@@ -72,53 +69,104 @@ def test_outputs_do_not_depend_on_the_batch(name):
     torch.testing.assert_close(together, torch.cat(alone))
 
 
-def test_a_perfect_model_has_accuracy_one_and_the_majority_its_share():
+def test_a_perfect_model_has_accuracy_one_and_the_majority_its_share() -> None:
     task, data = get_task("listops"), _data("listops")
     targets = task.targets(data)
     counts = np.bincount(targets)
-    report = task.report(data, _outputs(targets), task.majority(data))
+    report = task.report(data, predictions(targets), task.majority(data))
     assert report["accuracy"] == 1.0
     assert report["majority"] == pytest.approx(counts.max() / counts.sum())
-    report = task.report(data, _outputs((targets + 1) % 10), task.majority(data))
+    report = task.report(data, predictions((targets + 1) % 10), task.majority(data))
     assert report["accuracy"] == 0.0
 
 
-def test_accuracy_of_roots_and_of_nodes():
+def test_accuracy_is_of_roots_and_of_nodes() -> None:
     task, data = get_task("boolsent"), _data("boolsent")
     wrong = task.targets(data).copy()
     wrong[data.forest.roots] ^= 1
-    report = task.report(data, _outputs(wrong), task.majority(data))
+    report = task.report(data, predictions(wrong), task.majority(data))
     nodes = data.forest.num_nodes
     assert report["accuracy"] == report["root_accuracy"] == 0.0
     assert report["node_accuracy"] == pytest.approx(1 - len(data) / nodes)
     assert (report["examples"], report["nodes"]) == (len(data), nodes)
 
 
-def test_supervision_of_the_root_alone():
+def test_supervision_of_the_root_leaves_other_nodes_without_a_class() -> None:
     data = _data("sst-tree", supervise="root")
     labeled = np.flatnonzero(data.forest.columns["target"] >= 0)
     assert labeled.tolist() == data.forest.roots.tolist()
-    with pytest.raises(ConfigError, match="data.supervise to be nodes or root, got 'leaf'"):
-        supervised(data, "leaf")
 
 
-def test_binary_sentiment_has_no_neutral_class(tmp_path):
+def test_binary_sentiment_has_no_neutral_class(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text("(3 (2 a) (4 b))\n(2 (0 c) (4 d))\n(1 (0 e) (2 f))\n")
-    data = load_examples(get_task("sst-tree"), DataSettings(binary=True), [path])
+    task = get_task("sst-tree")
+    data = load_examples(task, task.data(binary=True), [path])
     assert data.columns["target"].tolist() == [1, 0]
     assert data.forest.columns["target"].tolist() == [1, -1, 1, 0, 0, -1]
     assert data.targets.names == ["negative", "positive"]
 
 
-def test_examples_without_any_class_have_no_accuracy():
+def test_examples_without_any_class_have_no_accuracy() -> None:
     task, data = get_task("listops"), _data("listops")
     data.columns["target"][:] = -1
     with pytest.raises(TreeError, match="expected examples with classes"):
-        task.report(data, _outputs(np.zeros(len(data), np.int64)), {"root": 0})
+        task.report(data, predictions(np.zeros(len(data), np.int64)), {"root": 0})
 
 
-def test_the_table():
+def test_tasks_stand_in_the_table_under_their_names() -> None:
     assert all(task.name == name for name, task in TASKS.items())
     with pytest.raises(ConfigError, match="one of listops, logic"):
         get_task("list-ops")
+
+
+_SMALL = {"hidden_size": 4, "max_children": 5}
+_WORDS = {"hidden_size": 4, "embedding": 4}
+_LSTM = {**_WORDS, "encoder": "lstm"}
+_PAIR = {**_LSTM, "head": [4]}
+_REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "listops": ("listops/train.tsv", _SMALL),
+    "logic": ("lrt/train4", _SMALL),
+    "sst-tree": ("sst/train.txt", _SMALL),
+    "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
+    "boolsent": ("boolsent/train.txt", _SMALL),
+    "classify": ("", _SMALL),
+    "label": ("", _SMALL),
+    "tree-shape": ("", {"hidden_size": 2}),
+    "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
+    "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
+    "snli": ("sick/SICK_train_parsed.txt", _PAIR),
+    "wikiqa": ("wikiqa/WikiQASent-dev.txt", _PAIR),
+    "sst-phrases": ("sst/dev.txt", _PAIR),
+    "mee": ("mee/train4.tsv", _LSTM),
+    "logic-sequence": ("lrt/train4", _PAIR),
+    "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
+}
+"""Of each task a file and a model that reports all its metrics."""
+
+
+def _labels() -> Forest:
+    """A tree with names and classes at its nodes."""
+    vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
+    return Forest.build(
+        [-1, 0, 0], columns={"label": [0, 1, 1], "target": [1, 0, 0]}, vocabs=vocabs
+    )
+
+
+def _decisions() -> Forest:
+    """Two nodes with the features of states of size 2, and which edges they have."""
+    columns = {"features": np.ones((2, 4), np.float32), "added": [[1, 0, 0, 1], [-1, 1, 0, 0]]}
+    return Forest.build([-1, -1], offsets=[0, 1, 2], columns=columns)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_report_has_the_metrics_that_the_task_declares(name: str, tmp_path: Path) -> None:
+    task, (file, settings) = TASKS[name], _REPORTED[name]
+    path = SAMPLES / file
+    if not file:
+        path = tmp_path / "forest"
+        (_decisions() if name == "tree-shape" else _labels()).save(path)
+    data = load_examples(task, task.data(), [path])
+    report = task.report(data, run(build(task, data, **settings), task, data), task.majority(data))
+    assert {metric.name for metric in task.metrics} <= set(report)
+    assert all(isinstance(report[metric.name], float) for metric in task.metrics)

@@ -23,15 +23,26 @@ def _step(layer: nn.Linear, optimizer: torch.optim.Optimizer, seed: int) -> None
     optimizer.step()
 
 
-def test_adadelta_has_the_rate_of_torch():
-    optimizer = make_optimizer(TrainingSettings(l2=0.01), nn.Linear(3, 2).parameters())
+def test_adadelta_has_the_rate_of_torch() -> None:
+    optimizer = make_optimizer(TrainingSettings(weight_decay=0.01), nn.Linear(3, 2).parameters())
     assert isinstance(optimizer, torch.optim.Adadelta)
     assert optimizer.param_groups[0]["lr"] == 1.0
     assert optimizer.param_groups[0]["weight_decay"] == 0.01
 
 
+def test_weight_decay_is_the_gradient_of_the_penalty() -> None:
+    """With SGD on a loss without a gradient, a step shrinks the weights by lr * weight_decay."""
+    layer = nn.Linear(2, 2)
+    before = layer.weight.detach().clone()
+    settings = TrainingSettings("sgd", lr=0.1, weight_decay=0.5)
+    optimizer = make_optimizer(settings, layer.parameters())
+    (layer(torch.ones(1, 2)).sum() * 0).backward()
+    optimizer.step()
+    torch.testing.assert_close(layer.weight.detach(), before * (1 - 0.1 * 0.5))
+
+
 @pytest.mark.parametrize("name", sorted(set(optimizer_names()) - {"muon"}))
-def test_state_survives_json_and_tensors(name):
+def test_state_survives_json_and_tensors(name: str) -> None:
     torch.manual_seed(0)
     settings = TrainingSettings(optimizer=name, lr=0.01)
     one, two = nn.Linear(3, 2), nn.Linear(3, 2)
@@ -49,11 +60,14 @@ def test_state_survives_json_and_tensors(name):
     torch.testing.assert_close(two.weight, one.weight, rtol=0, atol=0)
 
 
-def test_wrong_names_and_options():
-    with pytest.raises(ConfigError, match=r"one of adadelta, .*got 'adm'"):
-        make_optimizer(TrainingSettings(optimizer="adm"), nn.Linear(1, 1).parameters())
-    wrong = TrainingSettings(optimizer="adam", optimizer_options={"momentum": 0.9})
-    with pytest.raises(ConfigError, match="momentum"):
-        make_optimizer(wrong, nn.Linear(1, 1).parameters())
-    with pytest.raises(ConfigError, match="lbfgs"):
-        make_optimizer(TrainingSettings(optimizer="lbfgs"), nn.Linear(1, 1).parameters())
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (TrainingSettings("adm"), r"one of adadelta, .*got 'adm'"),
+        (TrainingSettings("adam", optimizer_options={"momentum": 0.9}), "momentum"),
+        (TrainingSettings("lbfgs"), "lbfgs"),
+    ],
+)
+def test_wrong_names_and_options(settings: TrainingSettings, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make_optimizer(settings, nn.Linear(1, 1).parameters())

@@ -1,20 +1,23 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any, Callable
 
 import pytest
+import yaml
 from safetensors.torch import load_file, save_file
 
 from dgltrees.errors import ConfigError
+from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
-from dgltrees.training.run import evaluate, train
+from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
 from tests.training.samples import SAMPLES, quick, with_model
@@ -22,20 +25,20 @@ from tests.training.samples import SAMPLES, quick, with_model
 _TRAIN = str(SAMPLES / "listops" / "train.tsv")
 
 
-def _settings(**training) -> Settings:
+def _settings(**training: Any) -> Settings:
     loop = {"epochs": 3, "batch_size": 8, "checkpoint_steps": 2, **training}
     return with_model(quick("listops-sum-c25", **loop), hidden_size=6, dropout=0.3)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run from beginning to end: 3 epochs of 5 batches."""
     path = tmp_path_factory.mktemp("whole") / "run"
     train(_settings(), path)
     return path
 
 
-def _same(one, two) -> None:
+def _same(one: Path, two: Path) -> None:
     for name in ("metrics.jsonl", "result.json"):
         assert (one / name).read_bytes() == (two / name).read_bytes()
     for name in ("weights.safetensors", "resume.safetensors"):
@@ -48,13 +51,14 @@ class Killed(BaseException):
     """As unkind as a signal: nothing of ours catches it."""
 
 
-def _dies(monkeypatch, owner, name, after) -> None:
+def _dies(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: int) -> None:
     """Make the method ``name`` raise at its call number ``after``."""
-    method, calls = getattr(owner, name), []
+    method, calls = getattr(owner, name), 0
 
-    def wrapped(self, *args):
-        calls.append(None)
-        if len(calls) > after:
+    def wrapped(self: object, *args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > after:
             raise Killed
         return method(self, *args)
 
@@ -62,7 +66,9 @@ def _dies(monkeypatch, owner, name, after) -> None:
 
 
 @pytest.mark.parametrize("step", [0, 1, 2, 5, 9, 13])
-def test_killed_in_a_step(whole, tmp_path, monkeypatch, step):
+def test_killed_in_a_step(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
     with monkeypatch.context() as patch:
         _dies(patch, Trainer, "_step", step)
         with pytest.raises(Killed):
@@ -71,12 +77,14 @@ def test_killed_in_a_step(whole, tmp_path, monkeypatch, step):
     _same(whole, tmp_path / "run")
 
 
-def test_a_linear_learning_rate_goes_on_falling(tmp_path, monkeypatch):
+def test_a_linear_learning_rate_goes_on_falling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From the setting in the first of 15 steps, by a fifteenth each, whether killed or not."""
     settings = _settings(schedule="linear", optimizer="adam", lr=0.3)
-    step, rates = Trainer._step, []
+    step, rates = Trainer._step, list[float]()
 
-    def recorded(self, *args):
+    def recorded(self: Trainer, *args: Any) -> Any:
         rates.append(self.plain_optimizer.param_groups[0]["lr"])
         return step(self, *args)
 
@@ -91,9 +99,11 @@ def test_a_linear_learning_rate_goes_on_falling(tmp_path, monkeypatch):
     _same(tmp_path / "whole", tmp_path / "killed")
 
 
-@pytest.mark.parametrize("name", ["begin", "save_weights", "write_metrics"])
+@pytest.mark.parametrize("name", ["start", "save_weights", "write_metrics"])
 @pytest.mark.parametrize("after", [0, 1])
-def test_killed_between_two_files(whole, tmp_path, monkeypatch, name, after):
+def test_killed_between_two_files(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, after: int
+) -> None:
     with monkeypatch.context() as patch:
         _dies(patch, RunDirectory, name, after)
         with contextlib.suppress(Killed):
@@ -102,7 +112,9 @@ def test_killed_between_two_files(whole, tmp_path, monkeypatch, name, after):
     _same(whole, tmp_path / "run")
 
 
-def test_killed_again_and_again(whole, tmp_path, monkeypatch):
+def test_killed_again_and_again(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(5):
         with monkeypatch.context() as patch:
             _dies(patch, Trainer, "_step", 3)
@@ -113,7 +125,9 @@ def test_killed_again_and_again(whole, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
-def test_workers_change_nothing(whole, tmp_path, monkeypatch):
+def test_workers_change_nothing(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
         _dies(patch, Trainer, "_step", 3)
         with pytest.raises(Killed):
@@ -122,9 +136,9 @@ def test_workers_change_nothing(whole, tmp_path, monkeypatch):
     _same(whole, tmp_path / "run")
 
 
-def test_killed_by_the_system(tmp_path):
+def test_killed_by_the_system(tmp_path: Path) -> None:
     """A process that is killed without warning leaves a directory to go on from."""
-    settings = dataclasses.replace(_settings(epochs=40, patience=None, checkpoint_steps=1))
+    settings = _settings(epochs=40, patience=None, checkpoint_steps=1)
     settings.save(tmp_path / "settings.yaml")
     argv = [sys.executable, "-m", "dgltrees", "train", str(tmp_path / "settings.yaml")]
     process = subprocess.Popen([*argv, "--out", str(tmp_path / "run")], stdout=subprocess.DEVNULL)
@@ -138,50 +152,43 @@ def test_killed_by_the_system(tmp_path):
     _same(tmp_path / "whole", tmp_path / "run")
 
 
-def test_a_finished_run_stays_as_it_is(whole):
+def test_a_finished_run_stays_as_it_is(whole: Path) -> None:
     before = (whole / "resume.safetensors").read_bytes()
     train(_settings(), whole)
     assert (whole / "resume.safetensors").read_bytes() == before
 
 
-def test_more_epochs_go_on(whole, tmp_path):
+def test_a_run_is_resumed_with_more_epochs(whole: Path, tmp_path: Path) -> None:
     train(_settings(epochs=1), tmp_path / "run")
     train(_settings(), tmp_path / "run")
     _same(whole, tmp_path / "run")
 
 
-def _copy_of_data(tmp_path):
+def _copy_of_data(tmp_path: Path) -> tuple[Path, Settings]:
     data = tmp_path / "train.tsv"
     data.write_bytes((SAMPLES / "listops" / "train.tsv").read_bytes())
-    settings = _settings(epochs=1)
-    return data, dataclasses.replace(
-        settings, data=dataclasses.replace(settings.data, train=str(data))
-    )
+    return data, _settings(epochs=1).replace("data", train=str(data))
 
 
-def test_changed_data_are_refused(tmp_path):
+def _bytes(run: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in run.iterdir() if p.is_file()}
+
+
+@pytest.mark.parametrize("role", ["train", "test"])
+def test_changed_data_are_refused(tmp_path: Path, role: str) -> None:
     data, settings = _copy_of_data(tmp_path)
+    settings = settings.replace("data", **{"train": _TRAIN, role: str(data)})
     train(settings, tmp_path / "run")
-    before = {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir() if p.is_file()}
+    before = _bytes(tmp_path / "run")
     data.write_text(data.read_text() + "3\t3\n")
-    with pytest.raises(ConfigError, match=r"data file train.tsv .*has changed since the run"):
+    with pytest.raises(ConfigError, match=rf"train.tsv \(data.{role}\) has changed since the run"):
         train(settings, tmp_path / "run")
-    after = {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir() if p.is_file()}
-    assert after == before
+    assert _bytes(tmp_path / "run") == before
 
 
-def test_changed_test_data_are_refused(tmp_path):
-    data, settings = _copy_of_data(tmp_path)
-    settings = dataclasses.replace(
-        settings, data=dataclasses.replace(settings.data, train=_TRAIN, test=str(data))
-    )
-    train(settings, tmp_path / "run")
-    data.write_text(data.read_text() + "3\t3\n")
-    with pytest.raises(ConfigError, match=r"train.tsv \(data.test\) has changed since the run"):
-        train(settings, tmp_path / "run")
-
-
-def test_a_run_without_a_step_has_not_begun(whole, tmp_path, monkeypatch):
+def test_a_run_without_a_step_has_not_started(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Other settings may follow, and what the first ones left is gone."""
     with monkeypatch.context() as patch:
         _dies(patch, Trainer, "_step", 0)
@@ -197,39 +204,75 @@ def test_a_run_without_a_step_has_not_begun(whole, tmp_path, monkeypatch):
     }
 
 
-def test_moved_data_are_the_same_data(tmp_path):
+def test_moved_data_are_the_same_data(tmp_path: Path) -> None:
     data, settings = _copy_of_data(tmp_path)
     train(settings, tmp_path / "run")
     moved = data.rename(tmp_path / "elsewhere.tsv")
-    train(
-        dataclasses.replace(settings, data=dataclasses.replace(settings.data, train=str(moved))),
-        tmp_path / "run",
-    )
+    train(settings.replace("data", train=str(moved)), tmp_path / "run")
 
 
-def test_other_settings_are_refused(whole):
+def test_other_settings_are_refused(whole: Path) -> None:
     with pytest.raises(ConfigError, match=r"holds a run with model.hidden_size = 6, asked was 7"):
         train(with_model(_settings(), hidden_size=7), whole)
 
 
-def test_another_version_is_refused(tmp_path):
-    train(_settings(epochs=1), tmp_path / "run")
-    about = tmp_path / "run" / "run.json"
-    about.write_text(json.dumps({**json.loads(about.read_text()), "format": 99}))
-    for use in (lambda p: train(_settings(epochs=1), p), evaluate):
+def test_another_format_is_refused(whole: Path, tmp_path: Path) -> None:
+    path = shutil.copytree(whole, tmp_path / "run") / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
+    for use in (lambda run: train(_settings(), run), load):
         with pytest.raises(ConfigError, match=r"format 99, this version of dgltrees reads format"):
             use(tmp_path / "run")
-    about.write_text("{")
+    path.write_text("{")
     with pytest.raises(ConfigError, match=r"run.json is damaged"):
-        evaluate(tmp_path / "run")
+        load(tmp_path / "run")
 
 
-def _cut(path):
+FORMER_NAMES = {
+    "cell": "gate",
+    "valid_fraction": "keep_back",
+    "weight_decay": "l2",
+    "bucket_by": "alike",
+}
+OF_OTHER_TASKS: dict[str, dict[str, Any]] = {
+    "data": {"label": "label", "every_word": False, "truncate": False, "max_words": None},
+    "model": {
+        "encoder": "nti",
+        "rank": None,
+        "heads": 4,
+        "language_model": "tree",
+        "policy": {"operations": "given", "agent": "none", "told": 0.0, "trace": 0.95},
+    },
+    "training": {"window": 35},
+}
+"""What runs of format 1 say beside what they read."""
+
+
+def test_a_run_of_format_1_is_loaded_and_resumed(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(_settings(epochs=2), run)
+    values = yaml.safe_load((run / "config.yaml").read_text())
+    for section, others in OF_OTHER_TASKS.items():
+        renamed = {FORMER_NAMES.get(name, name): v for name, v in values[section].items()}
+        values[section] = {**others, **renamed}
+    (run / "config.yaml").write_text(yaml.safe_dump(values))
+    metadata = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**metadata, "format": 1}))
+    loaded, fresh = load(run), load(whole)
+    assert loaded.settings == fresh.settings.replace("training", epochs=2)
+    assert loaded.evaluate(test=_TRAIN)["loss"] > 0
+    train(_settings(), run)
+    _same(whole, run)
+
+
+Damage = Callable[[Path], Any]
+
+
+def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
 
 
-def _without(key):
-    def damage(path):
+def _without(key: str) -> Damage:
+    def damage(path: Path) -> None:
         values = json.loads(path.read_text())
         del values[key]
         path.write_text(json.dumps(values))
@@ -237,7 +280,7 @@ def _without(key):
     return damage
 
 
-def _other_size(path):
+def _other_size(path: Path) -> None:
     path.write_text(path.read_text().replace("hidden_size: 6", "hidden_size: 7"))
 
 
@@ -261,33 +304,35 @@ def _other_size(path):
         ("vocabulary/op.txt", lambda p: p.write_text("dgltrees vocabulary 1 {"), "vocabulary"),
     ],
 )
-def test_a_damaged_run_is_not_used(whole, tmp_path, name, damage, named):
+def test_a_damaged_run_is_not_used(
+    whole: Path, tmp_path: Path, name: str, damage: Damage, named: str
+) -> None:
     run = shutil.copytree(whole, tmp_path / "run")
     damage(run / name)
     with pytest.raises(ConfigError, match=rf"{named} is damaged: .*; train it again or restore it"):
-        evaluate(run, test=_TRAIN)
+        load(run)
 
 
 @pytest.mark.parametrize(
     "damage", [_cut, lambda p: p.write_bytes(b"{}"), lambda p: save_file({}, p)]
 )
-def test_a_damaged_run_is_not_gone_on_with(whole, tmp_path, damage):
+def test_a_damaged_run_is_not_resumed(whole: Path, tmp_path: Path, damage: Damage) -> None:
     run = shutil.copytree(whole, tmp_path / "run")
     damage(run / "resume.safetensors")
     with pytest.raises(ConfigError, match=r"resume.safetensors is damaged: .*; train it again"):
         train(_settings(), run)
 
 
-def test_a_directory_with_other_files_is_refused(tmp_path):
+def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("chapter")
     with pytest.raises(ConfigError, match="is no run directory"):
         train(_settings(), tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_no_run_and_several(tmp_path):
+def test_a_directory_without_a_run_or_with_several_is_refused(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"expected a run directory"):
-        evaluate(tmp_path / "none")
-    train(_settings(epochs=1), tmp_path / "seed-0")
+        load(tmp_path / "none")
+    shutil.copytree(whole, tmp_path / "seed-0")
     with pytest.raises(ConfigError, match=r"it holds the runs seed-0: name one"):
-        evaluate(tmp_path)
+        load(tmp_path)

@@ -2,27 +2,34 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.training.run import evaluate, predict, train, train_seeds
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.run import train, train_seeds
 from tests.training.samples import SAMPLES, quick, with_model
 
 _TEST = str(SAMPLES / "listops" / "test.tsv")
 
 
+Run = tuple[LoadedRun, dict[str, Any]]
+
+
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A finished run on ListOps: its directory and its result."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run on ListOps, and its result."""
     path = tmp_path_factory.mktemp("runs") / "listops"
     settings = quick("listops-sum-c25", {"test": _TEST}, epochs=3)
-    return path, train(with_model(settings, hidden_size=8), path)
+    result = train(with_model(settings, hidden_size=8), path)
+    return load(path), result
 
 
-def test_a_run_directory_holds_what_it_should(run):
-    path, result = run
+def test_a_run_directory_holds_what_it_should(run: Run) -> None:
+    loaded, result = run
+    path = loaded.directory.path
     names = {p.name for p in path.iterdir()}
     assert names == {
         "run.json",
@@ -34,65 +41,66 @@ def test_a_run_directory_holds_what_it_should(run):
         "resume.json",
         "result.json",
     }
-    lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+    lines = loaded.directory.metrics()
     assert [line["epoch"] for line in lines] == [1, 2, 3]
     best = lines[result["best_epoch"] - 1]
     assert result["valid"]["accuracy"] == best["valid_accuracy"]
     assert result["valid"]["accuracy"] == max(line["valid_accuracy"] for line in lines)
-    about = json.loads((path / "run.json").read_text())
-    assert about["files"]["train"][0]["name"] == "train.tsv"
-    assert (path / "vocabulary" / "op.txt").read_text().splitlines()[1:] == [
-        '"MAX"',
-        '"MED"',
-        '"MIN"',
-        '"SM"',
-    ]
+    assert loaded.metadata["files"]["train"][0]["name"] == "train.tsv"
+    names_of_operators = (path / "vocabulary" / "op.txt").read_text().splitlines()[1:]
+    assert names_of_operators == ['"MAX"', '"MED"', '"MIN"', '"SM"']
 
 
-def test_evaluate_gives_the_result_of_the_run(run):
-    path, result = run
-    report = evaluate(path, test=_TEST)
-    assert report == result["test"]
+def test_evaluation_gives_the_result_of_the_run(run: Run) -> None:
+    loaded, result = run
+    report = loaded.evaluate(test=_TEST)
+    assert report == result["test"] == loaded.evaluate()
     assert set(report) == {"accuracy", "loss", "examples", "majority"}
     assert report["examples"] == 40
 
 
-def test_predictions_have_the_accuracy_of_evaluate(run):
-    path, _ = run
-    found = list(predict(path, [_TEST]))
+def test_predictions_have_the_accuracy_of_the_evaluation(run: Run) -> None:
+    loaded, result = run
+    lines = list(loaded.predict([_TEST]))
     with open(_TEST, encoding="utf-8") as file:
         targets = [line.split("\t")[0] for line in file]
-    right = sum(f["prediction"] == t for f, t in zip(found, targets))
-    assert right / len(targets) == evaluate(path, test=_TEST)["accuracy"]
-    assert [f["example"] for f in found] == list(range(40))
-    assert all(0.1 <= f["probability"] <= 1 for f in found)
+    right = sum(line["prediction"] == target for line, target in zip(lines, targets))
+    assert right / len(targets) == result["test"]["accuracy"]
+    assert [line["example"] for line in lines] == list(range(40))
+    assert all(0.1 <= line["probability"] <= 1 for line in lines)
 
 
-def test_logic_is_reported_by_operators(tmp_path):
+def test_a_tree_is_encoded_by_a_vector_of_its_own(run: Run, tmp_path: Path) -> None:
+    loaded, _ = run
+    vectors = loaded.encode([_TEST])
+    assert vectors.shape == (40, 8)
+    with open(_TEST, encoding="utf-8") as file:
+        (tmp_path / "last.tsv").write_text(list(file)[-1], encoding="utf-8")
+    assert loaded.encode([tmp_path / "last.tsv"])[0] == pytest.approx(vectors[-1], abs=1e-6)
+
+
+def test_logic_learns_from_simple_pairs_and_is_reported_by_operators(tmp_path: Path) -> None:
     train(quick("lrt-sum-c5", {"limit": None}), tmp_path / "run")
-    files = [str(SAMPLES / "lrt" / f"test{n}") for n in (0, 3, 12)]
-    report = evaluate(tmp_path / "run", test=files)
-    assert list(report["accuracy_by_operators"]) == ["0", "3", "12+"]
-    mean = sum(report["accuracy_by_operators"].values()) / 3  # as many examples in each file
+    loaded = load(tmp_path / "run")
+    examples = loaded.metadata["examples"]
+    assert examples["valid"] == 13  # a tenth of 130 pairs of 0 to 12 operators
+    assert examples["train"] <= 50  # at most 4 operators: the first five of 13 files of 10
+    report = loaded.evaluate(test=[str(SAMPLES / "lrt" / f"test{n}") for n in (0, 3, 12)])
+    by_operators = report["accuracy_by_operators"]
+    assert list(by_operators) == ["0", "3", "12+"]
+    mean = sum(by_operators.values()) / 3  # as many examples in each file
     assert report["accuracy"] == pytest.approx(mean)
 
 
-def test_logic_learns_from_simple_pairs_and_watches_all(tmp_path):
-    train(quick("lrt-sum-c5", {"limit": None}), tmp_path / "run")
-    about = json.loads((tmp_path / "run" / "run.json").read_text())["examples"]
-    assert about["valid"] == 13  # a tenth of 130 pairs of 0 to 12 operators
-    assert about["train"] <= 50  # at most 4 operators: the first five of 13 files of 10
-
-
-def test_nodes_are_reported_beside_roots(tmp_path):
+def test_nodes_are_reported_beside_roots(tmp_path: Path) -> None:
     result = train(quick("sst-tree"), tmp_path / "run")["valid"]
     assert {"root_accuracy", "node_accuracy", "node_majority", "nodes"} <= set(result)
     assert result["accuracy"] == result["root_accuracy"]
-    found = next(predict(tmp_path / "run", [SAMPLES / "sst" / "dev.txt"]))
-    assert found["prediction"] in found["nodes"]
+    line = next(load(tmp_path / "run").predict([SAMPLES / "sst" / "dev.txt"]))
+    assert line["prediction"] in line["nodes"]
 
 
-def test_seeds_are_summed_up(tmp_path):
+def test_seeds_are_summed_up(tmp_path: Path) -> None:
     settings = with_model(quick("listops-sum-c25"), hidden_size=4)
     summary = train_seeds(settings, tmp_path, [3, 5])
     runs = [json.loads((tmp_path / f"seed-{s}" / "result.json").read_text()) for s in (3, 5)]
@@ -103,33 +111,20 @@ def test_seeds_are_summed_up(tmp_path):
     assert json.loads((tmp_path / "summary.json").read_text()) == summary
 
 
-def test_patience_ends_training(tmp_path):
+def test_patience_ends_training(tmp_path: Path) -> None:
     settings = quick("listops-sum-c25", lr=1e-30, epochs=50, patience=2)
     train(settings, tmp_path / "run")
-    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    lines = load(tmp_path / "run").directory.metrics()
     assert len(lines) == 3  # the first is the best, two more do not better it
 
 
-def test_without_validation_the_last_epoch_counts(tmp_path):
-    result = train(quick("listops-sum-c25", {"keep_back": 0.0}, epochs=2), tmp_path / "run")
+def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
+    result = train(quick("listops-sum-c25", {"valid_fraction": 0.0}, epochs=2), tmp_path / "run")
     assert result["best_epoch"] == 2
     assert result["valid"] == {}
 
 
-def test_l2_is_the_gradient_of_the_penalty(tmp_path):
-    """With SGD on a loss that has no gradient, a step shrinks the parameters by lr * l2."""
-    layer = torch.nn.Linear(2, 2)
-    before = layer.weight.detach().clone()
-    from dgltrees.training.optimizers import make_optimizer
-    from dgltrees.training.settings import TrainingSettings
-
-    optimizer = make_optimizer(TrainingSettings("sgd", lr=0.1, l2=0.5), layer.parameters())
-    (layer(torch.ones(1, 2)).sum() * 0).backward()
-    optimizer.step()
-    torch.testing.assert_close(layer.weight.detach(), before * (1 - 0.1 * 0.5))
-
-
-def test_a_loss_that_is_no_number_is_an_error(tmp_path):
+def test_a_loss_that_is_no_number_is_an_error(tmp_path: Path) -> None:
     settings = quick("listops-sum-c25", optimizer="sgd", lr=math.inf)
     with pytest.raises(ConfigError, match=r"training loss is nan .*lower training.lr"):
         train(with_model(settings, hidden_size=4), tmp_path / "run")
@@ -139,46 +134,40 @@ def test_a_loss_that_is_no_number_is_an_error(tmp_path):
     ("data", "training", "error", "message"),
     [
         ({"train": "none.tsv"}, {}, ConfigError, "data.train to name a file, found none at"),
-        ({"keep_back": 1.5}, {}, ConfigError, "data.keep_back"),
-        ({"limit": 1, "keep_back": 0.9}, {}, ConfigError, "no training examples are left"),
-        ({"max_operators": 2}, {}, ConfigError, "data.max_operators is for data"),
+        ({"limit": 1, "valid_fraction": 0.9}, {}, ConfigError, "no training examples are left"),
         ({"train": "lrt/train2"}, {}, TreeError, "train2:1"),
-        ({}, {"monitor": "f1"}, ConfigError, "training.monitor"),
         ({}, {"accelerator": "tpuu"}, ConfigError, "tpuu"),
+        ({}, {"optimizer": "adm"}, ConfigError, "one of adadelta, .*got 'adm'"),
     ],
 )
-def test_wrong_settings_leave_nothing_behind(tmp_path, data, training, error, message):
+def test_what_cannot_be_used_leaves_nothing_behind(
+    tmp_path: Path,
+    data: dict[str, Any],
+    training: dict[str, Any],
+    error: type[Exception],
+    message: str,
+) -> None:
     with pytest.raises(error, match=message):
         train(quick("listops-sum-c25", data, **training), tmp_path / "run")
-    assert not (tmp_path / "run" / "metrics.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ({"aggregator": "hosv"}, "model.aggregator to be sum or"),
-        ({"gate": "nary"}, "model.gate nary has no parameters of their own for operators"),
-        ({"backend": "dlg"}, "model.backend to be levels or dgl"),
-        ({"readout": "leaf"}, "model.readout to be root or mean or attention"),
-        ({"digits": "binary"}, "model.digits to be thermometer or one_hot"),
-    ],
-)
-def test_wrong_models(tmp_path, model, message):
-    with pytest.raises(ConfigError, match=message):
-        train(with_model(quick("listops-sum-c25"), **model), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_more_children_than_the_model_takes(tmp_path):
+def test_a_task_with_operators_needs_a_cell_with_operators(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="model.cell nary has no argument 'operators'.* lstm"):
+        train(with_model(quick("listops-sum-c25"), cell="nary"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_more_children_than_the_model_has_places_for_are_refused(tmp_path: Path) -> None:
     wide = tmp_path / "wide.txt"
     wide.write_text("1:354(364($))\n2:354(" + "364($) " * 60 + ")\n")
     settings = quick("inex", {"limit": None})
     train(settings, tmp_path / "bounded")
     message = r"wide.txt: tree 1, node 0: expected at most 32 children, .*got one at position 32"
     with pytest.raises(TreeError, match=message):
-        evaluate(tmp_path / "bounded", test=str(wide))
+        load(tmp_path / "bounded").evaluate(test=str(wide))
     with pytest.raises(TreeError, match=message):
         train(quick("inex", {"valid": str(wide)}), tmp_path / "valid")
     assert not (tmp_path / "valid").exists()
-    train(with_model(settings, gate="child_sum"), tmp_path / "free")
-    assert evaluate(tmp_path / "free", test=str(wide))["examples"] == 2
+    train(with_model(settings, cell="child_sum"), tmp_path / "free")
+    assert load(tmp_path / "free").evaluate(test=str(wide))["examples"] == 2

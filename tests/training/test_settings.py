@@ -1,61 +1,143 @@
+"""Settings: what is read is accepted, what is not is refused with the nearest name that is."""
+
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 import yaml
 
+from dgltrees.commands.arguments import Layer
+from dgltrees.commands.settings_help import settings_of
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import Settings, parse, parser, settings_from
+from dgltrees.training.old_settings import settings_of_format_1
+from dgltrees.training.settings import Settings, layered
 
 
-def test_yaml_round_trip():
-    settings = settings_from({"task": "logic", "model": {"rank": 3}, "training": {"lr": 0.5}})
-    again = settings_from(yaml.safe_load(settings.to_yaml()))
+def test_yaml_round_trip() -> None:
+    values = {"task": "logic", "model": {"aggregator": "hosvd", "rank": 3}, "training": {"lr": 0.5}}
+    settings = Settings(values)
+    again = Settings(yaml.safe_load(settings.to_yaml()))
     assert again == settings
-    assert (again.task, again.model.rank, again.training.lr) == ("logic", 3, 0.5)
+    assert (again.task.name, again.model["rank"], again.training.lr) == ("logic", 3, 0.5)
 
 
-def test_flags_lie_over_the_preset_and_it_over_the_defaults():
-    made = parser("dgltrees train", {"model": {"rank": 3, "hidden_size": 20}})
-    settings, _ = parse(made, ["--model.rank", "5", "--training.optimizer=adam"])
-    assert (settings.model.rank, settings.model.hidden_size) == (5, 20)
+def test_nested_sections_round_trip() -> None:
+    policy = {"operations": "policy", "agent": "ppo", "clip": 0.1}
+    settings = Settings({"task": "mee", "model": {"policy": policy}})
+    assert settings.model["policy.clip"] == 0.1
+    assert Settings(yaml.safe_load(settings.to_yaml())) == settings
+
+
+def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
+    flags = Layer({"model.rank": ["5"], "training.optimizer": ["adam"]})
+    settings = settings_of("listops-hosvd-c20-r3", flags)
+    assert (settings.model["rank"], settings.model["hidden_size"]) == (5, 20)
     assert settings.training.optimizer == "adam"
-    assert settings.data == Settings().data
+    assert settings.training.pool == Settings({"task": "listops"}).training.pool
 
 
-def test_several_files_after_one_flag_are_a_list():
-    settings, _ = parse(parser("p"), ["--data.test", "a", "b c,d", "--data.train", "[x, y]"])
-    assert settings.data.test == ["a", "b c,d"]
-    assert settings.data.train == ["x", "y"]
+@pytest.mark.parametrize(
+    ("flags", "name", "value"),
+    [
+        ({"data.test": ["a", "b c,d"]}, "data.test", ["a", "b c,d"]),
+        ({"data.train": ["[x, y]"]}, "data.train", ["x", "y"]),
+        ({"data.train": ["x"]}, "data.train", "x"),
+        ({"model.head": ["20", "30"]}, "model.head", [20, 30]),
+        ({"model.head": ["20"]}, "model.head", [20]),
+        ({"model.head": ["[]"]}, "model.head", []),
+        ({"model.bidirectional": []}, "model.bidirectional", True),
+        ({"model.bidirectional": ["false"]}, "model.bidirectional", False),
+        ({"training.lr": ["1e-3"]}, "training.lr", 1e-3),
+        ({"training.patience": ["null"]}, "training.patience", None),
+        (
+            {"training.optimizer_options.momentum": ["0.9"], "training.optimizer": ["sgd"]},
+            "training.optimizer_options",
+            {"momentum": 0.9},
+        ),
+        (
+            {"model.aggregator": ["hosvd"], "model.rank": ["4"]},  # one flag makes another readable
+            "model.rank",
+            4,
+        ),
+    ],
+)
+def test_words_of_a_flag_become_values(
+    flags: dict[str, list[str]], name: str, value: object
+) -> None:
+    section, _, option = name.partition(".")
+    assert settings_of("listops-sum-c25", Layer(flags)).sections[section][option] == value
 
 
-def test_other_training_files_put_aside_the_preset_files():
-    defaults = {"data": {"train": "t", "valid": "v", "test": "w"}}
-    settings, _ = parse(parser("p", defaults), ["--data.train=mine", "--data.test", "my-test"])
-    assert (settings.data.valid, settings.data.test) == (None, "my-test")
+def test_other_training_files_put_aside_the_preset_files() -> None:
+    flags = Layer({"data.train": ["mine"], "data.test": ["my-test"]})
+    data = settings_of("boolsent", flags).data
+    assert (data.valid, data.test) == (None, "my-test")
 
 
-def test_options_of_the_optimizer():
-    argv = ["--training.optimizer_options.momentum", "0.9"]
-    assert parse(parser("p"), argv)[0].training.optimizer_options == {"momentum": 0.9}
+def test_what_a_layer_makes_unread_goes() -> None:
+    """The rank of a preset is not in the way of another aggregator."""
+    settings = settings_of("listops-hosvd-c20-r3", Layer({"model.aggregator": ["sum"]}))
+    assert "rank" not in settings.model
+    lstm = settings_of("sick", Layer({"model.encoder": ["lstm"]})).model
+    assert not {"cell", "leaves", "trees"} & {*lstm}
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"model": {"rnak": 3}}, "unknown setting model.rnak; did you mean model.rank?"),
-        ({"modle": {}}, "unknown setting modle"),
-        ({"data": {"seed": "x"}}, "data.seed"),
-        ({"training": {"epochs": 1.5}}, "training.epochs"),
+        ({"model": {"hiden_size": 3}}, r"model\.hiden_size is not read.*model\.hidden_size\?"),
+        ({"modle": {}}, r"unknown setting modle; did you mean model\?"),
+        ({"task": "listop"}, r"task to be one of .*, got 'listop'"),
+        ({"model": {"rank": 3}}, r"model\.rank is not read here"),
+        ({"model": {"encoder": "rrnet"}}, r"model\.encoder is not read here"),
+        ({"model": {"head": [0]}}, r"model\.head to be a list, each a whole number of at least 1"),
+        ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
+        ({"model": {"cell": "lsmt"}}, r"model\.cell to be one of rnn, lstm, .*, got 'lsmt'"),
+        ({"model": 3}, r"expected model to be a mapping of settings, got 3"),
+        ({"data": {"seed": "x"}}, r"data\.seed to be a whole number of at least 0 .*got 'x'"),
+        ({"data": {"valid": "v", "valid_fraction": 0.2}}, r"is not read with data\.valid; leave"),
+        ({"training": {"epochs": 1.5}}, r"training\.epochs to be a whole number of at least 1"),
+        ({"training": {"monitor": "map"}}, r"monitor to be one of accuracy, loss, which .*listops"),
+        ({"training": {"schedule": "halve"}}, r"training\.monitor to be loss with .*schedule halv"),
+        ({"training": {"pool": 1, "bucket_by": "size"}}, r"bucket_by is not read with .*pool 1"),
+        ({"task": "ptb", "training": {"max_nodes": 9}}, r"training\.max_nodes is not read here"),
+        ({"task": "mee", "model": {"policy": {"clip": 1}}}, r"model\.policy\.clip is not read her"),
     ],
 )
-def test_wrong_settings(values, message):
+def test_wrong_settings(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as error:
-        settings_from(values)
+        Settings({"task": "listops", **values})
     assert "\n" not in str(error.value)
 
 
-def test_wrong_flags():
-    with pytest.raises(ConfigError, match=r"--model.rnak"):
-        parse(parser("p"), ["--model.rnak", "3"])
-    with pytest.raises(ConfigError, match=r"model.rank"):
-        parse(parser("p"), ["--model.rank", "three"])
+def test_a_layer_is_refused_for_what_it_says_alone() -> None:
+    with pytest.raises(ConfigError, match=r"model\.noise is not read here"):
+        layered({"task": "tree-lm"}, {"model": {"noise": 3}})
+    assert layered({"task": "tree-lm", "model": {"noise": 3}}, {})["model"] == {}
+
+
+def test_former_names_of_settings_are_read_with_a_word() -> None:
+    with pytest.warns(UserWarning, match=r"data\.keep_back is called data\.valid_fraction now"):
+        assert settings_of("listops", Layer({"data.keep_back": ["0.2"]})).data.valid_fraction == 0.2
+
+
+def test_settings_of_old_run_directories_are_read() -> None:
+    """They held the settings of all tasks; what the task did not read goes."""
+    old = {
+        "preset": "listops-hosvd-c20-r3",
+        "task": "listops",
+        "data": {"train": "t.tsv", "keep_back": 0.09, "every_word": False, "label": "label"},
+        "model": {
+            "gate": "lstm",
+            "aggregator": "hosvd",
+            "rank": 3,
+            "encoder": "nti",
+            "policy": {"agent": "none", "told": 0.0},
+        },
+        "training": {"l2": 0.1, "alike": "depth", "window": 35, "optimizer_options": {}},
+    }
+    settings = Settings(settings_of_format_1(old))
+    assert (settings.model["cell"], settings.model["rank"]) == ("lstm", 3)
+    assert (settings.data.valid_fraction, settings.training.weight_decay) == (0.09, 0.1)
+    assert "encoder" not in settings.model

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 
-class NaryTreeLSTM(nn.Module):
+class BinaryTreeLSTM(nn.Module):
     """Binary Tree-LSTM as tutorials write it: concatenated children, bias in apply."""
 
     def __init__(self, size: int) -> None:
@@ -49,8 +49,8 @@ class Mixing(nn.Module):
         m = nodes.mailbox["m"]
         order = torch.arange(1, m.shape[1] + 1, dtype=m.dtype, device=m.device)[None, :, None]
         a = (m / order).sum(1).tanh() + nodes.mailbox["n"].sum(1)
-        if nodes.present is not None:
-            a = a * nodes.present.sum(1, keepdim=True)
+        if nodes.mask is not None:
+            a = a * nodes.mask.sum(1, keepdim=True)
         return {"a": a + nodes.data["x"]}
 
     def update(self, nodes) -> dict[str, Tensor]:

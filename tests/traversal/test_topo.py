@@ -12,7 +12,8 @@ from torch import Tensor
 
 from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
-from tests.traversal.cells import Mixing, NaryTreeLSTM
+from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM
+from tests.traversal.cells import BinaryTreeLSTM, Mixing
 from tests.worlds import acyclic_graphs, chain, forests, star
 
 D = 3
@@ -178,7 +179,7 @@ def test_a_tutorial_tree_lstm_runs_unchanged() -> None:
         offsets.append(len(parents))
     graph = Forest.build(parents, offsets=offsets).batch().graph
     torch.manual_seed(0)
-    cell = NaryTreeLSTM(D)
+    cell = BinaryTreeLSTM(D)
     n = graph.num_nodes()
     x = torch.randn(n, 3 * D) * (graph.in_degrees() == 0)[:, None]
     found = []
@@ -259,10 +260,8 @@ def test_slots_leave_zeros_where_a_child_is_missing() -> None:
             return {"m": edges.src["x"]}
 
         def reduce(self, nodes):
-            for node, box, present in zip(
-                nodes.nodes().tolist(), nodes.mailbox["m"], nodes.present
-            ):
-                boxes[node] = (box[:, 0].tolist(), present.tolist())
+            for node, box, mask in zip(nodes.nodes().tolist(), nodes.mailbox["m"], nodes.mask):
+                boxes[node] = (box[:, 0].tolist(), mask.tolist())
             return {"y": nodes.mailbox["m"].sum(1)}
 
         def update(self, nodes):
@@ -497,3 +496,30 @@ def test_a_cell_without_update_is_refused() -> None:
 
     with pytest.raises(ConfigError, match="got Old without update; DGL's apply_node_func is"):
         traverse(Old(), Forest.build([-1, 0]).batch(), {})
+
+
+def test_a_cell_takes_no_other_function() -> None:
+    batch, cell = Forest.build([-1, 0]).batch(), ChildSumTreeLSTM(2, 3)
+    for options in ({"reverse": True}, {"slots": 2}, {"apply_node_func": cell.update}):
+        with pytest.raises(ConfigError, match="expected a cell alone or both message_func and"):
+            prop_nodes_topo(batch, cell, **options)
+
+
+@pytest.mark.filterwarnings("ignore::dgl.base.DGLWarning")  # of a frontier without edges
+@pytest.mark.parametrize(
+    ("pos", "message"),
+    [
+        (torch.tensor([0, 2]), "^node 0: expected child positions from 0 to 1, .* got 2"),
+        (torch.tensor([1, 1]), "^node 0: expected each child position once, got 1 twice"),
+        (None, "expected edge data 'pos', the position of each child"),
+    ],
+)
+def test_wrong_positions_under_dgl(pos: torch.Tensor | None, message: str) -> None:
+    cell = NaryTreeLSTM(2, 3, 2)
+    graph = dgl.graph(([1, 2], [0, 0]))
+    graph.ndata["x"] = torch.zeros(3, 2)
+    if pos is not None:
+        graph.edata["pos"] = pos
+    graph.ndata.update(cell.prepare(graph.ndata))
+    with pytest.raises(TreeError, match=message):
+        dgl.prop_nodes_topo(graph, cell.message, cell.reduce, apply_node_func=cell.update)

@@ -3,8 +3,9 @@
 The equations are those of :class:`~dgltrees.cells.child_sum.ChildSumTreeLSTM` and of
 :class:`~dgltrees.cells.tree_lstm.TreeLSTM` with a sum, and a test holds them together. With rows
 instead of mailboxes (:mod:`dgltrees.cells.compiled.plans.rows`) a level costs a dozen operations
-on slices of a few tables, and the gradient of the weights is one product over all levels. On a CPU
-the levels run as machine code where there is any (:mod:`dgltrees.cells.compiled.kernels`).
+on slices of a few tables, and the gradient of the weights is one product over all levels. On a
+processor the levels run as machine code, where there is any
+(:mod:`dgltrees.cells.compiled.kernels`).
 """
 
 from __future__ import annotations

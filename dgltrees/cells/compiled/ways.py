@@ -34,7 +34,7 @@ from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_lstm import TreeLSTM
 from dgltrees.errors import TreeError
-from dgltrees.traversal.plan import check_positions
+from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import compiled_way
 from dgltrees.trees.batch import TreeBatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,11 +15,11 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.heads import MLP
 from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
 from dgltrees.models.language_model.tree_lm import TreeLM, source_of_node
-from dgltrees.options import Fraction
+from dgltrees.options import Count, Fraction
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.dependencies import EDGE_TYPES
 
-__all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM"]
+__all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM", "decision_features"]
 
 STATES = ("own", "source")
 
@@ -44,11 +45,14 @@ class AddDecisions(nn.Module):
     output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`.
 
     Arguments:
-        size: d, of a hidden state and of an output embedding.
+        hidden_size: d of the language model, the size of a state and of an output embedding.
         hidden: sizes of the hidden layers.
         dropout: the probability of dropout before every layer.
         state: the hidden state: ``"own"``, from which the node's word was predicted, or
             ``"source"``, that of its source, as the paper prints it.
+
+    Shapes:
+        the :func:`decision_features` ``(N, 2 d)`` to ``(N, 4)`` logits of an edge of each type.
 
     Raises:
         ConfigError: there is no such state.
@@ -56,61 +60,66 @@ class AddDecisions(nn.Module):
 
     def __init__(
         self,
-        size: int,
+        hidden_size: Count,
         *,
-        hidden: tuple[int, ...] = (300, 300),
+        hidden: Sequence[Count] = (300, 300),
         dropout: Fraction = 0.5,
         state: Literal["own", "source"] = "own",
     ) -> None:
         super().__init__()
         if state not in STATES:
             raise ConfigError(f"expected state to be one of {', '.join(STATES)}, got {state!r}")
-        self.state = state
+        self.hidden_size, self.state = hidden_size, state
         self.add = nn.ModuleList(
-            MLP(2 * size, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names
+            MLP(2 * hidden_size, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names
         )
 
-    def forward(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[EdgeDecisions]:
-        """The decisions of all trees, by type of edge.
+    def forward(self, features: Tensor) -> Tensor:
+        """The logits; shapes as the class has them."""
+        return torch.cat([add(features) for add in self.add], 1)
+
+    def decide(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[EdgeDecisions]:
+        """The decisions of all trees, by type.
 
         Arguments:
             batch: a batch of :class:`~dgltrees.models.TreeLM`.
             H: ``(N, d)`` the states of all nodes.
             output: ``(V, d)`` the output embeddings.
         """
-        if self.state == "source":
-            H = H.index_select(0, source_of_node(batch))
-        features = self.features(H, batch.ndata["word"], output)
+        features = decision_features(batch, H, output, self.state)
         etype = batch.on_host(batch.ndata["etype"]).numpy()
         source = np.full(batch.num_nodes, -1)
         source[batch.dst.numpy()] = batch.src.numpy()
         has_edge = outgoing_edges(etype, source).astype(np.float32)
         decisions = []
-        allowed = allowed_edges(etype, source < 0)
-        for kind, nodes in enumerate(map(np.flatnonzero, allowed)):
+        for kind, nodes in enumerate(map(np.flatnonzero, allowed_edges(etype, source < 0))):
             rows = to_device(nodes, H.device)
             logits = self.add[kind](features.index_select(0, rows)).squeeze(1)
             added = torch.from_numpy(has_edge[kind][nodes]).to(logits)
             decisions.append(EdgeDecisions(logits, added, rows))
         return decisions
 
-    def features(self, H: Tensor, words: Tensor, output: Tensor) -> Tensor:
-        """``(N, 2 d)`` the input of the classifiers, of N nodes.
-
-        Arguments:
-            H: ``(N, d)`` the states of the nodes, or of their sources.
-            words: ``(N,)`` their words.
-            output: ``(V, d)`` the output embeddings.
-        """
-        return torch.cat([H, F.embedding(words, output)], 1)
-
     def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:
-        """``(T,)`` the log-probability of each tree's decisions; see :meth:`forward`."""
+        """``(T,)`` the log-probability of each tree's decisions; arguments as :meth:`decide`."""
         total = H.new_zeros(batch.num_trees)
-        for logits, added, nodes in self(batch, H, output):
+        for logits, added, nodes in self.decide(batch, H, output):
             log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
             total = total.index_add(0, batch.tree_of_node.index_select(0, nodes), log_p)
         return total
+
+
+def decision_features(batch: TreeBatch, H: Tensor, output: Tensor, state: str) -> Tensor:
+    """``(N, 2 d)`` what the classifiers read of each node: a state, and its word's embedding.
+
+    Arguments:
+        batch: as :class:`~dgltrees.models.TreeLM` takes it.
+        H: ``(N, d)`` the states of all nodes.
+        output: ``(V, d)`` the output embeddings.
+        state: ``"own"`` or ``"source"``, see :class:`AddDecisions`.
+    """
+    if state == "source":
+        H = H.index_select(0, source_of_node(batch))
+    return torch.cat([H, F.embedding(batch.ndata["word"], output)], 1)
 
 
 class JointTreeLM(nn.Module):

@@ -250,8 +250,8 @@ class _Trees:
         if self.decisions is not None:
             at = n if self.decisions.state == "own" else source
             h, word = self.h[active, at, -1], self.word[active, n]
-            features = self.decisions.features(h, word, self.model.output)
-            logits = torch.cat([add(features) for add in self.decisions.add], 1)  # (A, 4)
+            features = torch.cat([h, F.embedding(word, self.model.output)], 1)
+            logits = self.decisions(features)  # (A, 4)
             p = torch.sigmoid(logits)
             bound = torch.full_like(p, 0.5)
             if self.sample_decisions:

@@ -153,7 +153,7 @@ class _Climb:
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         s, own = nodes.mailbox["s"], nodes.data["h"].unsqueeze(1)  # (n, L, Q, c), (n, 1, c)
         m = torch.cat([nodes.data["own"].unsqueeze(1), nodes.mailbox["m"]], 1)  # (n, 1 + L, Q)
-        hidden = ~nodes.present  # type: ignore[operator]
+        hidden = ~nodes.mask  # type: ignore[operator]
         if self.attention.mask_pads:
             below = nodes.mailbox["hidden"] > nodes.data["hidden"].unsqueeze(1)
             hidden = hidden | below

@@ -12,7 +12,7 @@ import numpy as np
 from dgltrees.errors import TreeError
 from dgltrees.formats import format_by_suffix, read_conllu, read_dp, read_mrg
 from dgltrees.formats.lengths import leave_out_long, too_long
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.language_models.settings import TreeLMSettings
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders.ordered import constituents, right_branching
 from dgltrees.trees.dependencies import ROOT
@@ -25,7 +25,7 @@ LABEL = "deprel"
 
 
 def read_trees(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Forest:
     """A dependency forest from a file.
 

@@ -19,15 +19,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.errors import ConfigError
 from dgltrees.formats.running_text import read_running_text
-from dgltrees.metrics.accuracy import Outputs
 from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
 from dgltrees.models.rrnet.language_model import PLACE
-from dgltrees.tasks.rrnet.base import make_rrnet, reading_name, refuse_layer_norm
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
+from dgltrees.options import Options
+from dgltrees.tasks.language_models.settings import StreamModel, StreamSettings
+from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.operations import Operation
 from dgltrees.trees.segments import within
@@ -44,9 +43,9 @@ class StreamTask(Task):
     Its ids are those of a :class:`~dgltrees.trees.windows.WindowSampler`: places of words.
     """
 
-    def kind(self, model: ModelSettings) -> str:
+    def display_name(self, model: Options) -> str:
         """LSTM, or who decides."""
-        return reading_name(model) if model.encoder == "rrnet" else "LSTM"
+        return sequence_model_name(model)
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """``(N,)`` every word."""
@@ -69,10 +68,9 @@ class StreamTask(Task):
         batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
         return batch, torch.from_numpy(words[rows])
 
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(3, R)`` float64: loss, operation right before or -1, and probability of the word."""
-        nll, done = cast(StreamLM, model).outputs(batch, targets)
-        return torch.stack([nll.double(), done.double(), torch.exp(-nll).double()])
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(R,)``: ``loss``, and the ``operation`` right before the word, -1 for none."""
+        return dict(zip(("loss", "operation"), cast(StreamLM, model).outputs(batch, targets)))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Without word vectors and output layer (``cell``; there is no ``table``), and in all."""
@@ -86,76 +84,62 @@ class StreamTask(Task):
         return {}
 
     def report(
-        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
 
         Of a model that decides, ``splits`` and ``merges`` are the parts of the steps that do so.
         """
-        loss = float(outputs.loss.mean())
+        loss = float(outputs["loss"].mean())
         found: dict[str, Any] = {
             "loss": loss,
             "perplexity": math.exp(loss) if loss < 700 else math.inf,
-            "words": len(outputs.loss),
+            "words": len(outputs["loss"]),
             "examples": len(data),
         }
-        if (outputs.prediction > 0).any():
+        if (outputs["operation"] > 0).any():
             for name, kind in (("splits", Operation.SPLIT), ("merges", Operation.MERGE)):
-                found[name] = float((outputs.prediction == kind).mean())
+                found[name] = float((outputs["operation"] == kind).mean())
         return found
 
-    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """Of each line ``example``, its ``log_prob`` after the lines before it, and ``words``."""
-        losses = np.add.reduceat(outputs.loss, data.forest.offsets[:-1])
+        losses = np.add.reduceat(outputs["loss"], data.forest.offsets[:-1])
         for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
             yield {"example": example, "log_prob": round(-loss, 6), "words": size}
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: StreamSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     return read_running_text(path, vocabs=vocabs)
 
 
-def _build(settings: Any, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    inputs = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    inputs = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
     reader: Union[RRNetEncoder, LSTMStream]
-    if settings.encoder == "rrnet":
-        reader = _rrnet(settings, inputs)
-    elif settings.encoder == "lstm":
-        refuse_layer_norm(settings)
-        reader = LSTMStream(
-            inputs, settings.hidden_size, layers=settings.layers, dropout=settings.dropout
-        )
+    if model["encoder"] == "rrnet":
+        reader = make_rrnet(model, inputs)
     else:
-        raise ConfigError(f"expected model.encoder rrnet or lstm for ptb, got {settings.encoder}")
-    policy = settings.policy
+        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
+        reader = LSTMStream(inputs, size, layers=layers, dropout=dropout)
     return StreamLM(
         reader,
-        tied=settings.tied,
-        dropout=settings.output_dropout,
-        reward=policy.reward if policy.agent != "none" else "log_likelihood",
-        weight=policy.weight,
+        tied=model["tied"],
+        dropout=model["output_dropout"],
+        reward=model.get("policy.reward", "log_likelihood"),
+        weight=model.get("policy.weight", 1.0),
     )
 
 
-def _rrnet(settings: Any, inputs: WordEmbedding) -> RRNetEncoder:
-    policy = settings.policy
-    learned = policy.operations == "policy" and policy.agent != "none" and not policy.told
-    if not learned and policy.operations not in ("fixed", "recur"):
-        raise ConfigError(
-            "expected model.policy.operations fixed or recur, or policy with an agent and without "
-            f"told, for ptb, whose text says no operations, got {policy.operations} with agent "
-            f"{policy.agent} and told {policy.told}"
-        )
-    if policy.agent == "dqn" and policy.replay:
-        raise ConfigError(
-            "expected model.policy.replay 0 with agent dqn for ptb, whose windows go on from each "
-            f"other and are not read again, got {policy.replay}"
-        )
-    return make_rrnet(settings, inputs)
-
-
 PTB = StreamTask(
-    "ptb", _read, _build, nodes=True, max_children=1, measure="perplexity", continues=True
+    "ptb",
+    StreamSettings,
+    StreamModel,
+    _read,
+    _build,
+    nodes=True,
+    max_children=1,
+    metrics=(PERPLEXITY, LOSS),
+    stateful=True,
 )

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.metrics.accuracy import Outputs
 from dgltrees.models import (
     NCE,
     BidirectionalLM,
@@ -30,10 +29,11 @@ from dgltrees.models import (
     softmax_nll,
 )
 from dgltrees.models.heads import class_nll
+from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.language_models.dependencies import LABEL, read_trees
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.language_models.settings import TreeLMModel, TreeLMSettings
+from dgltrees.tasks.task import JOINT_LOSS, LOSS, PERPLEXITY, Columns, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.dependencies import generation_batch, generation_forest
 
@@ -75,11 +75,11 @@ class Objective(nn.Module):
 class LanguageModelTask(Task):
     """Every node is a row, and its class is its word; ROOT has none."""
 
-    def kind(self, model: ModelSettings) -> str:
+    def display_name(self, model: Options) -> str:
         """The paper's name of the model."""
-        tree = "LdTreeLSTM" if model.left_dependents else "TreeLSTM"
+        tree = "LdTreeLSTM" if model.get("left_dependents") else "TreeLSTM"
         names = {"tree": tree, "sequence": "LSTM", "bidirectional": "bidirectional LSTM"}
-        return names[model.language_model]
+        return names[model["language_model"]]
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """``(N,)`` the word of every node, -1 at ROOT."""
@@ -93,7 +93,9 @@ class LanguageModelTask(Task):
         targets[batch.dst] = batch.ndata["word"][batch.dst]
         return batch, targets
 
-    def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+    def init_from_data(  # type: ignore[override]
+        self, model: nn.Module, settings: TreeLMSettings, data: Examples
+    ) -> None:
         """Count the words for the noise; read the word vectors.
 
         Raises:
@@ -122,28 +124,31 @@ class LanguageModelTask(Task):
         spread: Tensor = loss.new_zeros(len(targets)).index_add(0, node, loss)
         return spread
 
-    def share(self, examples: int, rows: int) -> int:
-        """The sentences: equation (8)."""
+    def loss_denominator(self, examples: int, rows: int) -> int:
+        """The number of sentences: equation (8)."""
         return examples
 
-    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(3, N)`` float64: the word's loss, the likeliest label, and the true label's p.
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(N,)``: the word's ``loss``; with labels ``label`` and ``label_probability``.
 
         At ROOT stands the loss of what tells the shape: of the sentence's end, or of START and
-        STOP; or 0 if the model predicts none. Label and probability are -1 where the model, or the
-        word, has no label.
+        STOP; or 0 if the model predicts none. ``label`` is the likeliest, -1 at ROOT;
+        ``label_probability`` is that of the true label, -1 where the word has none.
         """
         loss, node, scores = model(batch)
-        found = torch.full((3, len(targets)), -1.0, dtype=torch.float64, device=loss.device)
-        found[0] = torch.zeros_like(found[0]).index_add(0, node, loss.double())
-        if scores is not None:
-            words = torch.nonzero(targets.index_select(0, node) >= 0)[:, 0]
-            node, scores = node[words], scores[words]
-            label = batch.ndata[LABEL].index_select(0, node)
-            p = torch.exp(-class_nll(scores, label)).double()
-            found[1, node] = scores.argmax(1).double()
-            found[2, node] = p.masked_fill(label < 0, -1.0)
-        return found
+        columns = {"loss": loss.new_zeros(len(targets), dtype=torch.float64)}
+        columns["loss"] = columns["loss"].index_add(0, node, loss.double())
+        if scores is None:
+            return columns
+        words = torch.nonzero(targets.index_select(0, node) >= 0)[:, 0]
+        node, scores = node[words], scores[words]
+        label = batch.ndata[LABEL].index_select(0, node)
+        p = torch.exp(-class_nll(scores, label)).double().masked_fill(label < 0, -1.0)
+        likeliest = torch.full_like(targets, -1)
+        likeliest[node] = scores.argmax(1)
+        probability = torch.full_like(columns["loss"], -1.0)
+        probability[node] = p
+        return {**columns, "label": likeliest, "label_probability": probability}
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """Of the LSTMs (``cell``) and of the model, as Table 1 counts."""
@@ -157,7 +162,7 @@ class LanguageModelTask(Task):
         return {}
 
     def report(
-        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
 
@@ -165,8 +170,8 @@ class LanguageModelTask(Task):
         ``joint_loss`` is that of words and ends over the words: the mean of -log P(S, T). Where it
         has labels, ``label_loss`` and ``label_accuracy`` stand beside them.
         """
-        words, ends = data.forest.num_nodes - len(data), outputs.loss[data.forest.parent < 0]
-        total = float(outputs.loss.sum())
+        words, ends = data.forest.num_nodes - len(data), outputs["loss"][data.forest.parent < 0]
+        total = float(outputs["loss"].sum())
         loss = (total - float(ends.sum())) / words
         perplexity = math.exp(loss) if loss < 700 else math.inf
         return {
@@ -178,90 +183,85 @@ class LanguageModelTask(Task):
             "examples": len(data),
         }
 
-    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
 
         Where the model predicts ends, ``joint_log_prob`` is log P(S, T). Where it has labels,
         ``labels`` are the likeliest of the words in their order.
         """
         offsets = data.forest.offsets
-        ends = outputs.loss[data.forest.parent < 0]
-        words = np.add.reduceat(np.where(data.forest.parent < 0, 0, outputs.loss), offsets[:-1])
+        ends = outputs["loss"][data.forest.parent < 0]
+        words = np.add.reduceat(np.where(data.forest.parent < 0, 0, outputs["loss"]), offsets[:-1])
         for example, size in enumerate(data.forest.sizes.tolist()):
             loss, end = float(words[example]), float(ends[example])
-            found = {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
+            line = {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
             if end:
-                found["joint_log_prob"] = round(-loss - end, 6)
-            labels = outputs.prediction[offsets[example] + 1 : offsets[example + 1]]
-            if (labels >= 0).all():
-                found["labels"] = data.forest.vocabs[LABEL].decode(labels)
-            yield found
+                line["joint_log_prob"] = round(-loss - end, 6)
+            if "label" in outputs:
+                labels = outputs["label"][offsets[example] + 1 : offsets[example + 1]]
+                line["labels"] = data.forest.vocabs[LABEL].decode(labels)
+            yield line
 
 
-def _label_report(data: Examples, outputs: Outputs) -> dict[str, float]:
-    known = outputs.probability >= 0
-    if not known.any():
+def _label_report(data: Examples, outputs: Columns) -> dict[str, float]:
+    if "label" not in outputs:
         return {}
-    p = np.maximum(outputs.probability[known], np.finfo(np.float64).tiny)
-    right = outputs.prediction[known] == data.forest.columns[LABEL][known]
+    labeled = outputs["label_probability"] >= 0
+    if not labeled.any():
+        return {}
+    p = np.maximum(outputs["label_probability"][labeled], np.finfo(np.float64).tiny)
+    right = outputs["label"][labeled] == data.forest.columns[LABEL][labeled]
     return {"label_loss": float(-np.log(p).mean()), "label_accuracy": float(right.mean())}
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     return Examples(generation_forest(read_trees(path, settings, vocabs)))
 
 
-def _build(settings: Any, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words = len(vocabs["word"])
+def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    words, hidden_size = len(vocabs["word"]), options["hidden_size"]
     shared: dict[str, Any] = {
-        "embedding": settings.embedding,
-        "layers": settings.layers,
-        "tied": settings.tied,
-        "dropout": settings.output_dropout,
+        "embedding": options["embedding"],
+        "layers": options["layers"],
+        "tied": options["tied"],
+        "dropout": options["output_dropout"],
     }
-    if settings.labels and settings.language_model != "tree":
-        raise ConfigError(
-            f"model.labels is for model.language_model tree, got {settings.language_model!r}"
-        )
-    if settings.stops and settings.language_model != "tree":
-        raise ConfigError(
-            f"model.stops is for model.language_model tree, got {settings.language_model!r}"
-        )
-    if settings.end and settings.language_model != "sequence":
-        raise ConfigError(
-            f"model.end is for model.language_model sequence, got {settings.language_model!r}"
-        )
     model: LanguageModel
-    if settings.language_model == "tree":
+    if options["language_model"] == "tree":
         model = TreeLM(
             words,
-            settings.hidden_size,
-            left_dependents=settings.left_dependents,
-            shared=settings.shared,
-            labels=_labels(settings, vocabs),
-            stops=settings.stops,
-            backend=settings.backend,
+            hidden_size,
+            left_dependents=options["left_dependents"],
+            shared=options["shared"],
+            labels=_count_labels(vocabs) if options["labels"] else 0,
+            stops=options["stops"],
+            backend=options["backend"],
             **shared,
         )
-    elif settings.language_model == "sequence":
-        model = SequenceLM(words, settings.hidden_size, end=settings.end, **shared)
+    elif options["language_model"] == "sequence":
+        model = SequenceLM(words, hidden_size, end=options["end"], **shared)
     else:
-        model = BidirectionalLM(words, settings.hidden_size, **shared)
+        model = BidirectionalLM(words, hidden_size, **shared)
     rows = torch.ones(len(model.output))
-    nce = NCE(rows, noise=settings.noise) if settings.objective == "nce" else None
+    nce = NCE(rows, noise=options["noise"]) if options["objective"] == "nce" else None
     return Objective(model, nce)
 
 
-def _labels(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> int:
-    if not settings.labels:
-        return 0
+def _count_labels(vocabs: Mapping[str, Vocabulary]) -> int:
     if len(vocabs.get(LABEL, ())) < 2:  # the unknown one
-        raise ConfigError("model.labels wants dependency labels (DEPREL), the data have none")
+        raise ConfigError("model.labels needs dependency labels (DEPREL), the data have none")
     return len(vocabs[LABEL])
 
 
 TREE_LM = LanguageModelTask(
-    "tree-lm", _read, _build, nodes=True, max_children=4, measure="perplexity"
+    "tree-lm",
+    TreeLMSettings,
+    TreeLMModel,
+    _read,
+    _build,
+    nodes=True,
+    max_children=4,
+    metrics=(PERPLEXITY, LOSS, JOINT_LOSS),
 )

@@ -16,25 +16,39 @@ from typing import Optional
 from torch import nn
 
 from dgltrees.formats.logic import read_logic_sequences
-from dgltrees.tasks.rrnet.base import ReadingTask, classifier, make_reading_encoder, symbols
-from dgltrees.tasks.sentences.models import make_pair_head
-from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.options import Options
+from dgltrees.tasks.pair_head import make_pair_head
+from dgltrees.tasks.rrnet.base import (
+    ReaderTask,
+    make_classifier,
+    make_sequence_encoder,
+    symbol_embedding,
+)
+from dgltrees.tasks.rrnet.settings import OperatorSettings, PairReaderModel
 from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["LOGIC_SEQUENCE"]
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: OperatorSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     return read_logic_sequences(path)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    inputs = symbols(settings, vocabs["word"])
-    encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
-    head = make_pair_head(settings, encoder.size, len(vocabs["target"]))
-    return classifier(settings, encoder, head)
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    inputs = symbol_embedding(model, vocabs["word"])
+    encoder = make_sequence_encoder(model, inputs, dropout=model.get("dropout", 0.0))
+    head = make_pair_head(model, encoder.size, len(vocabs["target"]))
+    return make_classifier(model, encoder, head)
 
 
-LOGIC_SEQUENCE = ReadingTask("logic-sequence", _read, _build, max_children=1, by=("operators", 12))
+LOGIC_SEQUENCE = ReaderTask(
+    "logic-sequence",
+    OperatorSettings,
+    PairReaderModel,
+    _read,
+    _build,
+    max_children=1,
+    breakdown=("operators", 12),
+)

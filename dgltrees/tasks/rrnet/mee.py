@@ -16,8 +16,14 @@ from torch import nn
 
 from dgltrees.formats.mee import read_mee
 from dgltrees.models import NumberDecoder
-from dgltrees.tasks.rrnet.base import ReadingTask, classifier, make_reading_encoder, symbols
-from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.options import Options
+from dgltrees.tasks.rrnet.base import (
+    ReaderTask,
+    make_classifier,
+    make_sequence_encoder,
+    symbol_embedding,
+)
+from dgltrees.tasks.rrnet.settings import OperatorSettings, ReaderModel
 from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["MEE"]
@@ -26,15 +32,23 @@ _MANY_OPERATORS = 99
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: OperatorSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     return read_mee(path)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    inputs = symbols(settings, vocabs["word"])
-    encoder = make_reading_encoder(settings, inputs, dropout=settings.dropout)
-    return classifier(settings, encoder, NumberDecoder(encoder.size))
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    inputs = symbol_embedding(model, vocabs["word"])
+    encoder = make_sequence_encoder(model, inputs, dropout=model.get("dropout", 0.0))
+    return make_classifier(model, encoder, NumberDecoder(encoder.size))
 
 
-MEE = ReadingTask("mee", _read, _build, max_children=1, by=("operators", _MANY_OPERATORS))
+MEE = ReaderTask(
+    "mee",
+    OperatorSettings,
+    ReaderModel,
+    _read,
+    _build,
+    max_children=1,
+    breakdown=("operators", _MANY_OPERATORS),
+)

@@ -15,11 +15,13 @@ from torch import nn
 from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
 from dgltrees.models import Input, read_word_vectors
+from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.rrnet.base import ReadingTask, reading_name
+from dgltrees.tasks.rrnet.base import ReaderTask, sequence_model_name
 from dgltrees.tasks.sentences.pretrained import check_pretrained, with_pretrained
-from dgltrees.tasks.settings import DataSettings, ModelSettings
+from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceSettings
 from dgltrees.tasks.task import Reader
+from dgltrees.tasks.trees.base import cell_name
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import full_shape
 from dgltrees.trees.words import UNKNOWN, recode
@@ -27,7 +29,7 @@ from dgltrees.trees.words import UNKNOWN, recode
 __all__ = ["SentenceTask", "sentence_reader", "with_ids"]
 
 
-def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -> Reader:
+def sentence_reader(read: Callable[[Path, Any, WordRules], Examples]) -> Reader:
     """The reader of a task on sentences, from one that gives every word as the file spells it.
 
     Where the vocabulary is frozen, what is read is there to be evaluated, and ``data.supervise`` is
@@ -35,10 +37,10 @@ def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -
     """
 
     def reader(
-        path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+        path: Path, settings: SentenceSettings, vocabs: Optional[Mapping[str, Vocabulary]]
     ) -> Examples:
         words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
-        if words.frozen:
+        if words.frozen and isinstance(settings, PhraseSettings):
             settings = replace(settings, supervise="root")
         rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
         data = read(path, settings, rules)
@@ -47,7 +49,7 @@ def sentence_reader(read: Callable[[Path, DataSettings, WordRules], Examples]) -
     return reader
 
 
-def with_ids(sentences: Forest, settings: DataSettings, words: Vocabulary) -> Forest:
+def with_ids(sentences: Forest, settings: SentenceSettings, words: Vocabulary) -> Forest:
     """Sentences with the ids of a vocabulary, in lower case if the settings say so.
 
     A pretrained encoder, if there is one, sees the words as they were.
@@ -57,35 +59,36 @@ def with_ids(sentences: Forest, settings: DataSettings, words: Vocabulary) -> Fo
 
 
 @dataclass(frozen=True)
-class SentenceTask(ReadingTask):
+class SentenceTask(ReaderTask):
     """Examples are sentences, or pairs of them, as chains of words.
 
     The ``input`` of a model's encoder is a :class:`~dgltrees.models.WordEmbedding`, or
     :class:`~dgltrees.models.GivenVectors`, those of a pretrained encoder.
     """
 
-    def kind(self, model: ModelSettings) -> str:
+    def display_name(self, model: Options) -> str:
         """The paper's name of the model."""
         return sentence_model_name(model)
 
-    def meet(self, data: Examples, settings: DataSettings, paths: Sequence[Path]) -> None:
+    def extend_vocabularies(  # type: ignore[override]
+        self, data: Examples, settings: SentenceSettings, paths: Sequence[Path]
+    ) -> None:
         """Let the vocabulary take the words of ``paths``, if the settings say so.
 
         Raises:
-            ConfigError: there are no word vectors, without which this tells a model nothing.
             TreeError: a file is not what the task reads.
         """
-        if not settings.every_word:
+        if not settings.vocabulary_from_all_splits:
             return
-        if not settings.vectors:
-            raise ConfigError("expected data.vectors with data.every_word, got none")
         vocabs = {**data.forest.vocabs, "target": data.targets}
         vocabs["word"].frozen = False
         for path in paths:
             self.read(path, settings, vocabs)
         vocabs["word"].freeze()
 
-    def start(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+    def init_from_data(  # type: ignore[override]
+        self, model: nn.Module, settings: SentenceSettings, data: Examples
+    ) -> None:
         """Read the word vectors; words that are not in the file have zeros, and are counted.
 
         Raises:
@@ -130,7 +133,7 @@ class SentenceTask(ReadingTask):
         return {"table": own, "cell": own, "model": total}
 
 
-def _check_width(model: nn.Module, settings: DataSettings) -> None:
+def _check_width(model: nn.Module, settings: SentenceSettings) -> None:
     """Long sentences are refused, or cut, where they are read: there the file and line are known.
 
     Raises:
@@ -153,10 +156,10 @@ def _words_of(model: nn.Module) -> Optional[nn.Parameter]:
     return cast(Input, encoder.input).table
 
 
-def sentence_model_name(model: ModelSettings) -> str:
-    """What the paper calls a model with these settings."""
-    if model.encoder != "nti":
-        return reading_name(model)
+def sentence_model_name(model: Options) -> str:
+    """The papers' name of a model with these settings."""
+    if model["encoder"] != "nti":
+        return sequence_model_name(model)
     nodes = {
         "s_lstm": "SLSTM",
         "chainer_s_lstm": "chainer SLSTM",
@@ -164,7 +167,6 @@ def sentence_model_name(model: ModelSettings) -> str:
         "selective_s_lstm": "selective SLSTM",
     }
     leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
-    name = f"NTI-{nodes.get(model.gate, model.kind)}{leaves[model.leaves]}"
-    if model.interaction == "none":
-        return name
-    return f"{name} {model.interaction.replace('_', ' ')}"
+    name = f"NTI-{nodes.get(model['cell'], cell_name(model))}{leaves[model['leaves']]}"
+    interaction = model.get("interaction", "none")
+    return name if interaction == "none" else f"{name} {interaction.replace('_', ' ')}"

@@ -13,7 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models import Input
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.sentences.settings import SentenceSettings
 from dgltrees.trees import Forest
 
 __all__ = ["VECTOR", "check_pretrained", "with_pretrained"]
@@ -22,7 +22,7 @@ VECTOR = "vector"
 """The node column ``(N, size)`` of these vectors."""
 
 
-def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
+def with_pretrained(sentences: Forest, settings: SentenceSettings) -> Forest:
     """Sentences with the vectors of their words, where ``data.pretrained`` names an encoder.
 
     Arguments:
@@ -38,7 +38,7 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
     return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
-def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
+def check_pretrained(model: nn.Module, settings: SentenceSettings) -> None:
     """That a model reads a pretrained encoder's vectors where there are some, and only there.
 
     Raises:
@@ -59,7 +59,7 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
         )
 
 
-def _encoder_of(settings: DataSettings) -> Optional[PretrainedEncoder]:
+def _encoder_of(settings: SentenceSettings) -> Optional[PretrainedEncoder]:
     folders = data_files(settings, "pretrained")
     if len(folders) > 1:
         raise ConfigError(f"expected one folder as data.pretrained, got {len(folders)}")

@@ -9,12 +9,15 @@ from __future__ import annotations
 from dgltrees.formats.entailment import read_entailment
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_pair_classifier
+from dgltrees.tasks.sentences.settings import PairModel, SentenceSettings
 
 __all__ = ["SNLI"]
 
 
 SNLI = SentenceTask(
     "snli",
+    SentenceSettings,
+    PairModel,
     sentence_reader(lambda path, _, rules: read_entailment(path, rules=rules)),
     make_pair_classifier,
     max_children=1,

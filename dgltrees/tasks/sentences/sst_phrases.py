@@ -18,7 +18,7 @@ from dgltrees.formats.lines import numbered_lines
 from dgltrees.formats.sst import SST_LABELS, read_sst
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_sentence_classifier
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceModel
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
 from dgltrees.trees.segments import within
@@ -28,7 +28,7 @@ __all__ = ["SST_PHRASES"]
 _NEUTRAL = 2
 
 
-def _read(path: Path, settings: DataSettings, rules: WordRules) -> Examples:
+def _read(path: Path, settings: PhraseSettings, rules: WordRules) -> Examples:
     read = read_sst(path).forest
     target = np.asarray(read.columns["target"])
     names: tuple[str, ...] = SST_LABELS
@@ -63,5 +63,10 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) 
 
 
 SST_PHRASES = SentenceTask(
-    "sst-phrases", sentence_reader(_read), make_sentence_classifier, max_children=1
+    "sst-phrases",
+    PhraseSettings,
+    SentenceModel,
+    sentence_reader(_read),
+    make_sentence_classifier,
+    max_children=1,
 )

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.formats.wikiqa import read_wikiqa
-from dgltrees.metrics.accuracy import Outputs
 from dgltrees.metrics.ranking import rank_within, ranking
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_answer_selector
+from dgltrees.tasks.sentences.settings import QuestionModel, SentenceSettings
+from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples
 
 __all__ = ["WIKIQA", "WikiQATask"]
@@ -38,7 +39,7 @@ class WikiQATask(SentenceTask):
         return {}
 
     def report(
-        self, data: Examples, outputs: Outputs, majority: Mapping[str, int]
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
         """``map`` and ``mrr`` over ``questions`` with an answer, how many are ``dropped``; loss.
 
@@ -46,7 +47,7 @@ class WikiQATask(SentenceTask):
             TreeError: no question has an answer.
         """
         found = ranking(
-            outputs.probability,
+            outputs["probability"],
             self.targets(data) == 1,
             _questions(data),
             np.asarray(data.columns["rank"]),
@@ -56,21 +57,21 @@ class WikiQATask(SentenceTask):
                 f"expected a question with a right answer, got {found['dropped']} without one; MAP "
                 "and MRR need them"
             )
-        return {**found, "loss": float(outputs.loss.mean()), "examples": len(data)}
+        return {**found, "loss": float(outputs["loss"].mean()), "examples": len(data)}
 
-    def predictions(self, data: Examples, outputs: Outputs) -> Iterator[dict[str, Any]]:
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``question`` and ``sentence`` (its number there), ``probability``, ``rank``.
 
         The first are numbers from 0, the rank is from 1.
         """
         question = _questions(data)
-        rank = rank_within(outputs.probability, question, np.asarray(data.columns["rank"]))
+        rank = rank_within(outputs["probability"], question, np.asarray(data.columns["rank"]))
         for example in range(len(data)):
             yield {
                 "example": example,
                 "question": int(question[example]),
                 "sentence": int(data.columns["sentence"][example]),
-                "probability": float(f"{outputs.probability[example]:.9g}"),
+                "probability": float(f"{outputs['probability'][example]:.9g}"),
                 "rank": int(rank[example]),
             }
 
@@ -84,8 +85,10 @@ def _questions(data: Examples) -> NDArray[np.int64]:
 
 WIKIQA = WikiQATask(
     "wikiqa",
+    SentenceSettings,
+    QuestionModel,
     sentence_reader(lambda path, _, rules: read_wikiqa(path, rules=rules)),
     make_answer_selector,
     max_children=1,
-    measure="map",
+    metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),
 )

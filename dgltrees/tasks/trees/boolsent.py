@@ -10,25 +10,25 @@ from torch import nn
 
 from dgltrees.formats.boolsent import read_boolsent
 from dgltrees.models import Classifier, EveryNode, OneHot
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.build import make_encoder, make_head
-from dgltrees.tasks.trees.supervision import supervised
+from dgltrees.options import Options
+from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
+from dgltrees.tasks.trees.settings import OperatorNodesModel, SupervisedSettings
+from dgltrees.tasks.trees.supervision import root_labels
 from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["BOOLSENT"]
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: SupervisedSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
-    return supervised(read_boolsent(path), settings.supervise)
+    data = read_boolsent(path)
+    return data if settings.supervise == "nodes" else root_labels(data)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(settings, OneHot("value", 2), operators=len(vocabs["op"]))
-    head = make_head(settings, encoder, len(vocabs["target"]))
-    return Classifier(encoder, EveryNode(), head)
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(model, OneHot("value", 2), operators=len(vocabs["op"]))
+    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
-BOOLSENT = Task("boolsent", _read, _build, nodes=True)
+BOOLSENT = TreeTask("boolsent", SupervisedSettings, OperatorNodesModel, _read, _build, nodes=True)

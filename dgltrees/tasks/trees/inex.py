@@ -10,9 +10,10 @@ from torch import nn
 
 from dgltrees.formats.inex import read_inex
 from dgltrees.models import Classifier, OneHot
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.build import make_encoder, make_head, make_readout
+from dgltrees.options import Options
+from dgltrees.tasks.settings import WordSettings
+from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
+from dgltrees.tasks.trees.settings import TreesModel
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
@@ -20,7 +21,7 @@ __all__ = ["INEX"]
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: WordSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
         tags = Vocabulary(unknown=UNKNOWN)
@@ -28,10 +29,10 @@ def _read(
     return read_inex(path, vocabs=vocabs)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(settings, OneHot("label", len(vocabs["label"])))
-    head = make_head(settings, encoder, len(vocabs["target"]))
-    return Classifier(encoder, make_readout(settings, encoder), head)
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(model, OneHot("label", len(vocabs["label"])))
+    head = make_head(model, encoder, vocabs)
+    return Classifier(encoder, make_readout(model, encoder), head)
 
 
-INEX = Task("inex", _read, _build, max_children=32)
+INEX = TreeTask("inex", WordSettings, TreesModel, _read, _build, max_children=32)

@@ -17,9 +17,9 @@ from torch import nn
 
 from dgltrees.errors import TreeError
 from dgltrees.models import Classifier, EveryNode, WordEmbedding
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.build import make_encoder, make_head, make_readout
+from dgltrees.options import Options
+from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
+from dgltrees.tasks.trees.settings import LabeledSettings, WordClassifyModel, WordNodesModel
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
@@ -27,7 +27,7 @@ __all__ = ["CLASSIFY", "LABEL"]
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: LabeledSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     if vocabs is None:
         names = Vocabulary(unknown=UNKNOWN)
@@ -57,21 +57,22 @@ def _column(forest: Forest, name: str, vocab: Vocabulary, path: Path) -> NDArray
     return np.asarray(renumber[ids])
 
 
-def _classifier(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(settings, _names(settings, vocabs))
-    head = make_head(settings, encoder, len(vocabs["target"]))
-    return Classifier(encoder, make_readout(settings, encoder), head)
+def _classifier(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(model, _names(model, vocabs))
+    head = make_head(model, encoder, vocabs)
+    return Classifier(encoder, make_readout(model, encoder), head)
 
 
-def _labeler(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(settings, _names(settings, vocabs))
-    head = make_head(settings, encoder, len(vocabs["target"]))
-    return Classifier(encoder, EveryNode(), head)
+def _labeler(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(model, _names(model, vocabs))
+    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
-def _names(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> WordEmbedding:
-    return WordEmbedding("label", len(vocabs["label"]), settings.embedding)
+def _names(model: Options, vocabs: Mapping[str, Vocabulary]) -> WordEmbedding:
+    return WordEmbedding("label", len(vocabs["label"]), model["embedding"])
 
 
-CLASSIFY = Task("classify", _read, _classifier)
-LABEL = Task("label", _read, _labeler, nodes=True, headline="node")
+CLASSIFY = TreeTask("classify", LabeledSettings, WordClassifyModel, _read, _classifier)
+LABEL = TreeTask(
+    "label", LabeledSettings, WordNodesModel, _read, _labeler, nodes=True, accuracy_over="node"
+)

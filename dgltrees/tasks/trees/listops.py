@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
 from torch import nn
 
 from dgltrees.formats.listops import read_listops
-from dgltrees.models import Classifier
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.build import digits_input, make_encoder, make_head, make_readout
+from dgltrees.models import Classifier, NodeInput, OneHot, Thermometer
+from dgltrees.options import Options
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
+from dgltrees.tasks.trees.settings import ListOpsModel
 from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["LISTOPS"]
+
+_CODES: dict[str, Callable[[str, int], NodeInput]] = {"thermometer": Thermometer, "one_hot": OneHot}
 
 
 def _read(
@@ -28,10 +31,10 @@ def _read(
     return read_listops(path)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(settings, digits_input(settings, 10), operators=len(vocabs["op"]))
-    head = make_head(settings, encoder, len(vocabs["target"]))
-    return Classifier(encoder, make_readout(settings, encoder), head)
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(model, _CODES[model["digits"]]("value", 10), operators=len(vocabs["op"]))
+    head = make_head(model, encoder, vocabs)
+    return Classifier(encoder, make_readout(model, encoder), head)
 
 
-LISTOPS = Task("listops", _read, _build, max_children=5)
+LISTOPS = TreeTask("listops", DataSettings, ListOpsModel, _read, _build, max_children=5)

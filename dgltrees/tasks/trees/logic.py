@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from torch import nn
 
 from dgltrees.formats.logic import read_logic
 from dgltrees.models import Classifier, ComparisonHead, OneHot, Root
-from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.build import make_encoder
+from dgltrees.options import Options
+from dgltrees.tasks.trees.base import TreeTask, make_encoder
+from dgltrees.tasks.trees.settings import LogicModel, LogicSettings
 from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["LOGIC"]
@@ -27,16 +27,19 @@ _VARIABLES = 6
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: LogicSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     return read_logic(path)
 
 
-def _build(settings: Any, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(settings, OneHot("value", _VARIABLES), operators=len(vocabs["op"]))
-    classes, comparison = len(vocabs["target"]), settings.comparison
-    head = ComparisonHead(encoder.size, classes, comparison=comparison, init=settings.init)
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(model, OneHot("value", _VARIABLES), operators=len(vocabs["op"]))
+    head = model.of(ComparisonHead, size=encoder.size, classes=len(vocabs["target"]))
     return Classifier(encoder, Root(), head)
 
 
-LOGIC = Task("logic", _read, _build, max_children=2, by=("operators", 12))
+LOGIC = TreeTask(
+    *("logic", LogicSettings, LogicModel, _read, _build),
+    max_children=2,
+    breakdown=("operators", 12),
+)

@@ -17,10 +17,10 @@ from torch import nn
 
 from dgltrees.formats.sst import read_sst
 from dgltrees.models import Classifier, EveryNode, WordEmbedding
-from dgltrees.tasks.settings import DataSettings, ModelSettings
-from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.build import make_encoder, make_head
-from dgltrees.tasks.trees.supervision import supervised
+from dgltrees.options import Options
+from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
+from dgltrees.tasks.trees.settings import SSTSettings, WordNodesModel
+from dgltrees.tasks.trees.supervision import root_labels
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
@@ -30,11 +30,12 @@ _NEUTRAL = 2
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: Path, settings: SSTSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
     data = read_sst(path, vocabs={"word": words})
-    return supervised(_binary(data) if settings.binary else data, settings.supervise)
+    data = _binary(data) if settings.binary else data
+    return data if settings.supervise == "nodes" else root_labels(data)
 
 
 def _binary(data: Examples) -> Examples:
@@ -47,11 +48,10 @@ def _binary(data: Examples) -> Examples:
     return Examples(forest, {"target": classes[forest.roots]}, targets=names)
 
 
-def _build(settings: ModelSettings, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words = WordEmbedding("word", len(vocabs["word"]), settings.embedding)
-    encoder = make_encoder(settings, words)
-    head = make_head(settings, encoder, len(vocabs["target"]))
-    return Classifier(encoder, EveryNode(), head)
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    words = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
+    encoder = make_encoder(model, words)
+    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
-SST = Task("sst-tree", _read, _build, nodes=True, max_children=2)
+SST = TreeTask("sst-tree", SSTSettings, WordNodesModel, _read, _build, nodes=True, max_children=2)

@@ -73,17 +73,6 @@ def test_the_own_way_drops_too(lengths: list[int]) -> None:
     assert_close(run(cell, batch, x, None, "levels", True), slow)
 
 
-def test_one_gradient_may_be_missing() -> None:
-    batch, cell = full_trees([5, 3]), made(SLSTM(SIZE, SIZE, 2))
-    x = torch.randn(batch.num_nodes, SIZE).double().requires_grad_()
-    for name in ("h", "c"):
-        grads = [
-            torch.autograd.grad(traverse(cell, batch, {"x": x}, fused=fused)[name].sum(), x)
-            for fused in (True, False)
-        ]
-        assert_close(*grads)
-
-
 def test_shared_inputs_and_no_other() -> None:
     batch, cell = full_trees([3, 4]), made(SLSTM(SIZE, SIZE, 2))
     rows, index = torch.randn(5, SIZE).double(), torch.arange(batch.num_nodes) % 5

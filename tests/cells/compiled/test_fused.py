@@ -53,106 +53,6 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("on", WAYS)
-@pytest.mark.parametrize("name", NAMES)
-@given(
-    forest=forests(max_children=L),
-    outputs=st.sampled_from([["h"], ["c"], ["h", "c"]]),
-    shards=st.integers(1, 3),
-)
-def test_equals_the_three_functions(
-    name: str, on: bool, forest: Forest, outputs: list[str], shards: int
-) -> None:
-    cell, batch = make(name), forest.batch()
-    ndata = fields(batch)
-    inputs = [ndata["x"], *cell.parameters()]
-    found, grads = [], []
-    for fused in (True, False):
-        with (
-            compiled(on),
-            patch("dgltrees.cells.compiled.fused_lstm.shards_for", lambda *_: shards),
-        ):
-            made = traverse(cell, batch, ndata, fused=fused)
-        found.append(made)
-        total = sum((made[name].sin() * (i + 1)).sum() for i, name in enumerate(outputs))
-        grads.append(torch.autograd.grad(total, inputs, allow_unused=True))
-    torch.testing.assert_close(*found)
-    for i, ours, theirs in zip(inputs, *grads):  # None where nothing is reached
-        zero = torch.zeros_like(i)
-        torch.testing.assert_close(
-            zero if ours is None else ours, zero if theirs is None else theirs
-        )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_the_way_taken(name: str) -> None:
-    batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
-    ndata = fields(batch)
-    cell = make(name)
-
-    def reduce(nodes):
-        raise AssertionError("went level by level")
-
-    cell.reduce = reduce
-    assert set(traverse(cell, batch, ndata)) == {"h", "c"}
-    with pytest.raises(AssertionError, match="went level by level"):
-        traverse(cell, batch, ndata, fused=False)
-    with pytest.raises(AssertionError, match="went level by level"):
-        traverse(cell, batch, ndata, backend="dgl")
-    cell.__class__ = type("Other", (type(cell),), {})  # which may have another equation
-    with pytest.raises(AssertionError, match="went level by level"):
-        traverse(cell, batch, ndata)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_not_taken_where_it_would_differ(name: str) -> None:
-    batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
-    ndata = fields(batch)
-    assert compiled_states(make(name, layer_norm=True), batch, ndata) is None
-    dropping = make(name, dropout=0.5)
-    assert compiled_states(dropping, batch, ndata) is None
-    assert compiled_states(dropping.eval(), batch, ndata) is not None
-    src, dst, sizes = torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([3])
-    two_parents = TreeBatch(src, dst, sizes, edata={"pos": torch.tensor([0, 0])})
-    assert compiled_states(make(name), two_parents, fields(two_parents)) is None
-    with torch.autocast("cpu", torch.bfloat16):
-        single = {"x": ndata["x"].float(), "op": ndata["op"]}
-        cell = make(name).float()
-        assert compiled_states(cell, batch, single) is None
-    if name != "child_sum":
-        assert compiled_states(make(name, activation="sigmoid"), batch, ndata) is None
-
-
-def test_other_aggregators_have_no_such_way() -> None:
-    batch = chain(3).batch()
-    for aggregator, rank in (("full", None), ("hosvd", 2)):
-        cell = TreeLSTM(M, C, 2, aggregator, rank=rank).double()
-        assert compiled_states(cell, batch, fields(batch)) is None
-
-
-def test_a_second_derivative_is_refused() -> None:
-    batch = chain(3).batch()
-    ndata = fields(batch)
-    cell = make("sum")
-    h = traverse(cell, batch, ndata)["h"].sum()
-    with pytest.raises(RuntimeError, match=r"run the cell with fused=False"):
-        torch.autograd.grad(h, ndata["x"], create_graph=True)
-    h = traverse(cell, batch, ndata, fused=False)["h"].sum()
-    (grad,) = torch.autograd.grad(h, ndata["x"], create_graph=True)
-    grad.sum().backward()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_read_back_from_the_device(name: str) -> None:
-    batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
-    here = {name: tensor.detach() for name, tensor in fields(batch).items()}
-    moved = batch.with_data(here).to("meta")
-    cell = make(name).to("meta")
-    h = traverse(cell, moved, moved.ndata)["h"]
-    assert h.shape == (batch.num_nodes, C)
-    h.sum().backward()
-
-
 @pytest.mark.parametrize("name", NAMES[3:])
 def test_the_operator_of_a_leaf_does_not_matter(name: str) -> None:
     batch = star(2).batch()
@@ -298,20 +198,6 @@ def test_large_activations(on: bool) -> None:
         torch.testing.assert_close(made, traverse(cell, batch, {"x": x}, fused=False))
 
 
-@pytest.mark.parametrize("on", WAYS)
-def test_a_graph_that_is_kept_can_be_used_again(on: bool) -> None:
-    batch, cell = random_forest(np.random.default_rng(0), 3, 9, L).batch(), make("child_sum")
-    ndata = fields(batch)
-    with compiled(on):
-        total = traverse(cell, batch, ndata)["h"].sum()
-        for _ in range(3):  # other steps in between must not touch its tables
-            traverse(cell, batch, fields(batch))["h"].sum().backward()
-        first = torch.autograd.grad(total, ndata["x"], retain_graph=True)
-        torch.testing.assert_close(torch.autograd.grad(total, ndata["x"]), first)
-        expected = traverse(cell, batch, ndata, fused=False)["h"].sum()
-    torch.testing.assert_close(first, torch.autograd.grad(expected, ndata["x"]))
-
-
 @pytest.mark.skipif(not available(), reason="no numba")
 def test_threads_stay_as_they_are() -> None:
     before = torch.get_num_threads()
@@ -323,20 +209,6 @@ def test_threads_stay_as_they_are() -> None:
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
-
-
-@pytest.mark.parametrize("on", WAYS)
-@pytest.mark.parametrize("name", [*NAMES, "hosvd operators", "full operators"])
-@pytest.mark.parametrize("sizes", [[], [0, 0]], ids=["no trees", "no nodes"])
-def test_batches_without_nodes(name: str, on: bool, sizes: list[int]) -> None:
-    none = torch.empty(0, dtype=torch.int64)
-    batch = TreeBatch(none, none, torch.tensor(sizes, dtype=torch.int64), edata={"pos": none})
-    ndata = {"x": torch.empty(0, M, dtype=torch.float64, requires_grad=True), "op": none}
-    with compiled(on):
-        made = traverse(make(name, **({"rank": 2} if "hosvd" in name else {})), batch, ndata)
-    assert made["h"].shape == made["c"].shape == (0, C)
-    made["h"].sum().backward()
-    assert ndata["x"].grad.shape == (0, M)
 
 
 @pytest.mark.parametrize("on", WAYS)
@@ -363,17 +235,6 @@ def test_edges_between_trees_are_no_matter(name: str) -> None:
     with patch("dgltrees.cells.compiled.fused_lstm.shards_for", lambda *_: 3):
         made = traverse(cell, cut, ndata)
     torch.testing.assert_close(made, traverse(cell, one, ndata, fused=False))
-
-
-@pytest.mark.parametrize("name", ["child_sum", "sum operators"])
-def test_a_batch_seen_in_inference_mode_can_be_trained_on(name: str) -> None:
-    batch, cell = chain(4).batch(), make(name)
-    ndata = fields(batch)
-    with torch.inference_mode():
-        for fused in (True, False):
-            traverse(cell, batch, ndata, fused=fused)
-    for fused in (True, False):
-        traverse(cell, batch, ndata, fused=fused)["h"].sum().backward()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

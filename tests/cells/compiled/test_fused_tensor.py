@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 
 from dgltrees import Forest, TreeBatch, TreeError, traverse
@@ -20,7 +19,7 @@ from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.cells.compiled.plans import blocks
 from dgltrees.cells.compiled.plans.blocks import plan_blocks
 from dgltrees.traversal import compiled_states
-from tests.worlds import chain, forests, random_forest, star
+from tests.worlds import chain, forests, star
 
 M, C, L, K = 3, 4, 3, 3
 NAMES = ["hosvd", "full"]
@@ -52,105 +51,11 @@ def fields(batch: TreeBatch) -> dict[str, Tensor]:
     return {"x": x, "op": torch.randint(0, K, (batch.num_nodes,), generator=gen)}
 
 
-def equal_ways(cell: TreeLSTM, batch: TreeBatch, outputs: list[str], **other) -> None:
-    """Compare values and gradients with those of another way, which ``other`` asks for."""
-    ndata = fields(batch)
-    assert compiled_states(cell, batch, ndata) is not None
-    inputs = [ndata["x"], *cell.parameters()]
-    found, grads = [], []
-    for way in ({}, other):
-        made = traverse(cell, batch, ndata, **way)
-        found.append(made)
-        total = sum((made[name].sin() * (i + 1)).sum() for i, name in enumerate(outputs))
-        grads.append(torch.autograd.grad(total, inputs, allow_unused=True))
-    torch.testing.assert_close(*found)
-    for i, *pair in zip(inputs, *grads):  # None where nothing is reached
-        torch.testing.assert_close(*(torch.zeros_like(i) if g is None else g for g in pair))
-
-
-@pytest.mark.parametrize("block", [ONE_BY_ONE, TOGETHER])
-@pytest.mark.parametrize("children", [1, 2, 3])
-@pytest.mark.parametrize("name", NAMES)
-@given(data=st.data(), outputs=st.sampled_from([["h"], ["c"], ["h", "c"]]))
-def test_equals_the_three_functions(
-    name: str, children: int, block: int, data: st.DataObject, outputs: list[str]
-) -> None:
-    forest = data.draw(forests(max_children=children))
-    with mock.patch.object(blocks, "BLOCK", block):
-        equal_ways(make(name, children), forest.batch(), outputs, fused=False)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_equals_dgl(name: str) -> None:
-    batch = random_forest(np.random.default_rng(0), 6, 40, L).batch()
-    equal_ways(make(name), batch, ["h", "c"], backend="dgl")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_gradients_are_differences(name: str) -> None:
-    batch, cell = random_forest(np.random.default_rng(3), 2, 9, 2).batch(), make(name, 2)
-    ndata = fields(batch)
-    names = [n for n, _ in cell.named_parameters()]
-
-    def h(x: Tensor, *values: Tensor) -> Tensor:
-        given = dict(zip(names, values))
-        call = torch.func.functional_call
-        return call(Whole(cell, batch, ndata["op"]), {f"cell.{n}": v for n, v in given.items()}, x)
-
-    assert torch.autograd.gradcheck(h, (ndata["x"], *cell.parameters()))
-
-
-class Whole(torch.nn.Module):
-    """A cell with its batch, a function of x."""
-
-    def __init__(self, cell: TreeLSTM, batch: TreeBatch, op: Tensor) -> None:
-        super().__init__()
-        self.cell, self.batch, self.op = cell, batch, op
-
-    def forward(self, x: Tensor) -> Tensor:
-        return traverse(self.cell, self.batch, {"x": x, "op": self.op})["h"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_not_taken_where_it_would_differ(name: str) -> None:
-    batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
-    ndata = fields(batch)
-    for options in ({"layer_norm": True}, {"activation": "sigmoid"}, {"operators": 0}):
-        assert compiled_states(make(name, **options), batch, ndata) is None
-    dropping = make(name, dropout=0.5)
-    assert compiled_states(dropping, batch, ndata) is None
-    assert compiled_states(dropping.eval(), batch, ndata) is not None
-    src, dst, sizes = torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([3])
-    two_parents = TreeBatch(src, dst, sizes, edata={"pos": torch.tensor([0, 0])})
-    assert compiled_states(make(name), two_parents, fields(two_parents)) is None
-    with torch.autocast("cpu", torch.bfloat16):
-        single = {"x": ndata["x"].float(), "op": ndata["op"]}
-        assert compiled_states(make(name).float(), batch, single) is None
-
-
 def test_a_subclass_with_a_formula_of_its_own_goes_its_own_way() -> None:
     batch = chain(3).batch()
     cell = make("hosvd")
     cell.f.__class__ = type("Other", (type(cell.f),), {})
     assert compiled_states(cell, batch, fields(batch)) is None
-
-
-def test_a_second_derivative_is_refused() -> None:
-    batch = chain(3).batch()
-    ndata = fields(batch)
-    h = traverse(make("hosvd"), batch, ndata)["h"].sum()
-    with pytest.raises(RuntimeError, match=r"run the cell with fused=False"):
-        torch.autograd.grad(h, ndata["x"], create_graph=True)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_read_back_from_the_device(name: str) -> None:
-    batch = random_forest(np.random.default_rng(0), 3, 9, L).batch()
-    here = {name: tensor.detach() for name, tensor in fields(batch).items()}
-    moved = batch.with_data(here).to("meta")
-    h = traverse(make(name).to("meta"), moved, moved.ndata)["h"]
-    assert h.shape == (batch.num_nodes, C)
-    h.sum().backward()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -166,12 +71,6 @@ def test_what_a_leaf_has_and_an_inner_node_has_not(name: str) -> None:
         assert p.grad is None or torch.isfinite(p.grad).all()
     found = traverse(cell, batch, {"x": x, "op": torch.tensor([0, 1, 1])}, fused=False)
     torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_leaves_alone(name: str) -> None:
-    batch, cell = Forest.build([-1, -1], offsets=[0, 1, 2]).batch(), make(name)
-    equal_ways(cell, batch, ["h", "c"], fused=False)
 
 
 def test_children_and_operators_out_of_range_are_refused() -> None:

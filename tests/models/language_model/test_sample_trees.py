@@ -103,7 +103,7 @@ def test_cold_trees_are_the_likeliest_words_and_decisions() -> None:
         y = h @ model.words.output.t()
         y[:, 0] = -torch.inf  # ROOT stands above alone
         assert (y.argmax(1) == words).all()
-        found = model.decisions(batch, model.words.states(batch), model.words.output)
+        found = model.decisions.decide(batch, model.words.states(batch), model.words.output)
     for kind, (logits, added, nodes) in enumerate(found):
         inner = batch.ndata["t"][nodes] > (1 if kind == 3 else 0)  # ROOT has one dependent
         wanted = logits > 0
@@ -144,7 +144,7 @@ def test_decisions_are_drawn_as_often_as_they_are_likely() -> None:
     model, how = make(), Sampling(temperature=0.0)
     first = generation_batch(sample(model, 1, max_words=1, sampling=how).forest)
     with torch.no_grad():
-        found = model.decisions(first, model.words.states(first), model.words.output)
+        found = model.decisions.decide(first, model.words.states(first), model.words.output)
     p = torch.sigmoid(torch.cat([found[0].logits, found[1].logits]))
     alone = (sample(model, 3000, max_words=2, sampling=how).forest.sizes == 2).mean()
     assert_close(float(alone), float((1 - p).prod()), atol=0.03, rtol=0)

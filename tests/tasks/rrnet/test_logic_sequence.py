@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-import json
 import shutil
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.splits import load_splits, vocabularies
+from dgltrees.tasks.splits import Splits, load_splits
 from dgltrees.tasks.table import get_task
-from dgltrees.training.run import evaluate, train
+from dgltrees.tasks.task import Task
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.run import train
 from dgltrees.trees.operations import Operation
+from tests.tasks.build import build
 from tests.training.samples import SAMPLES, quick, with_model
 
-PRESETS = ("logic-rrnet", "logic-lstm", "logic-transformer", "logic-tree")
+PRESETS = {
+    "logic-rrnet": "supervised RRNet",
+    "logic-lstm": "LSTM",
+    "logic-transformer": "transformer",
+    "logic-tree": "sum lstm",
+}
+"""What their models are called."""
+
+
+Run = tuple[LoadedRun, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A finished run of an RRNet on its own copy of the sample: directory, data and result."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run of an RRNet on its own copy of the sample, and its result."""
     folder = tmp_path_factory.mktemp("logic")
     shutil.copytree(SAMPLES / "lrt", folder / "data" / "lrt")
     settings = quick("logic-rrnet", {"limit": None, "root": str(folder / "data")}, epochs=2)
-    return folder, train(with_model(settings, hidden_size=6, embedding=4), folder / "run")
+    result = train(with_model(settings, hidden_size=6, embedding=4), folder / "run")
+    return load(folder / "run"), result
 
 
-def splits(task):
+def splits(name: str) -> Splits:
     """130 pairs: thirteen files of ten, with 0 to 12 operators."""
-    settings = DataSettings(str(SAMPLES), "lrt/train*", test_part=0.2, max_operators=6)
-    return load_splits(get_task(task), settings)
+    task = get_task(name)
+    settings = {"root": str(SAMPLES), "train": "lrt/train*", "test_fraction": 0.2}
+    return load_splits(task, task.data(**settings, max_operators=6))
 
 
-def test_both_tasks_split_in_the_same_way():
+def test_both_tasks_split_in_the_same_way() -> None:
     trees, sequences = splits("logic"), splits("logic-sequence")
     for one, other in zip(trees.all, sequences.all):
         for column in ("target", "operators"):
@@ -45,89 +60,75 @@ def test_both_tasks_split_in_the_same_way():
         np.testing.assert_array_equal(
             np.bincount(owner, minlength=len(other.forest)), one.forest.sizes
         )
-    assert (len(sequences.valid), len(sequences.test)) == (13, 26)
-    simple = sequences.train.columns["operators"]
-    assert simple.max() <= 6
-    assert len(simple) + 39 < 130
-    assert sequences.test.columns["operators"].max() > 6
+    learned, valid, test = (part.columns["operators"] for part in sequences.all)
+    assert (len(valid), len(test)) == (13, 26)
+    assert learned.max() <= 6 < test.max()
+    assert len(learned) + 39 < 130
 
 
-def test_what_is_kept_back_is_tested(run):
-    folder, result = run
-    report = evaluate(folder / "run")
+def test_what_is_held_out_is_tested(run: Run) -> None:
+    loaded, result = run
+    report = loaded.evaluate()
     assert report == result["test"]
-    assert report["examples"] == 13
-    counts = report["accuracy_by_operators"]
-    assert set(counts) <= {*map(str, range(12)), "12+"}
-    about = json.loads((folder / "run" / "run.json").read_text())["examples"]
-    assert about["valid"] == 13
+    assert report["examples"] == loaded.metadata["examples"]["valid"] == 13
+    assert set(report["accuracy_by_operators"]) <= {*map(str, range(12)), "12+"}
 
 
-def test_a_test_file_goes_before_what_is_kept_back(run):
-    folder, _ = run
-    assert evaluate(folder / "run", test=str(SAMPLES / "lrt" / "test3"))["examples"] == 4
+def test_a_test_file_goes_before_what_is_held_out(run: Run) -> None:
+    assert run[0].evaluate(test=str(SAMPLES / "lrt" / "test3"))["examples"] == 4
 
 
-def test_what_was_kept_back_of_other_files_is_not_known(run):
-    folder, _ = run
-    other = folder / "other"
-    shutil.copytree(SAMPLES / "lrt", other / "lrt")
-    assert evaluate(folder / "run", root=str(other)) == evaluate(folder / "run")
-    with open(other / "lrt" / "train3", "a", encoding="utf-8") as file:
+def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -> None:
+    loaded, result = run
+    shutil.copytree(SAMPLES / "lrt", tmp_path / "lrt")
+    assert loaded.evaluate(root=str(tmp_path)) == result["test"]
+    with open(tmp_path / "lrt" / "train3", "a", encoding="utf-8") as file:
         file.write("=\ta\ta\n")
     with pytest.raises(ConfigError, match=r"data file train3 \(data\.train\) has changed"):
-        evaluate(folder / "run", root=str(other))
+        loaded.evaluate(root=str(tmp_path))
 
 
-def test_a_run_without_test_examples_says_so(tmp_path):
-    settings = quick("lrt-sum-c3")
-    train(settings, tmp_path / "none")
-    with pytest.raises(ConfigError, match="expected test files, got none"):
-        evaluate(tmp_path / "none")
-    train(quick("lrt-sum-c3", {"test_part": 0.001}), tmp_path / "few")
-    with pytest.raises(ConfigError, match=r"0\.001 of the training examples is less than one"):
-        evaluate(tmp_path / "few")
+@pytest.mark.parametrize(
+    ("fraction", "message"),
+    [
+        (0.0, "expected test files, got none"),
+        (0.001, r"0\.001 of the training examples is less than one"),
+    ],
+)
+def test_a_run_without_test_examples_says_so(tmp_path: Path, fraction: float, message: str) -> None:
+    train(quick("lrt-sum-c3", {"test_fraction": fraction}), tmp_path / "run")
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path / "run").evaluate()
 
 
-def built(preset, **model):
-    settings = with_model(quick(preset), **model)
-    task = get_task(settings.task)
-    parts = load_splits(task, settings.data, task.max_children)
-    made = with_model(settings, max_children=task.max_children)
-    torch.manual_seed(0)
-    return task, task.build(made.model, vocabularies(parts.train)), parts
+def built(preset: str, **model: Any) -> tuple[Task, nn.Module, Splits]:
+    settings = quick(preset)
+    task, parts = settings.task, load_splits(settings.task, settings.data)
+    options = {**settings.model, **model}
+    if "max_children" in options:
+        options["max_children"] = task.max_children
+    return task, build(task, parts.train, **options), parts
 
 
-def test_the_presets_have_about_as_many_parameters():
+def test_the_presets_have_about_as_many_parameters() -> None:
     counts = [task.parameters(model)["model"] for task, model, _ in map(built, PRESETS)]
     assert max(counts) < 1.05 * min(counts)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_batch_equals_its_pairs(preset):
+def test_a_batch_equals_its_pairs(preset: str) -> None:
     task, model, parts = built(preset, hidden_size=8)
     model.double().eval()
     ids = np.arange(len(parts.train))
     with torch.no_grad():
         together = task.outputs(model, *task.batch(parts.train, ids))
         alone = [task.outputs(model, *task.batch(parts.train, ids[i : i + 1])) for i in ids]
-    torch.testing.assert_close(together, torch.cat(alone, 1), rtol=1e-5, atol=1e-5)
+    for name, column in together.items():
+        pairs = torch.cat([outputs[name] for outputs in alone])
+        torch.testing.assert_close(column, pairs, rtol=1e-5, atol=1e-5)
 
 
-def test_models_that_make_trees_beforehand_are_refused():
-    with pytest.raises(ConfigError, match="rrnet, lstm, bilstm or transformer, got nti, which"):
-        built("logic-rrnet", encoder="nti")
-
-
-@pytest.mark.parametrize(
-    ("preset", "kind"),
-    [
-        ("logic-rrnet", "supervised RRNet"),
-        ("logic-lstm", "LSTM"),
-        ("logic-transformer", "transformer"),
-        ("logic-tree", "sum lstm"),
-    ],
-)
-def test_models_have_names(preset, kind):
+@pytest.mark.parametrize("preset", PRESETS)
+def test_models_have_names(preset: str) -> None:
     settings = quick(preset)
-    assert get_task(settings.task).kind(settings.model) == kind
+    assert settings.task.display_name(settings.model) == PRESETS[preset]

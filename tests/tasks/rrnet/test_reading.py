@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
+from pathlib import Path
+from typing import Any, Optional
 
 import numpy as np
 import pytest
-import torch
 from torch.testing import assert_close
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.rrnet import PPO, ActorCritic, QLearning, Reinforce
-from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.splits import load_splits, vocabularies
-from dgltrees.tasks.table import get_task
-from dgltrees.training.run import evaluate, predict, train
-from dgltrees.training.settings import settings_from
+from dgltrees.tasks.splits import load_splits
+from dgltrees.training.loaded import load
+from dgltrees.training.run import train
+from dgltrees.training.settings import Settings
+from dgltrees.trees import Examples
+from tests.tasks.build import build
 from tests.training.samples import SAMPLES
 
 FILES = {
@@ -25,27 +26,32 @@ FILES = {
 }
 
 
-def settings(task="mee", policy=None, model=None, **training):
-    files = dict(zip(("train", "valid"), FILES[task]))
-    sizes = {"encoder": "rrnet", "hidden_size": 8, "embedding": 6, "head": [8]}
+def settings(
+    task: str = "mee",
+    policy: Optional[dict[str, Any]] = None,
+    model: Optional[dict[str, Any]] = None,
+    **training: Any,
+) -> Settings:
+    sizes: dict[str, Any] = {"encoder": "rrnet", "hidden_size": 8, "embedding": 6}
+    if task == "snli":
+        sizes["head"] = [8]
     loop = {"optimizer": "adam", "lr": 0.01, "accelerator": "cpu", "epochs": 2, "batch_size": 16}
-    return settings_from(
+    return Settings(
         {
             "task": task,
-            "data": {"root": str(SAMPLES), **files},
+            "data": {"root": str(SAMPLES), **dict(zip(("train", "valid"), FILES[task]))},
             "model": {**sizes, "policy": policy or {}, **(model or {})},
             "training": {**loop, "monitor": "loss", **training},
         }
     )
 
 
-def built(made):
-    examples = load_splits(get_task(made.task), made.data).train
-    torch.manual_seed(0)
-    return get_task(made.task).build(made.model, vocabularies(examples)), examples
+def built(reader: Settings) -> tuple[Any, Examples]:
+    examples = load_splits(reader.task, reader.data).train
+    return build(reader.task, examples, **reader.model), examples
 
 
-POLICIES = {
+POLICIES: dict[str, dict[str, Any]] = {
     "given": {},
     "fixed": {"operations": "fixed"},
     "recur": {"operations": "recur"},
@@ -57,132 +63,88 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_learns_and_evaluates(tmp_path, policy):
-    made = settings(policy=POLICIES[policy], epochs=12 if policy == "given" else 2)
-    result = train(made, tmp_path / "run", bar=False)
-    lines = [json.loads(x) for x in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert all(math.isfinite(line["train_loss"]) for line in lines)
+def test_a_run_learns_and_evaluates(tmp_path: Path, policy: str) -> None:
+    epochs = 12 if policy == "given" else 2
+    result = train(settings(policy=POLICIES[policy], epochs=epochs), tmp_path / "run", bar=False)
+    run = load(tmp_path / "run")
+    losses = [line["train_loss"] for line in run.directory.metrics()]
+    assert all(map(math.isfinite, losses))
     if policy == "given":
-        assert lines[-1]["train_loss"] < lines[0]["train_loss"]
-    report = evaluate(tmp_path / "run", test=[str(SAMPLES / file) for file in FILES["mee"][1]])
+        assert losses[-1] < losses[0]
+    report = run.evaluate(test=[str(SAMPLES / file) for file in FILES["mee"][1]])
     assert report == result["valid"]
     assert set(report["accuracy_by_operators"]) == {"4", "5"}
-    named = list(predict(tmp_path / "run", [SAMPLES / "mee" / "test4.tsv"]))
-    assert all(0 <= int(row["prediction"]) <= 99 and 0 < row["probability"] <= 1 for row in named)
+    lines = run.predict([SAMPLES / "mee" / "test4.tsv"])
+    assert all(0 <= int(x["prediction"]) <= 99 and 0 < x["probability"] <= 1 for x in lines)
 
 
 @pytest.mark.parametrize("policy", ["given", "ppo", "dqn"])
-def test_a_run_that_stopped_goes_on_exactly(tmp_path, policy):
-    made = settings(policy=POLICIES[policy], epochs=3)
-    whole = train(made, tmp_path / "whole", bar=False)
-    train(settings(policy=POLICIES[policy], epochs=1), tmp_path / "parts", bar=False)
-    rest = (tmp_path / "parts" / "config.yaml").read_text().replace("epochs: 1", "epochs: 3")
-    (tmp_path / "parts" / "config.yaml").write_text(rest)
-    parts = train(made, tmp_path / "parts", bar=False)
+def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> None:
+    whole = train(settings(policy=POLICIES[policy], epochs=3), tmp_path / "whole", bar=False)
+    for epochs in (1, 3):
+        how = settings(policy=POLICIES[policy], epochs=epochs)
+        parts = train(how, tmp_path / "parts", bar=False)
     assert whole["valid"] == parts["valid"]
 
 
-@pytest.mark.parametrize("policy", ["given", "fixed", "reinforce"])
-def test_pairs_of_sentences(tmp_path, policy):
-    if policy == "given":
-        with pytest.raises(Exception, match="with the operation of every token, got none for tok"):
-            train(settings("snli"), tmp_path / "run", bar=False)
-        return
+@pytest.mark.parametrize("policy", ["fixed", "reinforce"])
+def test_pairs_of_sentences_are_learned_without_operations(tmp_path: Path, policy: str) -> None:
     result = train(settings("snli", POLICIES[policy]), tmp_path / "run", bar=False)
     assert 0 <= result["valid"]["accuracy"] <= 1
 
 
-def test_what_the_settings_say_is_what_is_built():
-    policy = {"operations": "policy", "hidden": [7], "stack": 5, "detach": True, "merge": "average"}
-    rates = {"discount": 0.9, "entropy": 0.1, "value": 0.3, "trace": 0.8, "clip": 0.4, "updates": 2}
-    agents = {
-        "reinforce": Reinforce(0.9, 0.1, 0.3),
-        "a2c": ActorCritic(0.9, 0.1, 0.3, 0.8),
-        "ppo": PPO(0.9, 0.1, 0.3, 0.8, clip=0.4, updates=2),
-        "dqn": QLearning(0.9, 0.25),
-    }
-    for agent, expected in agents.items():
-        own = {**policy, **rates, "agent": agent, "explore": 0.25, "weight": 0.5}
-        classifier, _ = built(settings(policy=own, model={"dropout": 0.2, "layer_norm": True}))
-        encoder = classifier.encoder
-        assert encoder.objective == expected
-        assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
-        assert encoder.cell.layer_norm
-        assert encoder.policy.detach
-        assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
-        assert classifier.weight == 0.5
-        assert encoder.updates == (2 if agent == "ppo" else 1)
+def test_given_operations_must_be_in_the_data(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="with the operation of every token, got none for tok"):
+        train(settings("snli"), tmp_path / "run", bar=False)
+
+
+RATES = {"discount": 0.9, "entropy": 0.1, "value": 0.3}
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("agent", "rates", "expected"),
     [
-        ({"encoder": "rrnet", "layers": 2}, "model.layers 1 with model.encoder rrnet, got 2"),
-        ({"encoder": "lstm", "layer_norm": True}, "no model.layer_norm with model.encoder lstm"),
-        ({"encoder": "transformer", "layer_norm": True}, "no model.layer_norm with .* transf"),
+        ("reinforce", RATES, Reinforce(0.9, 0.1, 0.3)),
+        ("a2c", {**RATES, "gae_lambda": 0.8}, ActorCritic(0.9, 0.1, 0.3, 0.8)),
+        (
+            "ppo",
+            {**RATES, "gae_lambda": 0.8, "clip": 0.4, "updates": 2},
+            PPO(0.9, 0.1, 0.3, 0.8, clip=0.4, updates=2),
+        ),
+        ("dqn", {"discount": 0.9, "epsilon": 0.25}, QLearning(0.9, 0.25)),
     ],
 )
-def test_settings_that_an_encoder_does_not_have(model, message):
-    with pytest.raises(ConfigError, match=message):
-        built(settings(model=model))
+def test_what_the_settings_say_is_what_is_built(
+    agent: str, rates: dict[str, Any], expected: object
+) -> None:
+    policy = {"operations": "policy", "hidden_sizes": [7], "stack": 5, "detach": True}
+    policy = {**policy, **rates, "merge": "average", "agent": agent, "weight": 0.5}
+    reader, _ = built(settings(policy=policy, model={"dropout": 0.2, "layer_norm": True}))
+    encoder = reader.encoder
+    assert encoder.objective == expected
+    assert (encoder.max_open, encoder.dropout, encoder.cell.merge) == (5, 0.2, "average")
+    assert encoder.cell.layer_norm
+    assert encoder.policy.detach
+    assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
+    assert reader.weight == 0.5
 
 
-def test_all_encoders_have_one_decoder():
+def test_all_encoders_have_one_decoder() -> None:
     sizes = []
     for model in ({"encoder": "rrnet"}, {"encoder": "lstm"}):
-        classifier, examples = built(settings(model=model))
-        sizes.append(sum(p.numel() for p in classifier.head.parameters()))
-        task = get_task("mee")
-        batch, targets = task.batch(examples, np.arange(4))
-        classifier.eval()
-        outputs = task.outputs(classifier, batch, targets)
-        assert outputs.shape == (3, 4)
-        (rollout,) = task.rollouts(classifier, batch, targets)
-        assert_close(outputs[0].float(), classifier(rollout, targets))
+        how = settings(model=model)
+        reader, examples = built(how)
+        sizes.append(sum(p.numel() for p in reader.head.parameters()))
+        batch, targets = how.task.batch(examples, np.arange(4))
+        reader.eval()
+        outputs = how.task.outputs(reader, batch, targets)
+        assert [*outputs] == ["loss", "prediction", "probability"]
+        assert all(column.shape == (4,) for column in outputs.values())
+        (rollout,) = how.task.rollouts(reader, batch, targets)
+        assert_close(outputs["loss"].float(), reader(rollout, targets))
     assert sizes[0] == sizes[1]
 
 
-@pytest.mark.parametrize(
-    ("model", "policy", "message"),
-    [
-        (
-            {"encoder": "nti"},
-            {},
-            "expected model.encoder rrnet, lstm, bilstm or transformer, got nti",
-        ),
-        ({}, {"agent": "ppo"}, "model.policy.operations policy with model.policy.agent or told"),
-        (
-            {},
-            {"told": 0.5},
-            "model.policy.operations policy with model.policy.agent or told, got g",
-        ),
-    ],
-)
-def test_settings_that_do_not_go_together(model, policy, message):
-    with pytest.raises(ConfigError, match=message):
-        built(settings(model=model, policy=policy))
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        (
-            {"agent": "q"},
-            "expected model.policy.agent to be none or reinforce or a2c or ppo or dqn",
-        ),
-        (
-            {"discount": 1.5},
-            "expected model.policy.discount to be at least 0 and at most 1, got 1.5",
-        ),
-        ({"entrpy": 1.0}, "unknown setting model.policy.entrpy; did you mean model.policy.entropy"),
-    ],
-)
-def test_settings_of_the_policy_are_checked(policy, message):
-    with pytest.raises(ConfigError, match=message):
-        settings(policy=policy)
-
-
-def test_operations_do_not_come_with_pretrained_words():
-    assert DataSettings().pretrained is None
+def test_fixed_operations_are_of_words_in_a_table() -> None:
     with pytest.raises(ConfigError, match="model.words table with fixed operations"):
         built(settings("snli", POLICIES["fixed"], model={"words": "pretrained"}))

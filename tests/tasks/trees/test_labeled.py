@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import TreeError
-from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.splits import load_examples
-from dgltrees.tasks.table import get_task
-from dgltrees.training.run import evaluate, predict, train
-from dgltrees.training.settings import settings_from
+from dgltrees.tasks.trees.labeled import LABEL
+from dgltrees.training.loaded import load
+from dgltrees.training.run import train
+from dgltrees.training.settings import Settings
 
 
-def _save(folder, seed, names):
+def _save(folder: Path, seed: int, names: list[str]) -> str:
     """200 trees of a root ``x`` or ``y`` and two leaves: the class is whether the leaves differ."""
     rng = np.random.Generator(np.random.PCG64(seed))
     leaves = rng.integers(2, size=(200, 2))
@@ -33,8 +35,8 @@ def _save(folder, seed, names):
 
 
 @pytest.mark.parametrize("task", ["classify", "label"])
-def test_learns_a_forest_of_ones_own(tmp_path, task):
-    settings = settings_from(
+def test_a_model_learns_a_forest_of_ones_own(tmp_path: Path, task: str) -> None:
+    settings = Settings(
         {
             "task": task,
             "data": {
@@ -51,32 +53,35 @@ def test_learns_a_forest_of_ones_own(tmp_path, task):
     assert result["test"]["accuracy"] == 1.0
     assert result["test"]["majority"] < 0.8
     assert ("node_accuracy" in result["test"]) == (task == "label")
-    assert evaluate(tmp_path / "run") == result["test"]
-    found = list(predict(tmp_path / "run", [tmp_path / "test"]))
-    assert len(found) == 200
-    assert {f["prediction"] for f in found} == {"no", "yes"}
+    run = load(tmp_path / "run")
+    assert run.evaluate() == result["test"]
+    lines = list(run.predict([tmp_path / "test"]))
+    assert len(lines) == 200
+    assert {line["prediction"] for line in lines} == {"no", "yes"}
 
 
-def test_a_column_that_is_not_there(tmp_path):
+def test_a_column_that_the_forest_has_not_is_named(tmp_path: Path) -> None:
     _save(tmp_path / "train", 0, ["a", "b", "x", "y"])
     with pytest.raises(TreeError, match=r"train: expected a column 'label' of names"):
-        load_examples(get_task("label"), DataSettings(), [tmp_path / "train"])
+        load_examples(LABEL, LABEL.data(), [tmp_path / "train"])
 
 
 @pytest.mark.parametrize(("shape", "nodes"), [("chain", 5_000), ("star", 100_000)])
-def test_trains_on_a_tree_that_no_recursion_would_survive(tmp_path, shape, nodes):
+def test_trains_on_a_tree_that_no_recursion_would_survive(
+    tmp_path: Path, shape: str, nodes: int
+) -> None:
     parent = np.arange(-1, nodes - 1) if shape == "chain" else np.minimum(np.arange(nodes), 1) - 1
     columns = {"label": np.arange(nodes) % 2, "target": np.arange(nodes) % 2}
     vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
     Forest.build(parent, columns=columns, vocabs=vocabs).save(tmp_path / "forest")
-    settings = settings_from(
+    settings = Settings(
         {
             "task": "label",
-            "data": {"train": str(tmp_path / "forest"), "keep_back": 0.0},
-            "model": {"gate": "child_sum", "hidden_size": 2, "embedding": 2},
+            "data": {"train": str(tmp_path / "forest"), "valid_fraction": 0.0},
+            "model": {"cell": "child_sum", "hidden_size": 2, "embedding": 2},
             "training": {"epochs": 1},
         }
     )
     assert train(settings, tmp_path / "run")["best_epoch"] == 1
-    found = next(predict(tmp_path / "run", [tmp_path / "forest"]))
-    assert len(found["nodes"]) == nodes
+    (line,) = load(tmp_path / "run").predict([tmp_path / "forest"])
+    assert len(line["nodes"]) == nodes

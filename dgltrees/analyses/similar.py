@@ -1,4 +1,4 @@
-"""Which phrases or sentences a model takes for alike: Tables 4 and 5 of the paper on NTI.
+"""Phrases and sentences that are similar to a model: Tables 4 and 5 of the paper on NTI.
 
 Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 5.2.
 """
@@ -10,22 +10,29 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._files import PathLike
-from dgltrees.analyses.sentence_runs import SentenceRun
+from dgltrees.analyses.sentences import (
+    encodings,
+    examples_with_all_words,
+    sentence_settings,
+    sentences_with_all_words,
+)
 from dgltrees.errors import ConfigError
 from dgltrees.models import Encoding
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import inverse
 
-__all__ = ["nearest"]
+__all__ = ["similar"]
 
 KINDS = ("phrases", "sentences")
 
 
-def nearest(
-    run: SentenceRun,
+def similar(
+    run: LoadedRun,
     files: Sequence[PathLike],
     queries: Sequence[str],
     *,
@@ -38,55 +45,52 @@ def nearest(
     of its own. Equal texts count once, and a query is not its own neighbour.
 
     Arguments:
-        run: a run with a model that makes trees.
+        run: a run whose model makes trees over sentences.
         files: the sentences.
         queries: texts with spaces between words.
-        number: how many neighbours to find.
+        number: neighbours per query.
         of: ``"phrases"``, all nodes with a word below them, or ``"sentences"``, the roots.
 
     Returns:
-        of each query ``query`` and ``nearest``, a list of ``text`` and ``cosine``.
+        per query a dictionary with ``query`` and ``nearest``, a list of ``text`` and ``cosine``.
 
     Raises:
-        ConfigError: no query, no neighbour is asked for, or neighbours of another kind; or the
-            model makes no trees.
-        TreeError: a file is not what the task reads, a query has no word.
+        ConfigError: there is no query, no neighbour is asked for, or neighbours of another kind;
+            or the model makes no trees.
+        TreeError: a file is not what the task reads, or a query has no word.
     """
     if not queries or number < 1 or of not in KINDS:
         raise ConfigError(
             f"expected queries, a number of at least 1 and one of {' or '.join(KINDS)}, got "
             f"{len(queries)} queries, {number} and {of}"
         )
-    asked = _roots(run, run.sentences(queries))  # (Q, c)
-    forest = run.read(files).forest
-    best: list[dict[str, float]] = [{} for _ in queries]
-    for ids, encoding in run.encodings(forest):
+    lower = sentence_settings(run).lower
+    spelled = [" ".join(query.split()) for query in queries]
+    spelled = [query.lower() if lower else query for query in spelled]  # as files are read
+    directions = _root_directions(run, sentences_with_all_words(run, queries))  # (Q, c)
+    forest = examples_with_all_words(run, files).forest
+    neighbors: list[dict[str, float]] = [{} for _ in queries]
+    for ids, encoding in encodings(run, forest):
         nodes = torch.arange(encoding.batch.num_nodes)
         if of == "sentences":
             nodes = encoding.batch.roots.cpu()
         nodes = nodes[~encoding.pad.cpu()[nodes]]
-        cosines = asked @ _unit(encoding.states[nodes.to(encoding.states.device)]).T  # (Q, n)
-        text = _Texts(forest, ids, encoding, nodes)
-        for query, row, found in zip(queries, cosines.cpu(), best):
-            _update(found, row, text, _words(run, query), number)
+        cosines = directions @ _unit(encoding.states[nodes.to(encoding.states.device)]).T  # (Q, n)
+        texts = _Texts(forest, ids, encoding, nodes)
+        for query, row, nearest in zip(spelled, cosines.cpu(), neighbors):
+            _update(nearest, row, texts, query, number)
     return [
         {
             "query": query,
-            "nearest": [{"text": t, "cosine": round(s, 6)} for t, s in found.items()],
+            "nearest": [{"text": t, "cosine": round(s, 6)} for t, s in nearest.items()],
         }
-        for query, found in zip(queries, best)
+        for query, nearest in zip(queries, neighbors)
     ]
 
 
-def _words(run: SentenceRun, query: str) -> str:
-    """A query as the texts of a file are spelled."""
-    words = " ".join(query.split())
-    return words.lower() if run.settings.data.lower else words
-
-
-def _roots(run: SentenceRun, forest: Forest) -> Tensor:
+def _root_directions(run: LoadedRun, forest: Forest) -> Tensor:
     """``(T, c)`` the directions of the roots, in the order of the forest."""
-    parts = [(ids, encoding.roots) for ids, encoding in run.encodings(forest)]
+    parts = [(ids, encoding.roots) for ids, encoding in encodings(run, forest)]
     order = inverse(np.concatenate([ids for ids, _ in parts]))
     return _unit(torch.cat([roots for _, roots in parts])[torch.from_numpy(order)])
 
@@ -98,7 +102,9 @@ def _unit(h: Tensor) -> Tensor:
 class _Texts:
     """The words below some nodes of the trees over some sentences."""
 
-    def __init__(self, forest: Forest, ids: Any, encoding: Encoding, nodes: Tensor) -> None:
+    def __init__(
+        self, forest: Forest, ids: NDArray[np.int64], encoding: Encoding, nodes: Tensor
+    ) -> None:
         batch = encoding.batch
         self.span = batch.ndata["span"].cpu()[nodes].numpy()
         self.first = forest.offsets[ids][batch.tree_of_node.cpu()[nodes].numpy()]
@@ -110,9 +116,9 @@ class _Texts:
 
 
 def _update(
-    found: dict[str, float], cosines: Tensor, texts: _Texts, query: str, number: int
+    nearest: dict[str, float], cosines: Tensor, texts: _Texts, query: str, number: int
 ) -> None:
-    """Let ``found`` hold the ``number`` nearest texts of what it holds and what is new."""
+    """Let ``nearest`` hold the ``number`` nearest of its texts and of new ones."""
     new: dict[str, float] = {}
     for i in cosines.argsort(descending=True, stable=True).tolist():
         text = texts[i]
@@ -121,7 +127,7 @@ def _update(
         if len(new) == number:
             break
     for text, cosine in new.items():
-        found[text] = max(cosine, found.get(text, -1.0))
-    kept = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:number]
-    found.clear()
-    found.update(kept)
+        nearest[text] = max(cosine, nearest.get(text, -1.0))
+    ordered = sorted(nearest.items(), key=lambda pair: (-pair[1], pair[0]))[:number]
+    nearest.clear()
+    nearest.update(ordered)

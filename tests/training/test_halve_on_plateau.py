@@ -1,16 +1,16 @@
 from __future__ import annotations
 
-from dgltrees.training.halving import Halving
+from dgltrees.training.halve_on_plateau import HalveOnPlateau
 
 
 def run(*losses: float) -> list[str]:
     """What each epoch leads to."""
-    schedule, said = Halving(), []
+    schedule, steps = HalveOnPlateau(), []
     for loss in losses:
         undone = schedule.after(loss)
         words = ["undo"] * undone + ["halve"] * schedule.halving + ["stop"] * schedule.over
-        said.append(" ".join(words))
-    return said
+        steps.append(" ".join(words))
+    return steps
 
 
 def test_the_rate_stays_while_the_loss_falls() -> None:

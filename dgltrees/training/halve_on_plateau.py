@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-__all__ = ["Halving"]
+__all__ = ["HalveOnPlateau"]
 
 
 @dataclass
-class Halving:
+class HalveOnPlateau:
     """Keeps the rate while the validation loss falls, then halves it at every epoch, then stops.
 
     The first epoch whose loss is not better than the best by ``factor`` starts the halving; the

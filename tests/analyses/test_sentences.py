@@ -1,76 +1,93 @@
-"""What is found out about trained models of plain sentences."""
+"""Attention, similar phrases and accuracy by padding of trained models of plain sentences."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.analyses.attention import attention_map, pad_attention
-from dgltrees.analyses.neighbors import nearest
 from dgltrees.analyses.padding import accuracy_by_padding
-from dgltrees.analyses.sentence_runs import SentenceRun
+from dgltrees.analyses.sentences import (
+    encodings,
+    examples_with_all_words,
+    sentences_with_all_words,
+)
+from dgltrees.analyses.similar import similar
 from dgltrees.cli import main
+from dgltrees.commands import inspection
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.training.run import evaluate, train
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.run import train
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.training.samples import SAMPLES, quick, with_model
 
 DEV = SAMPLES / "sick" / "SICK_trial_parsed.txt"
 SST = SAMPLES / "sst" / "dev.txt"
-SMALL = {"hidden_size": 6, "embedding": 6, "head": [8]}
+SMALL: dict[str, Any] = {"hidden_size": 6, "embedding": 6, "head": [8]}
 
 
-def trained(tmp_path_factory, preset, **model):
-    path = tmp_path_factory.mktemp("runs") / preset
+def trained(factory: pytest.TempPathFactory, preset: str, **model: Any) -> LoadedRun:
+    path = factory.mktemp("runs") / preset
     settings = with_model(quick(preset, batch_size=20), **SMALL, **model)
     train(settings, path, bar=False)
-    return path
+    return load(path)
 
 
 @pytest.fixture(scope="module")
-def node_run(tmp_path_factory):
+def node_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
     return trained(tmp_path_factory, "sick-node-global")
 
 
 @pytest.fixture(scope="module")
-def matching_run(tmp_path_factory):
+def matching_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
     return trained(tmp_path_factory, "sick-fullmatching-global", padding="right")
 
 
 @pytest.fixture(scope="module")
-def lstm_run(tmp_path_factory):
+def lstm_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
     return trained(tmp_path_factory, "sick-lstm")
 
 
 @pytest.fixture(scope="module")
-def sst_run(tmp_path_factory):
+def sst_run(tmp_path_factory: pytest.TempPathFactory) -> LoadedRun:
     return trained(tmp_path_factory, "sst-phrases-small")
 
 
-def test_a_map_has_the_words_and_the_phrases(node_run, matching_run):
+def command(name: str, run: LoadedRun, path: Path, *flags: str) -> list[str]:
+    """The words of a command that reads a file."""
+    return [name, str(run.directory.path), "--input", str(path), *flags]
+
+
+def test_a_map_has_the_words_and_the_phrases(node_run: LoadedRun, matching_run: LoadedRun) -> None:
     """A girl runs in the park: six words, two pads; A child runs: three words, one pad."""
     for run, words, phrases in (
         (node_run, [None, None, "a", "girl"], ["a", "child runs", "a child runs"]),
         (matching_run, ["a", "girl", "runs", "in"], ["a child", "runs", "a child runs"]),
     ):
-        found = attention_map(SentenceRun(run), [DEV], 0)
+        found = attention_map(run, [DEV], 0)
         assert found.words[:4] == words
         assert len(found.words) == 8
         assert found.phrases[-3:] == phrases
-        assert found.pads[-3:] == ([1, 0, 1] if run == node_run else [0, 1, 1])
+        assert found.pads[-3:] == ([1, 0, 1] if run is node_run else [0, 1, 1])
         assert_close(found.weights.sum(1), np.ones(len(found.phrases)), rtol=0, atol=1e-6)
         assert found.spans[-1].tolist() == [0, 7]
         assert found.depth.tolist() == [3] * 8 + [2] * 4 + [1, 1, 0]
     assert found.phrases[:3] == ["a", "child", "runs"]  # in matching, leaves attend too
 
 
-def test_a_map_is_drawn(matching_run, tmp_path, capsys):
+def test_a_map_is_drawn(
+    matching_run: LoadedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = str(tmp_path / "map.svg")
-    argv = ["attend", str(matching_run), "--input", str(DEV), "--phrases", "a child", "--out", out]
+    argv = command("attention", matching_run, DEV, "--phrases", "a child", "--out", out)
     assert main(argv) == 0
     assert (tmp_path / "map.svg").read_text(encoding="utf-8").count('class="cell"') == 15
     assert main(argv[:-4]) == 0
@@ -84,69 +101,72 @@ def test_a_map_is_drawn(matching_run, tmp_path, capsys):
         (["--example", "99"], "expected an example from 0 to 29, got 99"),
     ],
 )
-def test_maps_that_there_are_not(matching_run, capsys, more, message):
-    assert main(["attend", str(matching_run), "--input", str(DEV), *more]) == 2
+def test_maps_that_do_not_exist(
+    matching_run: LoadedRun, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    assert main(command("attention", matching_run, DEV, *more)) == 2
     assert message in capsys.readouterr().err
 
 
-def test_models_that_do_not_attend(lstm_run, sst_run):
-    with pytest.raises(ConfigError, match=r"whose sentences attend to each other .*, got LSTM"):
-        attention_map(SentenceRun(lstm_run), [DEV])
+def test_models_that_do_not_attend_or_make_no_trees(lstm_run: LoadedRun) -> None:
+    with pytest.raises(ConfigError, match=r"attend to each other .* at .*, got .* snli \(LSTM\)"):
+        attention_map(lstm_run, [DEV])
+    with pytest.raises(ConfigError, match=r"a model that makes trees .*, got .* snli \(LSTM\)"):
+        similar(lstm_run, [DEV], ["a"])
     with pytest.raises(ConfigError, match="a model that makes trees"):
-        nearest(SentenceRun(lstm_run), [DEV], ["a"])
-    with pytest.raises(ConfigError, match="a model that makes trees"):
-        accuracy_by_padding(SentenceRun(lstm_run), [DEV])
+        accuracy_by_padding(lstm_run, [DEV])
 
 
-def test_overlapping_trees_are_not_drawn(tmp_path_factory):
-    path = trained(tmp_path_factory, "sick-fullmatching-global", branching=3, stride=2)
+def test_overlapping_trees_are_not_drawn(tmp_path_factory: pytest.TempPathFactory) -> None:
+    run = trained(tmp_path_factory, "sick-fullmatching-global", branching=3, stride=2)
     with pytest.raises(TreeError, match="sub-trees that overlap"):
-        attention_map(SentenceRun(path), [DEV])
+        attention_map(run, [DEV])
 
 
-def test_attention_on_pads_is_what_the_maps_show(node_run):
-    run = SentenceRun(node_run)
-    masses, shares = [], []
+def test_attention_on_pads_is_what_the_maps_show(node_run: LoadedRun) -> None:
+    masses: list[float] = []
+    shares: list[float] = []
     for example in range(30):
-        found = attention_map(run, [DEV], example)
+        found = attention_map(node_run, [DEV], example)
         none = [word is None for word in found.words]
         pads = np.array([all(none[a : b + 1]) for a, b in found.spans])
         masses += found.weights[:, pads].sum(1).tolist()
         shares += [pads.mean()] * len(found.phrases)
-    report = pad_attention(run, [DEV], max_nodes=50)
+    report = pad_attention(node_run, [DEV], max_nodes=50)
     assert report["queries"] == len(masses)
     assert report["mean"] == pytest.approx(np.mean(masses), rel=1e-4)
     assert report["most"] == pytest.approx(np.max(masses), rel=1e-4)
     assert report["share"] == pytest.approx(np.mean(shares), rel=1e-4)
 
 
-def slow_neighbors(run, query, texts):
+def slow_neighbors(run: LoadedRun, query: str, texts: Sequence[str]) -> list[tuple[str, float]]:
     """The cosines of single sentences to a query, the slow way."""
 
-    def root(text):
-        ((_, encoding),) = run.encodings(run.sentences([text]))
+    def root(text: str) -> Tensor:
+        ((_, encoding),) = encodings(run, sentences_with_all_words(run, [text]))
         return encoding.roots[0]
 
     cosine = {t: torch.cosine_similarity(root(query), root(t), 0).item() for t in set(texts)}
     return sorted(cosine.items(), key=lambda pair: -pair[1])
 
 
-def test_nearest_sentences(sst_run):
-    run = SentenceRun(sst_run)
-    forest = run.read([SST]).forest
+def test_similar_sentences(sst_run: LoadedRun) -> None:
+    forest = examples_with_all_words(sst_run, [SST]).forest
     names = forest.vocabs["word"].decode(forest.columns["word"])
     ends = forest.offsets.tolist()
     texts = [" ".join(names[i:j]) for i, j in zip(ends, ends[1:])]
-    (found,) = nearest(run, [SST], ["The  film is good ."], number=4, of="sentences")
-    expected = slow_neighbors(run, "the film is good .", texts)
+    (found,) = similar(sst_run, [SST], ["The  film is good ."], number=4, of="sentences")
+    expected = slow_neighbors(sst_run, "the film is good .", texts)
     expected = [pair for pair in expected if pair[0] != "the film is good ."][:4]
     assert [row["cosine"] for row in found["nearest"]] == pytest.approx(
         [cosine for _, cosine in expected], abs=1e-5
     )
 
 
-def test_nearest_phrases(sst_run, tmp_path, capsys):
-    argv = ["nearest", str(sst_run), "--input", str(SST), "--query", "is good", "very good"]
+def test_similar_phrases(
+    sst_run: LoadedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = command("similar", sst_run, SST, "--query", "is good", "very good")
     assert main([*argv, "--number", "3"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["query"] for row in rows] == ["is good", "very good"]
@@ -159,39 +179,61 @@ def test_nearest_phrases(sst_run, tmp_path, capsys):
     assert main([*argv, "--out", str(tmp_path / "n.jsonl")]) == 0
     assert len((tmp_path / "n.jsonl").read_text().splitlines()) == 2
     assert main([*argv, "--of", "words"]) == 2
-    assert "one of phrases or sentences, got 2 queries, 5 and words" in capsys.readouterr().err
+    assert "--of to be one of phrases, sentences, got 'words'" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="phrases or sentences, got 0 queries, 5 and phrases"):
+        similar(sst_run, [SST], [])
 
 
-def test_neighbors_by_the_vectors_of_a_pretrained_encoder(folder, tmp_path):  # noqa: F811
+def test_neighbors_by_the_vectors_of_a_pretrained_encoder(
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "trees.txt"
     path.write_text("(3 (2 a) (4 (2 d) (2 e)))\n(1 (1 e) (0 Abc))\n(1 (2 d) (1 a))\n" * 4)
     files = {"train": str(path), "valid": str(path), "pretrained": str(folder)}
     settings = quick("sst-phrases-small", files, batch_size=20)
     settings = with_model(settings, **{**SMALL, "words": "pretrained", "embedding": 8})
     train(settings, tmp_path / "run", bar=False)
-    (found,) = nearest(SentenceRun(tmp_path / "run"), [path], ["d E"], number=9)
+    (found,) = similar(load(tmp_path / "run"), [path], ["d E"], number=9)
     cosines = {row["text"]: row["cosine"] for row in found["nearest"]}
     assert {"a", "d", "e", "abc", "e abc", "d a", "a d e"} <= set(cosines)
     assert len(set(cosines.values())) == len(cosines)
 
 
-def test_accuracy_by_padding(sst_run, matching_run, tmp_path, capsys):
-    rows = accuracy_by_padding(SentenceRun(sst_run), [SST], step=2)
-    report = evaluate(sst_run, test=[str(SST)])
+def test_accuracy_by_padding(
+    sst_run: LoadedRun,
+    matching_run: LoadedRun,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = accuracy_by_padding(sst_run, [SST], step=2)
+    report = sst_run.evaluate(str(SST))
     assert sum(row["examples"] for row in rows) == report["examples"]
     mean = sum(row["accuracy"] * row["examples"] for row in rows) / report["examples"]
     assert mean == pytest.approx(report["accuracy"])
     assert all(row["pads"] % 2 == 0 for row in rows)
     out = tmp_path / "pads.png"
-    assert main(["padding", str(matching_run), "--input", str(DEV), "--out", str(out)]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found["attention"]) == {"mean", "most", "share", "queries"}
+    argv = command("accuracy-by-padding", matching_run, DEV)
+    assert main([*argv, "--out", str(out)]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert set(printed["attention"]) == {"mean", "most", "share", "queries"}
     assert out.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ConfigError, match="steps of at least 1"):
-        accuracy_by_padding(SentenceRun(sst_run), [SST], step=0)
+        accuracy_by_padding(sst_run, [SST], step=0)
 
 
-def test_other_runs_are_refused(tmp_path):
+def test_a_picture_that_cannot_be_written_is_refused_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["accuracy-by-padding", str(tmp_path / "none"), "--input", str(DEV), "--out"]
+    assert main([*argv, "x.pdfx"]) == 2
+    assert "--out to end in .png, .svg, .pdf, got x.pdfx" in capsys.readouterr().err
+    monkeypatch.setattr(inspection, "has_matplotlib", lambda: False)
+    assert main([*argv, "x.png"]) == 2
+    assert "it needs matplotlib" in capsys.readouterr().err
+
+
+def test_other_runs_are_refused(tmp_path: Path) -> None:
     train(quick("sst-tree"), tmp_path / "run", bar=False)
-    with pytest.raises(ConfigError, match="a run of snli, wikiqa or sst-phrases"):
-        SentenceRun(tmp_path / "run")
+    with pytest.raises(ConfigError, match="a run of snli, wikiqa or sst-phrases at .*, got .* sst"):
+        examples_with_all_words(load(tmp_path / "run"), [SST])

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 
 import torch
 
-__all__ = ["repeatable"]
+__all__ = ["deterministic"]
 
 
 @contextmanager
-def repeatable(wanted: bool) -> Iterator[None]:
-    """Torch's deterministic algorithms meanwhile, if ``wanted``; the former setting afterwards."""
+def deterministic(enabled: bool) -> Iterator[None]:
+    """Within it torch's deterministic algorithms, if ``enabled``; then the setting from before."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
-    if wanted:
+    if enabled:
         torch.use_deterministic_algorithms(True)
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:

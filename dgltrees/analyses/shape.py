@@ -1,0 +1,218 @@
+"""The shape of trees beside their words: log P(S, T) of a language model over trees.
+
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. A
+language model that generates words alone is joined by four classifiers, which decide on every edge;
+they are a run of the task ``tree-shape`` in the folder ``shape`` of the language model's run.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import numpy as np
+import torch
+
+from dgltrees.analyses.require import require
+from dgltrees.analyses.scoring import generation_log_probs, tree_language_model
+from dgltrees.errors import ConfigError
+from dgltrees.models import AddDecisions, JointTreeLM, TreeLM
+from dgltrees.models.language_model.add_decisions import decision_features
+from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
+from dgltrees.tasks.files import fingerprint
+from dgltrees.tasks.language_models.tree_shape import shape_forest
+from dgltrees.tasks.settings import Files
+from dgltrees.tasks.splits import load_splits
+from dgltrees.training.catalog import preset_values
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory, checking, fingerprints, write_json
+from dgltrees.training.settings import Settings, layered
+from dgltrees.trees import BatchSampler, Forest
+from dgltrees.trees.dependencies import generation_batch
+from dgltrees.trees.segments import rows_of
+
+__all__ = ["joint_loss", "load_joint", "train_shape"]
+
+SHAPE, STATES, WEIGHTS = "shape", "shape-states", "shape.json"
+
+
+def train_shape(
+    run: LoadedRun,
+    *,
+    model: Optional[Mapping[str, Any]] = None,
+    training: Optional[Mapping[str, Any]] = None,
+    root: Optional[str] = None,
+    bar: Optional[bool] = None,
+) -> dict[str, Any]:
+    """Train the classifiers that add edges to trees, on the states of a run's language model.
+
+    The language model stays as it is. Its states of all training trees are written to
+    ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
+    in the run directory ``shape`` beside it, and training that was stopped is resumed. All four
+    learn from the same batches, and the weights are those of the epoch with the lowest loss on the
+    validation trees. Earlier versions trained one classifier after the other and used the weights
+    of the last epoch, so results differ a little from theirs.
+
+    Arguments:
+        run: the run of a language model over trees.
+        model: settings ``hidden``, ``dropout`` and ``state`` of
+            :class:`~dgltrees.models.AddDecisions`; by default those of the preset ``tree-shape``.
+        training: settings of the training loop; by default those of the preset.
+        root: folder of the data sets; by default the run's.
+        bar: whether to show a progress bar; by default where there is a terminal.
+
+    Returns:
+        what :func:`~dgltrees.training.run.train` returns; and ``joint_loss``, the mean of
+        -log P(S, T) of the validation trees per word, where the run has some.
+
+    Raises:
+        ConfigError: the run is not one of a TreeLM, its model generates the shape already
+            (``model.stops``), it has been trained on since its shape was, or its data have changed;
+            or a setting is not one that the classifiers have.
+    """
+    words = tree_language_model(run)
+    if words.start is not None:
+        raise ConfigError(
+            f"expected a language model of words alone at {run.directory.path}, got one that "
+            "generates the shape of trees by START and STOP (model.stops); its log P is joint"
+        )
+    run_settings = run.settings if root is None else run.settings.replace("data", root=root)
+    run.directory.check(run_settings, fingerprints(run_settings))
+    device = ("accelerator", "precision", "threads", "deterministic")
+    loop = {name: getattr(run.settings.training, name) for name in device}
+    layer = {
+        "model": {"hidden_size": words.output.shape[1], **(model or {})},
+        "training": {**loop, **(training or {})},
+    }
+    settings = Settings(layered(preset_values("tree-shape"), layer))
+    _check_or_drop_states(run)
+    splits = load_splits(run.task, run_settings.data, run.max_children)
+    state = settings.model["state"]
+    folder = run.directory / STATES / state
+    if not (folder / "train" / "forest.json").exists():  # what is written last
+        if splits.valid is not None:
+            _write_states(run, words, splits.valid.forest, state, folder / "valid")
+        _write_states(run, words, splits.train.forest, state, folder / "train")
+    files: dict[str, Any] = {"train": str(folder / "train"), "valid_fraction": 0.0}
+    if splits.valid is not None:
+        files = {name: str(folder / name) for name in ("train", "valid")}
+    settings = settings.replace("data", **files)
+    result = train(settings, run.directory / SHAPE, bar=bar)
+    if splits.valid is not None:
+        loss = _mean_loss(run, load_joint(run), splits.valid.forest)
+        result = {**result, "joint_loss": loss}
+    return result
+
+
+def load_joint(run: LoadedRun) -> Union[JointTreeLM, TreeLM]:
+    """A run's model of words and shape, in evaluation mode, whose ``log_prob`` is log P(S, T).
+
+    Arguments:
+        run: the run of a language model over trees, with or without START and STOP.
+
+    Raises:
+        ConfigError: the run is not one of a TreeLM, no shape has been trained for it, or it has
+            been trained on since.
+    """
+    words = tree_language_model(run)
+    if words.start is not None:
+        return words
+    path = run.directory.path
+    if not _has_shape(run):
+        state = "none"
+        if _has_old_files(run):
+            state = "decisions.json of an earlier version, which is not read any more"
+        raise ConfigError(
+            f"expected the shape of trees to be trained at {path}, got {state}; train it: dgltrees "
+            f"train-shape {path}"
+        )
+    _check_weights(run)
+    shape = load(run.directory / SHAPE)
+    decisions = require(shape, shape.model, AddDecisions, "a run of the task tree-shape")
+    return JointTreeLM(words, decisions).eval()
+
+
+def joint_loss(run: LoadedRun, test: Files = None, root: Optional[str] = None) -> Optional[float]:
+    """The mean of -log P(S, T) of test files per word, in nats; None where no shape is trained.
+
+    Arguments:
+        run: a run of any task.
+        test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
+
+    Raises:
+        ConfigError: the shape cannot be used, see :func:`load_joint`; or there are no test files.
+    """
+    if not _has_shape(run) and not _has_old_files(run):
+        return None
+    return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
+
+
+def _mean_loss(run: LoadedRun, model: Union[JointTreeLM, TreeLM], forest: Forest) -> float:
+    words = forest.num_nodes - len(forest)
+    return -float(generation_log_probs(model, forest, run.fabric).sum()) / words
+
+
+@torch.no_grad()
+def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, folder: Path) -> None:
+    """Save what the classifiers read and learn of all words of a generation forest."""
+    source, output = forest.global_parent, model.output
+    dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
+    features = torch.zeros(forest.num_nodes, 2 * output.shape[1], dtype=dtype)
+    for ids in BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False):
+        batch = generation_batch(forest, ids).to(run.fabric.device)
+        rows = torch.from_numpy(rows_of(forest.offsets, ids))
+        features[rows] = decision_features(batch, model.states(batch), output, state).to(features)
+    has_edge = outgoing_edges(forest.pos, source)
+    added = np.where(allowed_edges(forest.pos, source < 0), has_edge, -1).astype(np.int8).T
+    words = source >= 0  # ROOT decides nothing
+    shape_forest(features.numpy()[words], added[words]).save(folder)
+
+
+def _check_or_drop_states(run: LoadedRun) -> None:
+    """See that the states in the run directory are those of the language model as it is now.
+
+    Raises:
+        ConfigError: they are not, and the shape has been trained on them.
+    """
+    if RunDirectory(run.directory / SHAPE).started:
+        _check_weights(run)
+    if _weights_of_states(run) != _weights(run):
+        shutil.rmtree(run.directory / STATES, ignore_errors=True)
+        write_json(run.directory / WEIGHTS, _weights(run))
+
+
+def _check_weights(run: LoadedRun) -> None:
+    if _weights_of_states(run) != _weights(run):
+        path = run.directory.path
+        raise ConfigError(
+            f"the language model at {path} has been trained on since its shape was; remove "
+            f"{path / SHAPE} and train it again: dgltrees train-shape {path}"
+        )
+
+
+def _weights(run: LoadedRun) -> dict[str, Any]:
+    """What the language model's weights are recognised by."""
+    return fingerprint(run.directory / "weights.safetensors")
+
+
+def _weights_of_states(run: LoadedRun) -> Optional[dict[str, Any]]:
+    """The same of the language model whose states have been written; None before."""
+    path = run.directory / WEIGHTS
+    if not path.exists():
+        return None
+    with checking(path):
+        weights: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return weights
+
+
+def _has_shape(run: LoadedRun) -> bool:
+    return (run.directory / SHAPE / "run.json").exists()
+
+
+def _has_old_files(run: LoadedRun) -> bool:
+    """Whether an earlier version has trained the decisions."""
+    return (run.directory / "decisions.json").exists()

@@ -1,0 +1,203 @@
+"""From the words of a command line to the arguments of a function.
+
+A command is a function: its parameters without a default are words in their order, the others are
+flags, and its docstring is the help. A parameter of the type :class:`Layer` takes all flags
+``--data.…``, ``--model.…`` and ``--training.…``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Optional
+
+import docstring_parser
+
+from dgltrees.errors import ConfigError
+from dgltrees.options import Option, nearest, options_of
+
+__all__ = ["Layer", "arguments", "help_text", "needs_settings"]
+
+Command = Callable[..., None]
+
+
+class Layer(dict[str, list[str]]):
+    """Settings as they stand on a command line: ``{"model.rank": ["3"]}``."""
+
+
+SECTIONS = ("data", "model", "training")
+
+
+def needs_settings(command: Command) -> bool:
+    """Whether a command takes settings of presets, and so their flags."""
+    return any(p.annotation == "Layer" for p in inspect.signature(command).parameters.values())
+
+
+def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any]:
+    """The arguments of a command.
+
+    Arguments:
+        command: the function.
+        argv: words and flags.
+        name: of the command, for errors.
+
+    Raises:
+        ConfigError: a flag that the command has not, a value of a wrong type, or a missing one.
+    """
+    options = _options(command)
+    words, flags = _split(argv)
+    values: dict[str, Any] = {}
+    if needs_settings(command):
+        section_flags = {key: v for key, v in flags.items() if key.split(".")[0] in SECTIONS}
+        values["layer"] = Layer(section_flags)
+        flags = {key: v for key, v in flags.items() if key not in section_flags}
+    positional = [option for option in options.values() if _is_positional(command, option)]
+    for option in positional:
+        if option.takes(list):
+            flags.setdefault(option.name, words)
+            words = []
+        elif words:
+            flags.setdefault(option.name, [words.pop(0)])
+    if words:
+        raise ConfigError(
+            f"dgltrees {name} expected {_usage(positional)} and flags, got {' '.join(words)!r} too "
+            f"(see dgltrees {name} --help)"
+        )
+    for flag, texts in flags.items():
+        key = _ALIASES.get(flag, flag).replace("-", "_")
+        if key not in options:
+            known = [f"--{option}" for option in options]
+            raise ConfigError(
+                f"dgltrees {name} has no flag --{flag}; {nearest(f'--{flag}', known)} "
+                f"(see dgltrees {name} --help)"
+            )
+        option = options[key]
+        values[key] = option.parse(texts, key)
+        _check(option, values[key])
+    for option in options.values():
+        parameter = inspect.signature(command).parameters[option.name]
+        if parameter.default is parameter.empty and values.get(option.name) in (None, []):
+            shown = option.name.upper() if option in positional else f"--{option.name}"
+            raise ConfigError(
+                f"dgltrees {name} expected {shown}, got none: {option.sentence} "
+                f"(see dgltrees {name} --help)"
+            )
+    return values
+
+
+# what flags of commands were called before
+_ALIASES = {"data.test": "test", "data.root": "root"}
+
+
+def _check(option: Option, value: Any) -> None:
+    try:
+        option.check(value, "")
+    except ConfigError as error:
+        raise ConfigError(str(error).replace("expected .", "expected --", 1)) from None
+
+
+def _options(command: Command) -> dict[str, Option]:
+    return {name: each for name, each in options_of(command).items() if name != "layer"}
+
+
+def _is_positional(command: Command, option: Option) -> bool:
+    parameter = inspect.signature(command).parameters[option.name]
+    return parameter.kind is not parameter.KEYWORD_ONLY
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """The words before the first flag, and the words behind each flag."""
+    words: list[str] = []
+    flags: dict[str, list[str]] = {}
+    into = words
+    for word in argv:
+        if word.startswith("--") and len(word) > 2:
+            flag, equals, value = word[2:].partition("=")
+            into = flags[flag] = [value] if equals else []
+        else:
+            into.append(word)
+    return words, flags
+
+
+def _usage(positional: Sequence[Option]) -> str:
+    return " ".join(
+        f"{o.name.upper()} ..." if o.takes(list) else o.name.upper() for o in positional
+    )
+
+
+def help_text(
+    command: Command,
+    name: str,
+    settings: Optional[Mapping[str, tuple[Mapping[str, Option], Mapping[str, Any]]]] = None,
+) -> str:
+    """The help of a command, from its signature and docstring.
+
+    Arguments:
+        command: the function.
+        name: of the command.
+        settings: for each section of settings its options and their values.
+    """
+    docstring = docstring_parser.parse(inspect.getdoc(command) or "")
+    options = _options(command)
+    positional = [option for option in options.values() if _is_positional(command, option)]
+    flags = [option for option in options.values() if option not in positional]
+    parts = [f"usage: dgltrees {name} {_usage(positional)} [flags]".replace("  ", " ")]
+    about = [docstring.short_description or "", docstring.long_description or ""]
+    parts += [_filled(" ".join(text.split())) for text in about if text]
+    if positional:
+        parts.append("\n".join(_entry(o.name.upper(), o.sentence) for o in positional))
+    defaults = {o.name: o.default for o in flags}
+    parts.append(_table("flags", "--", flags, defaults, command))
+    for section, (read, values) in (settings or {}).items():
+        named = [_renamed(option, key) for key, option in read.items()]
+        title = f"{section} (all that is read with these settings)"
+        parts.append(_table(title, f"--{section}.", named, values, None))
+    return "\n\n".join(filter(None, parts))
+
+
+def _renamed(option: Option, name: str) -> Option:
+    return Option(name, option.type, option.default, option.sentence, option.choices)
+
+
+def _table(
+    title: str,
+    start: str,
+    options: Sequence[Option],
+    values: Mapping[str, Any],
+    command: Optional[Command],
+) -> str:
+    if not options:
+        return ""
+    lines = [f"{title}:"]
+    for option in options:
+        required = False
+        if command is not None:
+            parameter = inspect.signature(command).parameters[option.name]
+            required = parameter.default is parameter.empty
+        value = "required" if required else f"now {_shown(values[option.name])}"
+        if command is not None and not required:
+            value = f"default {_shown(values[option.name])}"
+        lines.append(
+            _entry(f"{start}{option.name}", f"{option.sentence} ({option.words}; {value})")
+        )
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def _entry(name: str, text: str) -> str:
+    """A name, and the text below it, indented."""
+    return f"  {name}\n" + textwrap.indent(_filled(text, 6), " " * 6)
+
+
+def _filled(text: str, indent: int = 0) -> str:
+    width = min(100, shutil.get_terminal_size((100, 24)).columns) - indent
+    return "\n".join(textwrap.wrap(text.replace("``", ""), max(40, width)))

@@ -1,0 +1,137 @@
+"""Commands that make trees with a language model: train-shape, generate, compress."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Literal, Optional
+
+from dgltrees.analyses import generate as generation
+from dgltrees.analyses import shape
+from dgltrees.analyses.compress import compress_files
+from dgltrees.analyses.tree_files import GeneratedTrees, format_of
+from dgltrees.models import Sampling
+from dgltrees.options import Count, Fraction, NonNegative, Positive, Seed
+from dgltrees.training.loaded import load
+
+__all__ = ["compress", "generate", "train_shape"]
+
+
+def train_shape(
+    run: str,
+    *,
+    state: Optional[Literal["own", "source"]] = None,
+    hidden: Optional[list[Count]] = None,
+    dropout: Optional[Fraction] = None,
+    lr: Optional[Positive] = None,
+    batch_size: Optional[Count] = None,
+    epochs: Optional[Count] = None,
+    seed: Optional[Seed] = None,
+    root: Optional[str] = None,
+) -> None:
+    """Train the decisions to add edges to trees, for a language model of words: train-shape DIR.
+
+    Prints their metrics on the validation trees as JSON. The same command resumes training that was
+    stopped. Defaults are those of the preset tree-shape (``dgltrees show tree-shape``).
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        state: read the state that a node's own word was predicted from, or that of its source.
+        hidden: sizes of the classifiers' hidden layers.
+        dropout: probability of dropout before every layer.
+        lr: learning rate of AdaGrad.
+        batch_size: nodes in a batch.
+        epochs: passes over the training trees.
+        seed: seed of the initial parameters, the order of the nodes and dropout.
+        root: folder of the data sets; by default the run's.
+    """
+    loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
+    result = shape.train_shape(
+        load(run),
+        model=_given({"state": state, "hidden": hidden, "dropout": dropout}),
+        training=_given(loop),
+        root=root,
+    )
+    print(json.dumps(result))
+
+
+def _given(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def generate(
+    run: str,
+    *,
+    number: Count = 10,
+    seed: Seed = 0,
+    temperature: NonNegative = 1.0,
+    top_k: Optional[Count] = None,
+    top_p: float = 1.0,
+    max_words: Count = 100,
+    sample_decisions: bool = False,
+    unknown: bool = True,
+    format: Optional[str] = None,
+    out: Optional[str] = None,
+) -> None:
+    """Draw trees from a language model: generate DIR --number 20 --out FILE.
+
+    Without START and STOP (``model.stops``), ``dgltrees train-shape`` must have been run.
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        number: number of trees.
+        seed: seed of the draws; the same seed draws the same trees.
+        temperature: temperature of the softmax; 0 draws the likeliest word always.
+        top_k: draw among this many likeliest words.
+        top_p: draw among the likeliest words that have this probability together.
+        max_words: length of a tree in words, at most.
+        sample_decisions: draw the decisions to add edges too; by default there is an edge at p >
+            0.5.
+        unknown: whether the unknown word may be drawn.
+        format: text, conllu or svg; by default the ending of --out decides.
+        out: file to write; by default sentences are printed.
+    """
+    form = format_of(format, out)
+    trees = generation.generate(
+        load(run),
+        number,
+        seed=seed,
+        sampling=Sampling(temperature, top_k, top_p),
+        sample_decisions=sample_decisions,
+        max_words=max_words,
+        unknown=unknown,
+    )
+    _write(trees, out, form)
+
+
+def compress(
+    run: str,
+    *,
+    input: list[str],
+    max_words: Count,
+    beam: Count = 8,
+    joint: bool = False,
+    format: Optional[str] = None,
+    out: Optional[str] = None,
+) -> None:
+    """Shorten sentences by a language model: compress DIR --input FILE --max_words 8.
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        input: CoNLL-U files of sentences with their trees.
+        max_words: length of a compressed sentence in words, at most.
+        beam: parts of each length that the search goes on with.
+        joint: score the decisions to add edges too.
+        format: text, conllu or svg; by default the ending of --out decides.
+        out: file to write; by default sentences are printed.
+    """
+    form = format_of(format, out)
+    _write(compress_files(load(run), input, max_words, beam=beam, joint=joint), out, form)
+
+
+def _write(trees: GeneratedTrees, out: Optional[str], form: str) -> None:
+    """Write the trees, or print their sentences."""
+    if out is None:
+        print("\n".join(trees.sentences))
+    else:
+        trees.write(out, form)

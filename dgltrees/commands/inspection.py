@@ -1,0 +1,121 @@
+"""Commands that look inside a model: attention, compare-trees, similar, accuracy-by-padding."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal, Optional
+
+from dgltrees.analyses.attention import attention_map, pad_attention
+from dgltrees.analyses.padding import accuracy_by_padding as accuracy_rows
+from dgltrees.analyses.policy_trees import policy_trees
+from dgltrees.analyses.similar import similar as most_similar
+from dgltrees.commands.plots import NO_PICTURE, accuracy_against_pads, has_matplotlib
+from dgltrees.commands.runs import write_lines
+from dgltrees.errors import ConfigError
+from dgltrees.options import Count, NonNegativeInt
+from dgltrees.training.loaded import load
+
+__all__ = ["accuracy_by_padding", "attention", "compare_trees", "similar"]
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def attention(
+    run: str,
+    *,
+    input: list[str],
+    example: NonNegativeInt = 0,
+    phrases: Optional[list[str]] = None,
+    out: Optional[str] = None,
+) -> None:
+    """Draw the attention from one sentence to another: attention DIR --input FILE --example 3.
+
+    Arguments:
+        run: the run directory of a model of sentence pairs that attends.
+        input: files of the run's task.
+        example: number of the pair, from 0.
+        phrases: phrases of the hypothesis to draw; by default all of its nodes.
+        out: picture to write, .svg, or text, .txt; by default the text is printed.
+    """
+    drawing = attention_map(load(run), input, example).draw(phrases)
+    if out is None:
+        print(drawing)
+    else:
+        drawing.save(out)
+
+
+def compare_trees(
+    run: str,
+    *,
+    test: Optional[list[str]] = None,
+    root: Optional[str] = None,
+    out: Optional[str] = None,
+    limit: Count = 10,
+) -> None:
+    """Compare the trees of a learned policy with the given ones: compare-trees DIR --test FILE.
+
+    Prints precision, recall and F1 of brackets and shares of operations as one JSON object.
+
+    Arguments:
+        run: the run directory of a model with a policy.
+        test: test files; by default the run's own, or what it has held out (data.test_fraction).
+        root: folder of the data sets; by default the run's.
+        out: folder for pictures of trees, learned and given.
+        limit: number of sentences to draw, at most.
+    """
+    trees = policy_trees(load(run), test=test, root=root)
+    print(json.dumps(trees.report()))
+    if out is not None:
+        trees.draw(out, limit)
+
+
+def similar(
+    run: str,
+    *,
+    input: list[str],
+    query: list[str],
+    number: Count = 5,
+    of: Literal["phrases", "sentences"] = "phrases",
+    out: Optional[str] = None,
+) -> None:
+    """Find phrases that are similar to a model: similar DIR --input FILE --query TEXT.
+
+    Writes one JSON line per query, with its nearest texts and their cosines.
+
+    Arguments:
+        run: the run directory of a model that makes trees over plain sentences.
+        input: files of the run's task, among whose phrases is searched.
+        query: texts to compare with, with spaces between words.
+        number: neighbours per query.
+        of: search phrases or whole sentences.
+        out: file to write; by default standard output.
+    """
+    write_lines(most_similar(load(run), input, query, number=number, of=of), out)
+
+
+def accuracy_by_padding(
+    run: str, *, input: list[str], step: Count = 5, out: Optional[str] = None
+) -> None:
+    """Print accuracy by the number of padded leaves: accuracy-by-padding DIR --input FILE.
+
+    One JSON object; where the model attends, ``attention`` is the part of it that falls on pads.
+
+    Arguments:
+        run: the run directory of a model that makes full trees over plain sentences.
+        input: files of the run's task.
+        step: width of a group, in pads.
+        out: picture to write besides, .png, .svg or .pdf.
+    """
+    if out is not None and Path(out).suffix not in PICTURES:
+        raise ConfigError(f"expected --out to end in {', '.join(PICTURES)}, got {out}")
+    if out is not None and not has_matplotlib():
+        raise ConfigError(NO_PICTURE)
+    loaded = load(run)
+    rows = accuracy_rows(loaded, input, step=step)
+    report: dict[str, Any] = {"accuracy": rows}
+    if loaded.settings.model.get("interaction", "none") != "none":
+        report["attention"] = pad_attention(loaded, input)
+    print(json.dumps(report))
+    if out is not None:
+        accuracy_against_pads({loaded.task.display_name(loaded.settings.model): rows}, Path(out))

@@ -1,0 +1,90 @@
+"""Settings from the words of a command line, and what a command's help says of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dgltrees.commands.arguments import Layer
+from dgltrees.options import Option, Options
+from dgltrees.training.catalog import preset_values
+from dgltrees.training.old_settings import RENAMED
+from dgltrees.training.settings import SECTIONS, Settings, layered, readable_options
+
+__all__ = ["settings_of", "settings_tables"]
+
+
+def settings_of(preset: str, layer: Layer) -> Settings:
+    """The settings of a preset with those of a command line above them.
+
+    Arguments:
+        preset: a preset's name, or the path of a YAML file.
+        layer: the flags ``--data.…``, ``--model.…`` and ``--training.…`` without the dashes.
+
+    Raises:
+        ConfigError: a setting is not read, or its value is not one that it may have.
+    """
+    values = preset_values(preset)
+    return Settings(layered(values, _layer_values(values, layer)))
+
+
+def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
+    """The words of each flag as a value of its setting's type."""
+    texts = {_new_name(flag): words for flag, words in layer.items()}
+    result: dict[str, Any] = {}
+    # Which settings are read depends on the values of others: those come first.
+    for _ in range(len(texts) + 1):
+        options = readable_options({**values, **_merged(values, result)})
+        unparsed = [flag for flag in texts if flag not in _flags(result) and flag in options]
+        if not unparsed:
+            break
+        for flag in unparsed:
+            section, _, name = flag.partition(".")
+            value = options[flag].parse(texts[flag], flag)
+            result.setdefault(section, {})[name] = value
+    for flag in texts:
+        section, _, name = flag.partition(".")
+        if flag.startswith("training.optimizer_options."):
+            option = Option(name, dict, {}, "")
+            result.setdefault("training", {})[name] = option.parse(texts[flag], flag)
+        elif flag not in _flags(result):
+            result.setdefault(section, {})[name] = texts[flag]  # refused, with the reason
+    return result
+
+
+def _new_name(flag: str) -> str:
+    if flag not in RENAMED:
+        return flag
+    warnings.warn(f"the setting {flag} is called {RENAMED[flag]} now", stacklevel=2)
+    return RENAMED[flag]
+
+
+def _flags(result: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    return {f"{section}.{name}" for section, values in result.items() for name in values}
+
+
+def _merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {**values.get(name, {}), **layer.get(name, {})} for name in SECTIONS}
+
+
+def settings_tables(words: Sequence[str]) -> dict[str, tuple[dict[str, Option], dict[str, Any]]]:
+    """For the help of a command: each section's options that are read, with their values.
+
+    Arguments:
+        words: the command line: a preset, if there is one, and flags.
+    """
+    presets = [word for word in words if not word.startswith("--")][:1]
+    if not presets or words[0].startswith("--"):
+        return {}
+    flags = Layer()
+    name = ""
+    for word in words[1:]:
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            flags[name] = [value] if equals else []
+        elif name:
+            flags[name].append(word)
+    layer = Layer({k: v for k, v in flags.items() if k.split(".")[0] in SECTIONS})
+    sections: Mapping[str, Options] = settings_of(presets[0], layer).sections
+    return {name: (options.options, dict(options)) for name, options in sections.items()}

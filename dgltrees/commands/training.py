@@ -1,0 +1,99 @@
+"""Commands that train: one run, several seeds, a grid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Optional
+
+from dgltrees.commands import plots, sweeps
+from dgltrees.commands.arguments import Layer
+from dgltrees.commands.settings_help import settings_of
+from dgltrees.errors import ConfigError
+from dgltrees.options import Seed
+from dgltrees.training import run
+from dgltrees.training.processes import is_first_process
+from dgltrees.training.settings import Settings
+
+__all__ = ["sweep", "train"]
+
+
+def train(
+    preset: Optional[str] = None,
+    *,
+    out: Optional[str] = None,
+    seeds: Optional[list[Seed]] = None,
+    layer: Layer,
+) -> None:
+    """Train a model: train PRESET --out DIR.
+
+    Prints one line an epoch on standard error, and the result as JSON. The same command continues
+    a run that was stopped. ``dgltrees train PRESET --help`` lists the settings of a preset.
+
+    Arguments:
+        preset: a preset's name (``dgltrees presets`` lists them), or a .yaml file of settings.
+        out: the run directory; a run that has started there is resumed.
+        seeds: train once per seed, in OUT/seed-N.
+        layer: settings above those of the preset.
+    """
+    if preset is None:
+        raise ConfigError(
+            "expected a preset or .yaml file, got none; the preset comes first, then the flags "
+            "(dgltrees presets lists the presets)"
+        )
+    settings = settings_of(preset, layer)
+    folder = _need_out(out)
+    result = run.train_seeds(settings, folder, seeds) if seeds else run.train(settings, folder)
+    if is_first_process():
+        _save_curve(folder, settings)
+        print(json.dumps(result))
+
+
+def sweep(
+    presets: Optional[list[str]] = None,
+    *,
+    grid: Optional[list[str]] = None,
+    seeds: Optional[list[Seed]] = None,
+    out: Optional[str] = None,
+    layer: Layer,
+) -> None:
+    """Train a grid of settings and seeds: sweep PRESET --grid model.rank=3,5.
+
+    Prints a table of means and deviations, and draws the metric against the number of parameters.
+
+    Arguments:
+        presets: one or several presets, or .yaml files of settings.
+        grid: settings and their values, SETTING=VALUE,VALUE ...
+        seeds: seeds of every point of the grid; by default 0.
+        out: folder of the runs, the table and the plot.
+        layer: settings above those of the presets.
+    """
+    if not presets:
+        raise ConfigError(
+            "expected a preset or .yaml file, got none; the preset comes first, then the flags "
+            "(dgltrees presets lists the presets)"
+        )
+    points = []
+    for preset in presets:
+        for name, chosen in sweeps.combinations(grid or []):
+            settings = settings_of(preset, Layer({**layer, **chosen}))
+            points.append(sweeps.Point("-".join([settings.preset, *name]), settings))
+    folder = Path(_need_out(out))
+    rows = sweeps.run_points(points, seeds or [0], folder)
+    if is_first_process():
+        metric = points[0].settings.task.metrics[0]
+        print(sweeps.table(rows, metric))
+        plots.metric_against_parameters(rows, metric.name, folder / f"{metric.name}.png")
+
+
+def _save_curve(folder: str, settings: Settings) -> None:
+    """Draw the learning curves of the run, or runs, in a folder."""
+    names = [metric.name for metric in settings.task.metrics]
+    learns = settings.model.get("policy.operations") == "policy"  # its loss has another scale
+    plots.save_curve(folder, names, baseline="majority", separate_losses=learns)
+
+
+def _need_out(out: Optional[str]) -> str:
+    if out is None:
+        raise ConfigError("expected --out DIR, the folder to write to, got none")
+    return out

@@ -1,0 +1,180 @@
+"""The settings of language models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Optional
+
+from dgltrees.models.rrnet import OBJECTIVES, QLearning
+from dgltrees.options import Count, Fraction
+from dgltrees.tasks.rrnet.settings import (
+    FixedOperationsSettings,
+    LearnedOperations,
+    LSTMSettings,
+    PolicySettings,
+    RRNetSettings,
+)
+from dgltrees.tasks.settings import Files, WordSettings
+
+__all__ = ["StreamModel", "StreamSettings", "TreeLMModel", "TreeLMSettings"]
+
+
+@dataclass(frozen=True)
+class TreeLMSettings(WordSettings):
+    """The data of language models over trees."""
+
+    label: str = "label"
+    """Node column whose names are the words, in saved forests without heads."""
+    lower: bool = False
+    """Turn words to lower case."""
+    max_words: Optional[Count] = None
+    """Longest sentence in words; longer ones are left out."""
+    single_root: bool = True
+    """Refuse sentences with several words below ROOT, which CoNLL-X has."""
+    vectors: Files = None
+    """Text file of word vectors for the words to start with."""
+
+
+@dataclass(frozen=True)
+class TopDownSettings:
+    """A language model along a tree, top-down."""
+
+    left_dependents: bool = False
+    """LdTreeLSTM, which reads left dependents before it generates right ones."""
+    shared: bool = False
+    """One LSTM for all types of edges."""
+    labels: bool = False
+    """Predict each word's dependency label after it."""
+    stops: bool = False
+    """Generate a tree's shape too, by START and STOP; perplexity stays that of the words."""
+    backend: Literal["levels", "dgl"] = "levels"
+    """Traversal: ours, level by level, or DGL's own, the slow reference."""
+
+
+@dataclass(frozen=True)
+class SequenceSettings:
+    """A language model along the words of a sentence."""
+
+    end: bool = False
+    """Predict the end of each sentence too; perplexity stays that of the words."""
+
+
+@dataclass(frozen=True)
+class NoiseSettings:
+    """Noise-contrastive estimation."""
+
+    noise: Count = 20
+    """Noise words per word."""
+
+
+@dataclass(frozen=True)
+class TreeLMModel:
+    """A language model over trees, or over their words alone."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "language_model": {
+            "tree": TopDownSettings,
+            "sequence": SequenceSettings,
+            "bidirectional": None,
+        },
+        "objective": {"nll": None, "nce": NoiseSettings},
+    }
+
+    language_model: str = "tree"
+    """Along the tree top-down, the words' sequence, or both sides of each word (bidirectional)."""
+    hidden_size: Count = 50
+    """Size of a state."""
+    embedding: Count = 100
+    """Size of a word's vector."""
+    layers: Count = 1
+    """Layers of the LSTMs."""
+    tied: bool = False
+    """Use the word vectors as output embeddings."""
+    output_dropout: Fraction = 0.0
+    """Probability of dropout between the top layer and the output layer."""
+    objective: str = "nll"
+    """Training loss: full softmax (nll), or noise-contrastive estimation (nce)."""
+
+
+@dataclass(frozen=True)
+class StreamSettings(WordSettings):
+    """The data of language models over running text, whose order stays."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("seed",)
+
+    window: Count = 35
+    """Words of each stream in a batch, as far as gradients go back."""
+
+
+@dataclass(frozen=True)
+class WordRewards:
+    """Rewards of a policy from the words it predicts."""
+
+    reward: Literal["likely", "log_likelihood"] = "log_likelihood"
+    """The next word's log-probability, or 1 where its probability is above one half."""
+
+
+@dataclass(frozen=True)
+class StreamQLearning(QLearning):
+    """Deep Q-learning; windows continue from each other, so there is no replay memory."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("replay",)
+
+
+@dataclass(frozen=True)
+class StreamLearnedOperations(LearnedOperations):
+    """A policy network that learns from rewards alone."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "agent": {
+            name: (kind, WordRewards)
+            for name, kind in {**OBJECTIVES, "dqn": StreamQLearning}.items()
+        }
+    }
+
+    agent: str = "reinforce"
+    """How the policy learns from rewards."""
+
+
+@dataclass(frozen=True)
+class StreamPolicySettings(PolicySettings):
+    """What a recurrent-recursive network does at each token of a text without operations."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "operations": {
+            "policy": StreamLearnedOperations,
+            "fixed": FixedOperationsSettings,
+            "recur": None,
+        }
+    }
+
+    operations: str = "policy"
+    """Operations of a policy; fixed, drawn per token; or recur alone, as an LSTM."""
+
+
+@dataclass(frozen=True)
+class StreamRRNetSettings(RRNetSettings):
+    """A recurrent-recursive network over running text."""
+
+    includes: ClassVar[tuple[type, ...]] = (StreamPolicySettings,)
+
+
+@dataclass(frozen=True)
+class StreamModel:
+    """A language model over running text."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "encoder": {"rrnet": StreamRRNetSettings, "lstm": LSTMSettings}
+    }
+
+    encoder: str = "rrnet"
+    """A recurrent-recursive network, or an LSTM."""
+    hidden_size: Count = 50
+    """Size of a state."""
+    embedding: Count = 100
+    """Size of a word's vector."""
+    tied: bool = False
+    """Use the word vectors as output embeddings; both sizes must be equal."""
+    output_dropout: Fraction = 0.0
+    """Probability of dropout between the states and the output layer."""

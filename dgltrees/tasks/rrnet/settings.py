@@ -1,0 +1,169 @@
+"""The settings of models that read sentences token by token, and of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Optional
+
+from dgltrees.models.rrnet import OBJECTIVES
+from dgltrees.options import Count, Fraction, NonNegative, Seed, Share
+from dgltrees.tasks.settings import DataSettings
+
+__all__ = [
+    "ENCODERS",
+    "OperatorSettings",
+    "PairReaderModel",
+    "PolicySettings",
+    "RRNetSettings",
+    "ReaderModel",
+]
+
+
+@dataclass(frozen=True)
+class OperatorSettings(DataSettings):
+    """The data of expressions whose operators are counted."""
+
+    max_operators: Optional[Count] = None
+    """Train on examples with at most this many operators; by default on all."""
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """Where the rewards of a policy come from."""
+
+    reward: Literal["accuracy", "likely", "log_likelihood"] = "accuracy"
+    """1 for the right answer; 1 where its probability is above one half; or its log-probability."""
+    supervised_fraction: Share = 0.0
+    """Part of the training sentences whose given operations the policy follows and learns from."""
+
+
+@dataclass(frozen=True)
+class LimitedStack:
+    """Operations that are not given, so that something must bound the stack."""
+
+    stack: Count = 16
+    """Largest number of sub-trees that can be open at a time."""
+
+
+@dataclass(frozen=True)
+class LearnedOperations(LimitedStack):
+    """A policy network and how it learns."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "agent": {"none": None, **{name: (kind, Rewards) for name, kind in OBJECTIVES.items()}}
+    }
+
+    agent: str = "none"
+    """How the policy learns from rewards; none learns it from the operations in the data."""
+    hidden_sizes: list[Count] = field(default_factory=list)
+    """Sizes of the policy network's hidden layers."""
+    detach: bool = False
+    """Let the policy's loss train the policy network alone, and not the states it reads."""
+    weight: NonNegative = 1.0
+    """Weight of the policy's loss beside that of the answer."""
+
+
+@dataclass(frozen=True)
+class FixedOperationsSettings(LimitedStack):
+    """One operation for each token of the vocabulary."""
+
+    seed: Seed = 0
+    """Seed of the operations."""
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """What a recurrent-recursive network does at each token."""
+
+    prefix: ClassVar[str] = "policy"
+    parts: ClassVar[Mapping[str, Any]] = {
+        "operations": {
+            "given": None,
+            "policy": LearnedOperations,
+            "fixed": FixedOperationsSettings,
+            "recur": None,
+        }
+    }
+
+    operations: str = "given"
+    """Operations of the data; of a policy; fixed, drawn per token; or recur alone, as an LSTM."""
+    merge: Literal["mlp", "average"] = "mlp"
+    """Merge cell: the paper's, or the mean of both states."""
+    stack_cell: bool = False
+    """Push the memory of the LSTM too, and not its state alone."""
+
+
+@dataclass(frozen=True)
+class DropoutSettings:
+    """Dropout of an encoder of sentences."""
+
+    dropout: Fraction = 0.0
+    """Probability of dropout on the inputs and between the layers."""
+
+
+@dataclass(frozen=True)
+class LSTMSettings(DropoutSettings):
+    """An LSTM over sentences."""
+
+    layers: Count = 1
+    """Number of layers."""
+
+
+@dataclass(frozen=True)
+class TransformerSettings(DropoutSettings):
+    """A transformer encoder over sentences."""
+
+    layers: Count = 1
+    """Number of layers."""
+    heads: Count = 4
+    """Number of attention heads, which must divide hidden_size."""
+
+
+@dataclass(frozen=True)
+class RRNetSettings:
+    """A recurrent-recursive network."""
+
+    includes: ClassVar[tuple[type, ...]] = (PolicySettings,)
+
+    dropout: Fraction = 0.0
+    """Probability of dropout on the inputs and on h between steps, one mask per sequence."""
+    layer_norm: bool = False
+    """Layer normalisation of the gates."""
+    backend: Literal["levels", "dgl"] = "levels"
+    """Traversal: ours, level by level, or DGL's own, the slow reference."""
+
+
+ENCODERS: Mapping[str, Any] = {
+    "rrnet": RRNetSettings,
+    "lstm": LSTMSettings,
+    "bilstm": LSTMSettings,
+    "transformer": TransformerSettings,
+}
+"""The encoders that read sentences token by token, and their settings."""
+
+
+@dataclass(frozen=True)
+class ReaderModel:
+    """A model that reads symbols one by one and answers."""
+
+    parts: ClassVar[Mapping[str, Any]] = {"encoder": ENCODERS}
+
+    encoder: str = "rrnet"
+    """Encoder: a recurrent-recursive network, one or two LSTMs, or a transformer."""
+    hidden_size: Count = 50
+    """Size of a state."""
+    embedding: Count = 100
+    """Size of a symbol's vector."""
+
+
+@dataclass(frozen=True)
+class PairReaderModel(ReaderModel):
+    """A model that reads two sequences of symbols and compares them."""
+
+    head: list[Count] = field(default_factory=list)
+    """Size of the one hidden layer that compares two encodings."""
+    head_dropout: Fraction = 0.0
+    """Probability of dropout before every layer of the head."""
+    init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
+    """Initial weights of the head: kaiming (normal), xavier (uniform), or uniform."""

@@ -1,0 +1,218 @@
+"""The settings of tasks on plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Optional
+
+from dgltrees.cells import CELLS
+from dgltrees.options import Count, Fraction
+from dgltrees.tasks.rrnet.settings import RRNetSettings, TransformerSettings
+from dgltrees.tasks.settings import Files, WordSettings
+
+__all__ = ["PairModel", "PhraseSettings", "QuestionModel", "SentenceModel", "SentenceSettings"]
+
+
+@dataclass(frozen=True)
+class SentenceSettings(WordSettings):
+    """The data of tasks on plain sentences."""
+
+    lower: bool = False
+    """Turn words to lower case."""
+    max_words: Optional[Count] = None
+    """Longest sentence in words; longer ones are refused, or cut with ``truncate``."""
+    truncate: bool = False
+    """Cut longer sentences to ``max_words``."""
+    vectors: Files = None
+    """Text file of word vectors for the words to start with."""
+    vocabulary_from_all_splits: bool = False
+    """Know the words of the validation and test files too, with their vectors of the file."""
+    pretrained: Optional[str] = None
+    """Folder of a Hugging Face encoder that gives words their vectors in the sentence."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """What needs another setting to be of use."""
+        reasons = WordSettings.unread(values)
+        if values["max_words"] is None:
+            reasons["truncate"] = "without data.max_words"
+        if not values["vectors"]:
+            reasons["vocabulary_from_all_splits"] = "without data.vectors"
+        return reasons
+
+
+@dataclass(frozen=True)
+class PhraseSettings(SentenceSettings):
+    """The data of sentences that are learned from their phrases."""
+
+    supervise: Literal["nodes", "root"] = "nodes"
+    """Learn from all labelled phrases, or from whole sentences alone."""
+    binary: bool = False
+    """Positive against negative, without neutral phrases; else five classes."""
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """Word vectors in a table."""
+
+    fixed_words: bool = False
+    """Keep the word vectors as they are in ``data.vectors``."""
+
+
+@dataclass(frozen=True)
+class FullTreeSettings:
+    """Full trees over sentences."""
+
+    branching: Count = 2
+    """Children of a node."""
+    stride: Optional[Count] = None
+    """Distance of neighbours' first children; below ``branching`` sub-trees overlap."""
+    padding: Literal["left", "right"] = "left"
+    """Side of a sentence on which leaves without a word stand."""
+    width: Optional[Count] = None
+    """Leaves of every tree, for which ``data.max_words`` is needed; by default as few as fit."""
+    pad: Literal["fixed", "learned", "zero"] = "fixed"
+    """Vector of leaves without a word."""
+
+
+@dataclass(frozen=True)
+class LeftTreeSettings:
+    """Left-branching trees over sentences."""
+
+
+@dataclass(frozen=True)
+class NTISettings:
+    """Neural Tree Indexers: a cell over trees that need no parser."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "cell": CELLS,
+        "trees": {"full": FullTreeSettings, "left": LeftTreeSettings},
+    }
+    hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "max_children", "leaf", "query")
+
+    cell: str = "s_lstm"
+    """Cell that makes a node's state from those of its children."""
+    leaves: Literal["identity", "linear", "lstm", "bilstm"] = "lstm"
+    """Leaf function, from a word's vector to the state of its leaf."""
+    trees: str = "full"
+    """Trees over a sentence: full n-ary ones, or left-branching ones."""
+    input_dropout: Fraction = 0.0
+    """Probability of dropout on the vectors that the leaves read."""
+    backend: Literal["levels", "dgl"] = "levels"
+    """Traversal: ours, level by level, or DGL's own, the slow reference."""
+
+
+@dataclass(frozen=True)
+class AttentionSettings:
+    """Attention of one tree over another."""
+
+    attention: Literal["global", "tree", "tree_code"] = "global"
+    """Global attention, tree attention, or tree attention as the paper's code has it."""
+    score: Literal["mlp", "dot", "map"] = "mlp"
+    """Scoring function of attention."""
+    mask_pads: bool = False
+    """Let attention pass over nodes without a word."""
+    attention_dropout: Fraction = 0.0
+    """Probability of dropout on attention vectors."""
+
+
+@dataclass(frozen=True)
+class MatchingSettings(AttentionSettings):
+    """Tree matching: every node of one tree attends to the other, and an LSTM reads the result."""
+
+    root_query: bool = True
+    """Let a tree's root attend too."""
+    last_step: bool = False
+    """Let the last matching state attend to those before it, as in the paper's code."""
+
+
+@dataclass(frozen=True)
+class NTIPairSettings(NTISettings):
+    """Neural Tree Indexers over two sentences."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        **NTISettings.parts,
+        "interaction": {
+            "none": None,
+            "node_by_node": AttentionSettings,
+            "matching": MatchingSettings,
+            "full_matching": MatchingSettings,
+        },
+    }
+
+    interaction: str = "none"
+    """How the trees over two sentences meet before their roots are compared."""
+
+
+@dataclass(frozen=True)
+class NTIQuestionSettings(NTISettings):
+    """Neural Tree Indexers over a question and an answer."""
+
+    score: Literal["mlp", "dot", "map"] = "mlp"
+    """Scoring function of the attention with which the question is encoded."""
+
+
+@dataclass(frozen=True)
+class LSTMSettings:
+    """An LSTM over sentences."""
+
+    layers: Count = 1
+    """Number of layers."""
+    input_dropout: Fraction = 0.0
+    """Probability of dropout on the word vectors and between the layers."""
+
+
+_SEQUENTIAL: Mapping[str, Any] = {
+    "lstm": LSTMSettings,
+    "bilstm": LSTMSettings,
+    "transformer": TransformerSettings,
+}
+
+
+@dataclass(frozen=True)
+class SentenceModel:
+    """A classifier of sentences."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "encoder": {"nti": NTISettings, "rrnet": RRNetSettings, **_SEQUENTIAL},
+        "words": {"table": TableSettings, "pretrained": None},
+    }
+
+    encoder: str = "nti"
+    """Encoder: Neural Tree Indexers, RRNet, one or two LSTMs, or a transformer."""
+    hidden_size: Count = 50
+    """Size of a state."""
+    words: str = "table"
+    """Word vectors: a table that is learned, or those of ``data.pretrained``."""
+    embedding: Count = 100
+    """Size of a word's vector."""
+    head: list[Count] = field(default_factory=list)
+    """Sizes of the hidden layers between an encoding and the classes; for pairs, of the one."""
+    head_dropout: Fraction = 0.0
+    """Probability of dropout before every layer of the head."""
+    init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
+    """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
+
+
+@dataclass(frozen=True)
+class PairModel(SentenceModel):
+    """A classifier of pairs of sentences."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        **SentenceModel.parts,
+        "encoder": {"nti": NTIPairSettings, "rrnet": RRNetSettings, **_SEQUENTIAL},
+    }
+
+
+@dataclass(frozen=True)
+class QuestionModel(SentenceModel):
+    """A model of the sentences that answer a question."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        **SentenceModel.parts,
+        "encoder": {"nti": NTIQuestionSettings, **_SEQUENTIAL},
+    }
+
+    word_count: bool = False
+    """Read the number of words that a question and a sentence share too."""

@@ -1,0 +1,115 @@
+"""What tasks on given trees share: encoders, readouts and heads as the settings describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Union
+
+from torch import nn
+
+from dgltrees.cells import CELLS, BaseCell, cell_options, count_parameters
+from dgltrees.errors import ConfigError
+from dgltrees.models import (
+    MLP,
+    Attention,
+    BidirectionalEncoder,
+    Head,
+    Mean,
+    NodeInput,
+    Root,
+    TreeEncoder,
+)
+from dgltrees.options import Options
+from dgltrees.tasks.task import Task
+from dgltrees.trees import Vocabulary
+
+__all__ = ["TreeTask", "cell_name", "make_cell_of", "make_encoder", "make_head", "make_readout"]
+
+Encoder = Union[TreeEncoder, BidirectionalEncoder]
+
+
+@dataclass(frozen=True)
+class TreeTask(Task):
+    """A task whose model has a :class:`~dgltrees.models.TreeEncoder`."""
+
+    def display_name(self, model: Options) -> str:
+        """The cell's name, with that of its aggregator where it has one."""
+        return cell_name(model)
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """Numbers of parameters.
+
+        ``table``: of one aggregation of the cell, as the tables of the tensor Tree-LSTM paper
+        count them (None for cells that are not in them); ``cell``: of that cell, which of a
+        bidirectional encoder is the one that runs up; ``model``: in all.
+        """
+        encoder: Any = model.encoder
+        counts = count_parameters(encoder.cell)
+        total = sum(p.numel() for p in model.parameters())
+        return {"table": counts["table"], "cell": counts["true"], "model": total}
+
+
+def cell_name(model: Options) -> str:
+    """``"hosvd lstm"``: the cell of these settings, with its aggregator where it has one."""
+    return " ".join(filter(None, (model.get("aggregator"), model["cell"])))
+
+
+def make_encoder(model: Options, inputs: NodeInput, operators: int = 0) -> Encoder:
+    """The encoder that the settings describe.
+
+    Arguments:
+        model: the model's settings, ``max_children`` among them.
+        inputs: gives every node its input.
+        operators: number of sets of parameters that the node field ``"op"`` chooses from; 0: one
+            set.
+
+    Raises:
+        ConfigError: the cell has no parameters per operator.
+    """
+    cell = make_cell_of(model, inputs.size, operators)
+    up = TreeEncoder(
+        inputs, cell, backend=model["backend"], checkpoint=model.get("checkpoint", False)
+    )
+    if not model["bidirectional"]:
+        return up
+    return BidirectionalEncoder(up, make_cell_of(model, up.size))
+
+
+def make_cell_of(model: Options, input_size: int, operators: int = 0, **arguments: Any) -> BaseCell:
+    """The cell that the settings describe.
+
+    Arguments:
+        model: the model's settings.
+        input_size: size of a node's input.
+        operators: see :func:`make_encoder`.
+        arguments: arguments of the cell that stand before the settings.
+
+    Raises:
+        ConfigError: the cell has no parameters per operator.
+    """
+    name = model["cell"]
+    if operators:
+        if "operators" not in cell_options(name):
+            able = [each for each in CELLS if "operators" in cell_options(each)]
+            raise ConfigError(
+                f"model.cell {name} has no argument 'operators', a set of parameters per operator, "
+                f"which this task needs; choose one of {', '.join(able)}"
+            )
+        arguments["operators"] = operators
+    return model.of(CELLS[name], input_size=input_size, **arguments)
+
+
+def make_readout(model: Options, encoder: Encoder) -> nn.Module:
+    """The readout of the settings, node states ``(N, c)`` to tree vectors ``(T, c)``."""
+    if model["readout"] == "attention":
+        return Attention(encoder.size)
+    readouts: dict[str, type[nn.Module]] = {"root": Root, "mean": Mean}
+    return readouts[model["readout"]]()
+
+
+def make_head(model: Options, encoder: Encoder, vocabs: Mapping[str, Vocabulary]) -> Head:
+    """The layers between a state and the classes, ``(..., c)`` to ``(..., classes)``."""
+    classes = len(vocabs["target"])
+    dropout = model["head_dropout"]
+    return MLP(encoder.size, classes, model["head"], dropout=dropout, init=model["init"])

@@ -1,0 +1,165 @@
+"""The settings of models over given trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Optional
+
+from dgltrees.cells import CELLS
+from dgltrees.options import Count, Fraction
+from dgltrees.tasks.settings import DataSettings, WordSettings
+
+__all__ = [
+    "LabeledSettings",
+    "ListOpsModel",
+    "LogicModel",
+    "LogicSettings",
+    "NodesModel",
+    "OperatorNodesModel",
+    "SSTSettings",
+    "SupervisedSettings",
+    "TreeModel",
+    "TreesModel",
+    "WordClassifyModel",
+    "WordNodesModel",
+]
+
+
+@dataclass(frozen=True)
+class LogicSettings(DataSettings):
+    """The data of logical relations."""
+
+    max_operators: Optional[Count] = None
+    """Train on pairs with at most this many operators; by default on all."""
+
+
+@dataclass(frozen=True)
+class SupervisedSettings(DataSettings):
+    """The data of trees whose nodes all have labels."""
+
+    supervise: Literal["nodes", "root"] = "nodes"
+    """Learn from the labels of all nodes, or of the root alone."""
+
+
+@dataclass(frozen=True)
+class SSTSettings(SupervisedSettings, WordSettings):
+    """The data of the Stanford Sentiment Treebank."""
+
+    binary: bool = False
+    """Positive against negative, without neutral trees and nodes; else five classes."""
+
+
+@dataclass(frozen=True)
+class LabeledSettings(WordSettings):
+    """The data of saved forests with labels."""
+
+    label: str = "label"
+    """Node column whose names are the input."""
+    target: str = "target"
+    """Node column whose names are the classes."""
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """An encoder of trees: a cell that runs from the leaves to the root."""
+
+    parts: ClassVar[Mapping[str, Any]] = {"cell": CELLS}
+    hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators")
+
+    cell: str = "lstm"
+    """Cell that makes a node's state from those of its children."""
+    hidden_size: Count = 50
+    """Size c of a node's state."""
+    init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
+    """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
+    bidirectional: bool = False
+    """Run a second cell of the same kind, without operators, from the root back to the leaves."""
+    backend: Literal["levels", "dgl"] = "levels"
+    """Traversal: ours, level by level, or DGL's own, the slow reference."""
+    checkpoint: bool = False
+    """Compute levels again in the backward pass: slower, with less memory (backend levels)."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """DGL's traversal has no checkpoints."""
+        return {"checkpoint": "with model.backend dgl"} if values["backend"] == "dgl" else {}
+
+    @property
+    def display_name(self) -> str:
+        """The cell's name; see :meth:`dgltrees.tasks.trees.base.TreeTask.display_name`."""
+        return self.cell
+
+
+@dataclass(frozen=True)
+class OperatorModel(TreeModel):
+    """An encoder of trees whose nodes with children are operators with parameters of their own."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label")
+
+
+@dataclass(frozen=True)
+class HeadSettings:
+    """The layers between a state and the classes."""
+
+    head: list[Count] = field(default_factory=list)
+    """Sizes of the hidden layers between a state and the classes."""
+    head_dropout: Fraction = 0.0
+    """Probability of dropout before every layer of the head."""
+
+
+@dataclass(frozen=True)
+class ReadoutSettings(HeadSettings):
+    """From the states of a tree's nodes to its classes."""
+
+    readout: Literal["root", "mean", "attention"] = "root"
+    """A tree's vector: the root's state, the mean over its nodes, or a learned weighted mean."""
+
+
+@dataclass(frozen=True)
+class ListOpsModel(ReadoutSettings, OperatorModel):
+    """A classifier of trees over digits."""
+
+    digits: Literal["thermometer", "one_hot"] = "thermometer"
+    """Code of a digit at a leaf."""
+
+
+@dataclass(frozen=True)
+class LogicModel(OperatorModel):
+    """A classifier of pairs of trees."""
+
+    comparison: Optional[Count] = None
+    """Width of the layer that compares two trees; by default the number of classes."""
+
+
+@dataclass(frozen=True)
+class NodesModel(HeadSettings, TreeModel):
+    """A classifier of all nodes."""
+
+
+@dataclass(frozen=True)
+class OperatorNodesModel(HeadSettings, OperatorModel):
+    """A classifier of all nodes, some of which are operators."""
+
+
+@dataclass(frozen=True)
+class TreesModel(ReadoutSettings, TreeModel):
+    """A classifier of trees."""
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings:
+    """Learned input vectors."""
+
+    embedding: Count = 100
+    """Size of the vector that is learned for each input name."""
+
+
+@dataclass(frozen=True)
+class WordNodesModel(EmbeddingSettings, NodesModel):
+    """A classifier of all nodes, with a learned vector per input name."""
+
+
+@dataclass(frozen=True)
+class WordClassifyModel(EmbeddingSettings, TreesModel):
+    """A classifier of trees, with a learned vector per input name."""

@@ -1,0 +1,189 @@
+"""A trained run, loaded: the model with its best weights, and what it needs to be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Optional
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.tasks.files import data_files
+from dgltrees.tasks.settings import Files
+from dgltrees.tasks.splits import load_examples, load_splits
+from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.evaluation import run_model
+from dgltrees.training.processes import make_fabric
+from dgltrees.training.rundir import RunDirectory, checking, fingerprints
+from dgltrees.training.sampling import evaluation_batches
+from dgltrees.training.settings import Settings
+from dgltrees.trees import Examples, Vocabulary
+
+__all__ = ["LoadedRun", "load"]
+
+
+class LoadedRun:
+    """The run in a directory, with the model of its best epoch in evaluation mode, on one device.
+
+    Arguments:
+        path: the run directory.
+
+    Attributes:
+        directory: the files of the run.
+        settings: all its settings.
+        task: its task.
+        model: its model.
+        vocabularies: the names behind the ids of its columns, frozen; ``"target"`` are the classes.
+        fabric: device and precision.
+
+    Raises:
+        ConfigError: there is no run, one of another format version, it has no weights yet, or a
+            file of it is damaged.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.directory = RunDirectory(path)
+        self.metadata = self.directory.metadata()
+        self.settings: Settings = self.directory.settings()
+        self.task: Task = self.settings.task
+        self.fabric = make_fabric(self.settings.training, one_device=True)
+        with checking(self.directory / "vocabulary"):
+            self.vocabularies: dict[str, Vocabulary] = self.directory.vocabularies()
+            self.model: nn.Module = self.task.build(self.settings.model, self.vocabularies)
+        self.fabric.setup_module(self.model)
+        weights = self.directory.weights()
+        with checking(self.directory / "weights.safetensors"):
+            self.model.load_state_dict(weights)
+        self.model.eval()
+
+    @property
+    def max_children(self) -> Optional[int]:
+        """Children of a node at most, where the model has a bound."""
+        most: Optional[int] = self.settings.model.get("max_children")
+        return most
+
+    @cached_property
+    def encoder(self) -> nn.Module:
+        """The part of the model that encodes trees or sentences.
+
+        Raises:
+            ConfigError: the model has none.
+        """
+        encoder = getattr(self.model, "encoder", None)
+        if not isinstance(encoder, nn.Module):
+            raise ConfigError(
+                f"expected a run whose model encodes trees or sentences at {self.directory.path}, "
+                f"got one of the task {self.task.name}"
+            )
+        return encoder
+
+    def read(self, files: Sequence[PathLike], *, flag: str = "--input") -> Examples:
+        """The examples of files, with the names that the model knows.
+
+        Arguments:
+            files: paths, or patterns such as ``data/*.tsv``.
+            flag: what errors call them.
+
+        Raises:
+            ConfigError: a pattern names no file.
+            TreeError: a file is not what the task reads.
+        """
+        data = self.settings.replace("data", test=[os.fspath(file) for file in files]).data
+        paths = data_files(data, "test", flag)
+        return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
+
+    def outputs(self, data: Examples) -> Columns:
+        """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
+        return run_model(self.model, self.task, data, self.fabric)
+
+    def test_examples(self, test: Files = None, root: Optional[str] = None) -> Examples:
+        """The examples of test files, or those that the run has held out for testing.
+
+        Arguments:
+            test: the files; by default the run's own, or the part ``data.test_fraction`` of its
+                training files.
+            root: the folder under which they lie; by default the run's.
+
+        Raises:
+            ConfigError: no test file is named and nothing held out, or the training files, of
+                which it was, have changed.
+            TreeError: a test file is not what the task reads.
+        """
+        settings = self.settings
+        if root is not None:
+            settings = settings.replace("data", root=root)
+        if test:
+            settings = settings.replace("data", test=test)
+        files = data_files(settings.data, "test")
+        if files:
+            data, vocabs = settings.data, self.vocabularies
+            return load_examples(self.task, data, files, vocabs, self.max_children)
+        fraction = settings.data.test_fraction
+        if not fraction:
+            raise ConfigError("expected test files, got none; give --test FILE")
+        # other files would be split in another way
+        self.directory.check(settings, fingerprints(settings))
+        held_out = load_splits(self.task, settings.data, self.max_children).test
+        if held_out is None:
+            raise ConfigError(
+                f"expected test examples, got none: {fraction} of the training examples is less "
+                "than one; give --test FILE"
+            )
+        return held_out
+
+    def evaluate(self, test: Files = None, root: Optional[str] = None) -> dict[str, Any]:
+        """The metrics on test files; see :meth:`test_examples`."""
+        data = self.test_examples(test, root)
+        return self.task.report(data, self.outputs(data), self.metadata["majority"])
+
+    def predict(self, files: Sequence[PathLike]) -> Iterator[dict[str, Any]]:
+        """Predictions for all examples of files, one dictionary at a time.
+
+        What each holds, the task says; see :meth:`~dgltrees.tasks.task.Task.predictions`.
+
+        Raises:
+            ConfigError: a pattern names no file.
+            TreeError: a file is not what the task reads.
+        """
+        data = self.read(files)
+        yield from self.task.predictions(data, self.outputs(data))
+
+    @torch.no_grad()
+    def encode(self, files: Sequence[PathLike]) -> NDArray[np.float32]:
+        """``(T, c)`` the vector of each tree, or sentence, of files.
+
+        Raises:
+            ConfigError: a pattern names no file, or the model encodes no trees.
+            TreeError: a file is not what the task reads.
+        """
+        data = self.read(files)
+        rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        for ids in evaluation_batches(self.task, data, max_nodes=20_000):
+            batch, _ = self.task.batch(data, ids)
+            with self.fabric.autocast():
+                roots = self.encoder(batch.to(self.fabric.device)).roots
+            rows.append((ids, roots.float().cpu().numpy().reshape(len(ids), -1)))
+        vectors = np.zeros((len(data), rows[0][1].shape[1]), np.float32)
+        for ids, values in rows:
+            vectors[ids] = values
+        return vectors
+
+
+def load(path: PathLike) -> LoadedRun:
+    """The trained run in a directory, ready to predict, evaluate and encode.
+
+    ``dgltrees.load("runs/hosvd").predict(["trees.tsv"])``
+
+    Arguments:
+        path: what ``dgltrees train ... --out`` wrote.
+
+    Raises:
+        ConfigError: there is no usable run.
+    """
+    return LoadedRun(path)

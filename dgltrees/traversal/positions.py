@@ -1,0 +1,68 @@
+"""The positions of children: which slot of its node each message takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Optional
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dgltrees.errors import TreeError
+from dgltrees.traversal.order import at_node
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["check_positions", "no_positions", "wrong_position"]
+
+Ints = NDArray[np.int64]
+
+
+def check_positions(batch: TreeBatch, slots: int, pos: Optional[Tensor]) -> Ints:
+    """``(E,)`` the slot of each edge.
+
+    Arguments:
+        batch: the graph.
+        slots: how many slots each node has.
+        pos: ``(E,)`` integers, on any device.
+
+    Raises:
+        TreeError: there are no positions, or one that no slot has, or one twice at a node.
+    """
+    if pos is None:
+        raise no_positions(batch.edata)
+    positions: Ints = batch.on_host(pos).numpy().astype(np.int64)
+    wrong = wrong_position(batch.dst.numpy(), positions, slots)
+    if wrong is not None:
+        raise at_node(batch, *wrong)
+    return positions
+
+
+def no_positions(edata: Mapping[str, Tensor]) -> TreeError:
+    """The error of a graph without the edge field ``pos``."""
+    return TreeError(
+        "expected edge data 'pos', the position of each child, for a cell with slots; got edge "
+        f"data {sorted(edata)}; set edata['pos']"
+    )
+
+
+def wrong_position(nodes: Ints, positions: Ints, slots: int) -> Optional[tuple[int, str]]:
+    """A node and what is wrong with the positions of its children; None if nothing is.
+
+    Arguments:
+        nodes: ``(E,)`` the node that each edge enters.
+        positions: ``(E,)``.
+        slots: how many slots each node has.
+    """
+    wrong = (positions < 0) | (positions >= slots)
+    if wrong.any():
+        edge = int(np.argmax(wrong))
+        return int(nodes[edge]), (
+            f"expected child positions from 0 to {slots - 1}, which is what this cell takes, got "
+            f"{positions[edge]}; give the cell more children (max_children) or the tree fewer"
+        )
+    count = np.bincount(nodes * slots + positions, minlength=1)
+    if count.max() > 1:
+        node, position = divmod(int(np.argmax(count > 1)), slots)
+        return node, f"expected each child position once, got {position} twice"
+    return None

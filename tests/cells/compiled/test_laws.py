@@ -1,0 +1,246 @@
+"""The laws of compiled ways, for every row of the table of cells that has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Callable, NamedTuple, Optional
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from dgltrees import Forest, TreeBatch, traverse
+from dgltrees.cells import BaseCell
+from dgltrees.cells.compiled.kernels import available, compiled
+from dgltrees.cells.compiled.plans import blocks
+from dgltrees.traversal import compiled_states
+from dgltrees.trees.builders import full_trees
+from tests.cells.table import CHILDREN, INPUT, TABLE, Row
+from tests.cells.test_laws import graph, sample, world
+from tests.worlds import forests
+
+Fields = dict[str, Tensor]
+Inputs = tuple[TreeBatch, Fields]
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "sum": ("torch", "kernels", "three shards"),
+    "tensor": ("torch, block by block", "torch, in one block", "kernels"),
+    "other": ("torch",),
+}
+"""How a compiled way can go."""
+
+
+@contextmanager
+def going(way: str) -> Iterator[None]:
+    """Within this context compiled ways go one of their ways."""
+    with ExitStack() as stack:
+        stack.enter_context(compiled(not way.startswith("torch")))
+        if way == "three shards":
+            shards = "dgltrees.cells.compiled.fused_lstm.shards_for"
+            stack.enter_context(patch(shards, lambda *_: 3))
+        if "block" in way:
+            cost = 0 if way == "torch, block by block" else 1 << 40
+            stack.enter_context(patch.object(blocks, "BLOCK", cost))
+        yield
+
+
+def kind(row: Row) -> Optional[str]:
+    """Which compiled way a row has."""
+    if ("layer_norm" in row.options and row.cell != "rrnet") or "label" in row.options:
+        return None
+    aggregator = row.options.get("aggregator")
+    if row.cell == "child_sum" or (row.cell == "lstm" and aggregator in ("sum", "shared_sum")):
+        return "sum"
+    if row.cell == "lstm" and row.operators and aggregator in ("hosvd", "full"):
+        return "tensor"
+    return "other" if row.cell == "s_lstm" or not row.up else None
+
+
+class Case(NamedTuple):
+    """A row of the table, and how its compiled way goes."""
+
+    row: Row
+    way: str
+
+    def __str__(self) -> str:
+        return f"{self.row} {self.way}"
+
+    def inputs(self, cell: BaseCell, forest: Forest) -> Inputs:
+        """A graph for which the way holds, and the fields of its nodes."""
+        if self.row.cell != "s_lstm":
+            batch, ndata = graph(cell, forest, *world(forest))
+            return batch, {name: ndata[name] for name in cell.input_fields if name in ndata}
+        batch = full_trees(np.diff(forest.offsets), CHILDREN)
+        x = torch.linspace(-1, 1, batch.num_nodes * INPUT, dtype=torch.float64).sin()
+        x = x.view(-1, INPUT)
+        return batch, {"x": x, "c0": x[:, : cell.hidden_size].cos()}
+
+
+CASES = [
+    pytest.param(
+        Case(row, way),
+        id=str(Case(row, way)),
+        marks=pytest.mark.skipif(
+            not way.startswith("torch") and not available(), reason="no numba"
+        ),
+    )
+    for row in TABLE
+    for way in KINDS.get(kind(row) or "", ())
+]
+every_case = pytest.mark.parametrize("case", CASES)
+every_row = pytest.mark.parametrize("row", [row for row in TABLE if kind(row)], ids=str)
+
+
+def tracked(ndata: Fields) -> Fields:
+    return {
+        name: field.clone().requires_grad_() if field.is_floating_point() else field
+        for name, field in ndata.items()
+    }
+
+
+def gradients(cell: BaseCell, ndata: Fields, states: Fields) -> dict[str, Tensor]:
+    """Of a sum over some states, by the inputs and the parameters, each added once."""
+    inputs = {name: field for name, field in ndata.items() if field.requires_grad}
+    inputs.update(cell.named_parameters())
+    total = sum((h.sin() * (i + 1)).sum() for i, h in enumerate(states.values()))
+    total = total + sum(field.sum() for field in inputs.values())  # also what states do not read
+    return dict(zip(inputs, torch.autograd.grad(total, [*inputs.values()])))
+
+
+@every_case
+@settings(max_examples=8)
+@given(data=st.data())
+def test_equals_the_three_functions(case: Case, data: st.DataObject) -> None:
+    cell = case.row.make()
+    forest = data.draw(forests(max_children=case.row.children))
+    outputs = data.draw(st.sets(st.sampled_from(cell.state_fields), min_size=1))
+    batch, ndata = case.inputs(cell, forest)
+    ndata = tracked(ndata)
+    with going(case.way):
+        assert compiled_states(cell, batch, ndata) is not None
+        states = traverse(cell, batch, ndata)
+        grads = gradients(cell, ndata, {name: states[name] for name in sorted(outputs)})
+    expected = traverse(cell, batch, ndata, fused=False, outputs=cell.state_fields)
+    assert_close(states, expected)
+    assert_close(grads, gradients(cell, ndata, {name: expected[name] for name in sorted(outputs)}))
+
+
+def test_these_cells_have_a_compiled_way() -> None:
+    for row in TABLE:
+        cell = row.make()
+        batch, ndata = Case(row, "torch").inputs(cell, sample(row.children))
+        assert (compiled_states(cell, batch, ndata) is None) == (kind(row) is None), row
+
+
+@every_row
+def test_it_is_taken_by_backend_levels_alone_and_if_wanted(row: Row) -> None:
+    cell = row.make()
+    batch, ndata = Case(row, "torch").inputs(cell, sample(row.children))
+
+    def reduce(nodes: object) -> Fields:
+        raise AssertionError("went level by level")
+
+    cell.reduce = reduce  # type: ignore[method-assign, assignment]
+    assert set(traverse(cell, batch, ndata)) == set(cell.state_fields)
+    ways: tuple[dict[str, object], ...] = ({"fused": False}, {"backend": "dgl"})
+    for options in (*ways, {"checkpoint": True}):
+        with pytest.raises(AssertionError, match="went level by level"):
+            traverse(cell, batch, ndata, **options)  # type: ignore[arg-type]
+    cell.__class__ = type("Other", (type(cell),), {})  # which may have another equation
+    with pytest.raises(AssertionError, match="went level by level"):
+        traverse(cell, batch, ndata)
+
+
+@every_row
+def test_it_is_not_taken_where_it_would_differ(row: Row) -> None:
+    cell = row.make()
+    batch, ndata = Case(row, "torch").inputs(cell, sample(row.children))
+    if row.cell == "lstm":
+        for options in ({"layer_norm": True}, {"activation": "sigmoid"}):
+            assert compiled_states(row.make(**options), batch, ndata) is None
+    if row.cell in ("lstm", "child_sum"):
+        dropping = row.make(dropout=0.5).train()
+        assert compiled_states(dropping, batch, ndata) is None
+        assert compiled_states(dropping.eval(), batch, ndata) is not None
+        src, dst, sizes = torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([3])
+        two_parents = TreeBatch(src, dst, sizes, edata={"pos": torch.tensor([0, 0])})
+        three = {name: field[:3].clamp(min=0) for name, field in ndata.items()}
+        assert compiled_states(cell, two_parents, three) is None
+    single = {n: f.float() if f.is_floating_point() else f for n, f in ndata.items()}
+    with torch.autocast("cpu", torch.bfloat16):
+        assert compiled_states(cell.float(), batch, single) is None
+
+
+@every_case
+def test_a_second_derivative_is_refused(case: Case) -> None:
+    cell = case.row.make()
+    batch, ndata = case.inputs(cell, sample(case.row.children))
+    x = ndata["x"].requires_grad_()
+    with going(case.way):
+        h = traverse(cell, batch, ndata)["h"]
+        with pytest.raises(RuntimeError, match=r"one derivative of a fused cell.*fused=False"):
+            torch.autograd.grad(h.sum(), x, create_graph=True)
+    h = traverse(cell, batch, ndata, fused=False)["h"]
+    (grad,) = torch.autograd.grad(h.sum(), x, create_graph=True)
+    grad.sum().backward()
+
+
+@every_case
+def test_a_graph_that_is_kept_can_be_used_again(case: Case) -> None:
+    cell = case.row.make()
+    batch, ndata = case.inputs(cell, sample(case.row.children))
+    ndata = tracked(ndata)
+    with going(case.way):
+        total = traverse(cell, batch, ndata)["h"].sum()
+        for _ in range(3):  # other steps in between must not touch its tables
+            traverse(cell, batch, tracked(ndata))["h"].sum().backward()
+        (first,) = torch.autograd.grad(total, ndata["x"], retain_graph=True)
+        (again,) = torch.autograd.grad(total, ndata["x"])
+    assert_close(again, first)
+
+
+@every_row
+def test_nothing_is_read_back_from_the_device(row: Row) -> None:
+    cell = row.make()
+    batch, ndata = Case(row, "torch").inputs(cell, sample(row.children))
+    moved = batch.with_data(ndata).to("meta")
+    h = traverse(cell.to("meta"), moved, moved.ndata)["h"]
+    assert len(h) == batch.num_nodes
+    h.sum().backward()
+
+
+@every_case
+def test_a_batch_seen_in_inference_mode_can_be_trained_on(case: Case) -> None:
+    cell = case.row.make()
+    batch, ndata = case.inputs(cell, sample(case.row.children))
+    ways: tuple[Callable[[], Fields], ...] = (
+        lambda: traverse(cell, batch, ndata),
+        lambda: traverse(cell, batch, ndata, fused=False),
+    )
+    with going(case.way):
+        with torch.inference_mode():
+            for states in ways:
+                states()
+        for states in ways:
+            states()["h"].sum().backward()
+
+
+@every_case
+@pytest.mark.parametrize("sizes", [[], [0, 0]], ids=["no trees", "no nodes"])
+def test_batches_without_nodes(case: Case, sizes: list[int]) -> None:
+    cell, none = case.row.make(), torch.empty(0, dtype=torch.int64)
+    _, ndata = case.inputs(cell, sample(case.row.children))
+    ndata = tracked({name: field[:0] for name, field in ndata.items()})
+    lengths = torch.tensor(sizes, dtype=torch.int64)
+    batch = TreeBatch(none, none, lengths, edata={"pos": none})
+    with going(case.way):
+        states = traverse(cell, batch, ndata)
+        assert all(len(field) == 0 for field in states.values())
+        states["h"].sum().backward()
+    assert ndata["x"].grad is None or ndata["x"].grad.shape == (0, INPUT)

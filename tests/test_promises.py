@@ -1,0 +1,127 @@
+"""CONTRIBUTING followed to the letter in a copy: one file and one row each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dgltrees.trees import Forest
+from tests.training.samples import SAMPLES
+
+ROOT = Path(__file__).parents[1]
+PROMISES = {
+    "a cell": ["dgltrees/cells/max_rnn.py", "dgltrees/cells/__init__.py"],
+    "a task": ["dgltrees/tasks/trees/balanced.py", "dgltrees/tasks/table.py"],
+    "a format": ["dgltrees/formats/parents.py", "dgltrees/formats/table.py"],
+    "a command": ["dgltrees/commands/count.py", "dgltrees/cli.py"],
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with the files and rows of CONTRIBUTING."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(
+        ROOT / "dgltrees", folder / "dgltrees", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    touched = []
+    for path, body in re.findall(r"```python\n# (dgltrees/\S+)\n(.*?)```", text, re.DOTALL):
+        assert not (folder / path).exists(), path
+        (folder / path).write_text(body, encoding="utf-8")
+        touched.append(path)
+    for path, body in re.findall(r"```diff\n--- (\S+)\n(.*?)```", text, re.DOTALL):
+        (folder / path).write_text(patched((folder / path).read_text(encoding="utf-8"), body))
+        touched.append(path)
+    assert sorted(touched) == sorted(file for files in PROMISES.values() for file in files)
+    return folder
+
+
+def patched(text: str, diff: str) -> str:
+    """A text with the lines of a diff added, each below the line that stands above it there."""
+    lines, at = text.splitlines(), -1
+    for line in diff.splitlines():
+        if line.startswith("+"):
+            at += 1
+            lines.insert(at, line[1:])
+        else:
+            at = lines.index(line[1:])
+    return "\n".join(lines) + "\n"
+
+
+def run(copy: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    """A command of the copy."""
+    return subprocess.run(
+        [sys.executable, "-m", "dgltrees", *argv],
+        env={**os.environ, "PYTHONPATH": str(copy), "DGLTREES_DATA": str(SAMPLES)},
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+_QUICK = ["--training.epochs", "1", "--training.accelerator", "cpu", "--data.limit", "20"]
+_SMALL = ["--model.hidden_size", "4", *_QUICK]
+
+
+@pytest.mark.parametrize("preset", ["sst-tree", "inex", "sick"])
+def test_a_new_cell_trains_in_every_family_that_takes_it(
+    copy: Path, tmp_path: Path, preset: str
+) -> None:
+    cell = ["--model.cell", "max", "--model.mean", "0.1"]
+    done = run(copy, "train", preset, *cell, *_SMALL, "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    assert "\n  mean: 0.1\n" in (tmp_path / "run" / "config.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("preset", "message"),
+    [
+        ("listops", "model.cell max has no argument 'operators'"),
+        ("mee", "model.cell is not read here"),
+    ],
+)
+def test_other_families_say_what_the_cell_lacks(
+    copy: Path, tmp_path: Path, preset: str, message: str
+) -> None:
+    done = run(copy, "train", preset, "--model.cell", "max", "--out", str(tmp_path / "run"))
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_the_help_has_the_new_cell_and_its_hyperparameter(copy: Path) -> None:
+    text = run(copy, "train", "sst-tree", "--model.cell", "max", "--help").stdout
+    assert "--model.mean\n      lambda, the weight of the mean over the children" in text
+
+
+def test_a_new_task_trains_and_reports_its_metric(copy: Path, tmp_path: Path) -> None:
+    forest = Forest.build(
+        [-1, 0, 0] * 12,
+        offsets=list(range(0, 37, 3)),
+        columns={"label": ["a", "b", "c"] * 12, "target": ["x", "y", "y", "z", "x", "y"] * 6},
+    )
+    forest.save(tmp_path / "trees")
+    (tmp_path / "mine.yaml").write_text(f"task: balanced\ndata: {{train: {tmp_path}/trees}}\n")
+    argv = ["train", str(tmp_path / "mine.yaml"), *_SMALL, "--out", str(tmp_path / "run")]
+    done = run(copy, *argv)
+    assert done.returncode == 0, done.stderr
+    assert 0 <= json.loads(done.stdout)["valid"]["balanced_accuracy"] <= 1
+    assert "valid balanced accuracy" in done.stderr
+
+
+def test_a_new_format_is_drawn_and_counted_by_a_new_command(copy: Path, tmp_path: Path) -> None:
+    path = tmp_path / "two.parents"
+    path.write_text("root/-1 left/0 right/0\nalone/-1\n")
+    assert "left" in run(copy, "draw", str(path)).stdout
+    assert run(copy, "count", str(path), "--least", "2").stdout == "1\n"
+    assert "number of trees of a file" in run(copy, "--help").stdout
+    path.write_text("root/-1 left/7\n")
+    assert f"{path}:1: expected name/parent" in run(copy, "draw", str(path)).stderr

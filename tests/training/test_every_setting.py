@@ -1,0 +1,171 @@
+"""Every setting that is accepted changes the model, the data or the loop, or is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+from torch import nn
+
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.options import Option
+from dgltrees.tasks.table import TASKS
+from dgltrees.training.catalog import load_preset, preset_names
+from dgltrees.training.run import prepare, train
+from dgltrees.training.sampling import training_sampler
+from dgltrees.training.settings import Settings, TrainingSettings, layered
+from dgltrees.trees import Examples, Forest
+from tests.training.samples import SAMPLES, quick
+
+_SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "limit": 4, "min_count": 1}
+FILES: dict[str, dict[str, Any]] = {"tree-lm": _SENTENCES, "parser": _SENTENCES}
+# Settings of some formats alone, which the samples are not; test_tree_lm.py has tests of them.
+OTHER_FORMATS = {"data.label", "data.single_root"}
+WORDS = {"hidden_size": 4, "embedding": 4}
+
+
+def representatives() -> dict[tuple[str, frozenset[str]], str]:
+    """One preset for each task and each set of settings that a preset of it reads."""
+    found: dict[tuple[str, frozenset[str]], str] = {}
+    for name in preset_names():
+        settings = load_preset(name)
+        if settings.task.name in ("classify", "label", "tree-shape"):
+            continue
+        read = frozenset(f"{s}.{n}" for s in ("data", "model") for n in settings.sections[s])
+        found.setdefault((settings.task.name, read), name)
+    return found
+
+
+def small(preset: str, tmp_path: Path) -> Settings:
+    """A preset on a few examples, with small layers."""
+    settings = load_preset(preset)
+    data: dict[str, Any] = {"limit": 12, **FILES.get(settings.task.name, {})}
+    if settings.task.name == "sst-phrases":  # with words in upper case
+        text = (SAMPLES / "sst" / "train.txt").read_text(encoding="utf-8")
+        (tmp_path / "train.txt").write_text(text.replace(" the)", " The)"), encoding="utf-8")
+        data.update(train=str(tmp_path / "train.txt"), valid="sst/dev.txt")
+    if settings.sections["data"].get("truncate"):
+        data["max_words"] = 4
+    if "vectors" in settings.sections["data"]:
+        data["vectors"] = None
+    quick_settings = quick(preset, data, batch_size=6)
+    sizes = {name: value for name, value in WORDS.items() if name in settings.model}
+    sizes.update({"head": [4]} if settings.model.get("head") else {})
+    sizes.update({"fixed_words": False} if "fixed_words" in settings.model else {})
+    return Settings(layered(quick_settings.to_dict(), {"model": sizes}))
+
+
+def another(option: Option, value: Any, tmp_path: Path) -> list[Any]:
+    """Other values of an option, of which one must make a difference."""
+    if option.choices is not None:
+        return [name for name in option.choices if name != value]
+    for kind in (option.type, *get_args(option.type)):
+        if get_origin(kind) is Literal:
+            return [choice for choice in get_args(kind) if choice != value]
+    if isinstance(value, bool) or option.takes(bool):
+        return [not value]
+    if option.name in ("root", "train", "valid", "test", "vectors", "pretrained"):
+        return [str(tmp_path / "none")]
+    if option.takes(list):
+        return [[3], [3, 3]]
+    if option.takes(int):
+        return [(value or 0) + 1, 2, 5, 40]
+    if option.takes(float):
+        return [0.25, 0.5, 2.0]
+    return ["other"]
+
+
+def digest(*arrays: Any) -> str:
+    """A hash of arrays and texts."""
+    whole = hashlib.sha256()
+    for each in arrays:
+        whole.update(each.tobytes() if isinstance(each, np.ndarray) else str(each).encode())
+    return whole.hexdigest()
+
+
+def of_forest(forest: Forest) -> str:
+    """All of a forest."""
+    names = {name: vocabulary.names for name, vocabulary in forest.vocabs.items()}
+    return digest(forest.parent, forest.pos, forest.offsets, *forest.columns.values(), names)
+
+
+def of_examples(data: Examples | None) -> str:
+    """All of a data set."""
+    return "" if data is None else digest(of_forest(data.forest), *data.columns.values())
+
+
+def of_model(model: nn.Module) -> str:
+    """Weights, and the plain attributes of all modules."""
+    plain = (int, float, str, tuple, list)
+    parts: list[Any] = [(name, t.detach().numpy()) for name, t in model.state_dict().items()]
+    for name, module in model.named_modules():
+        parts.append((name, type(module).__name__))
+        for key, value in vars(module).items():
+            if isinstance(value, plain) or dataclasses.is_dataclass(value) or callable(value):
+                parts.append((name, key, getattr(value, "keywords", None) or repr(value)))
+    return digest(*(each for part in parts for each in part))
+
+
+def fingerprint(settings: Settings) -> str:
+    """All that a run begins with: its model, its data, and the order of its examples."""
+    ready = prepare(settings)
+    window = getattr(settings.data, "window", 0)
+    sampler = training_sampler(ready.task, ready.splits.train, settings.training, window)
+    batches = [np.asarray(ids).tolist() for ids in sampler.batches()]
+    parts = [ready.splits.train, ready.splits.valid, ready.splits.test, ready.test]
+    return digest(of_model(ready.model), *map(of_examples, parts), batches)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("preset", sorted(set(representatives().values())))
+def test_every_setting_of_data_and_model_makes_a_difference(preset: str, tmp_path: Path) -> None:
+    settings = small(preset, tmp_path)
+    before, unused = fingerprint(settings), []
+    for section in ("data", "model"):
+        for name, option in settings.sections[section].options.items():
+            values = another(option, settings.sections[section][name], tmp_path)
+            if not any(differs(settings, section, name, value, before) for value in values):
+                unused.append(f"{section}.{name}")
+    assert {*unused} <= OTHER_FORMATS
+
+
+def differs(settings: Settings, section: str, name: str, value: Any, before: str) -> bool:
+    """Whether a run with another value begins differently, or is refused."""
+    try:
+        changed = Settings(layered(settings.to_dict(), {section: {name: value}}))
+        return fingerprint(changed) != before
+    except (ConfigError, TreeError):
+        return True
+
+
+class Recording:
+    """Settings of the training loop that remember which of them are read."""
+
+    def __init__(self, settings: TrainingSettings) -> None:
+        self.settings, self.read = settings, set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.read.add(name)
+        return getattr(self.settings, name)
+
+
+@pytest.mark.parametrize(("preset", "stateful"), [("listops-sum-c25", False), ("ptb-lstm", True)])
+def test_every_setting_of_the_loop_is_read(preset: str, stateful: bool, tmp_path: Path) -> None:
+    settings = small(preset, tmp_path)
+    assert settings.task.stateful == stateful
+    if "max_children" in settings.model:  # else it is found in the data, and settings are new
+        settings = Settings(layered(settings.to_dict(), {"model": {"max_children": 5}}))
+    recording = settings.training = Recording(settings.training)  # type: ignore[assignment]
+    train(settings, tmp_path / "run", bar=False)
+    never = {*settings.sections["training"]} - recording.read - {"monitor"}  # Settings reads it
+    assert never == set()
+
+
+def test_every_task_has_a_preset() -> None:
+    tasks = {load_preset(name).task.name for name in preset_names()}
+    assert {*TASKS} - tasks <= {"classify", "label"}
+    assert SAMPLES.is_dir()
