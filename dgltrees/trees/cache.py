@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -69,10 +68,7 @@ class _Entry(NamedTuple):
 
     def depends_on(self, values: Values) -> bool:
         """Whether the result is that of ``values``."""
-        return all(
-            ours is theirs if ours is None or theirs is None else np.array_equal(ours, theirs)
-            for ours, theirs in zip(self.values, values)
-        )
+        return all(map(_equal, self.values, values))
 
     def on(self, device: torch.device) -> Any:
         """The result on a device."""
@@ -80,3 +76,9 @@ class _Entry(NamedTuple):
             result = self.by_device[_CPU]
             self.by_device[device] = None if result is None else result.to(device)
         return self.by_device[device]
+
+
+def _equal(first: Optional[NDArray[Any]], second: Optional[NDArray[Any]]) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first.shape == second.shape and bool((first == second).all())

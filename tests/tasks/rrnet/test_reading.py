@@ -127,7 +127,6 @@ def test_what_the_settings_say_is_what_is_built(
     assert encoder.policy.detach
     assert next(tuple(p.shape) for p in encoder.policy.values.parameters()) == (7, 14)
     assert reader.weight == 0.5
-    assert reader.updates == (2 if agent == "ppo" else 1)
 
 
 def test_all_encoders_have_one_decoder() -> None:
