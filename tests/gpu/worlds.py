@@ -76,8 +76,10 @@ def _of_operations(options: dict[str, Any]) -> tuple[BaseCell, TreeBatch]:
 
 
 def _reads_types(row: Row) -> bool:
-    """Whether the nodes of each type of edge have parameters or inputs of their own."""
-    return row.cell == "top_down" and (row.types > 1 or row.options["left_size"] > 0)
+    """Whether nodes of each operation or type of edge have parameters or inputs of their own."""
+    if row.cell == "top_down":
+        return row.types > 1 or row.options["left_size"] > 0
+    return row.cell == "rrnet"
 
 
 WORLDS = [

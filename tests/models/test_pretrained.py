@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ SENTENCES = [["a", "abc"], ["d"], ["e", "d", "ab", "a"]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small encoder with random weights, saved as Hugging Face does."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     from transformers import BertConfig, BertModel, BertTokenizerFast
@@ -36,7 +37,7 @@ def folder(tmp_path_factory):
     return path
 
 
-def _by_hand(path, ids, spans):
+def _by_hand(path: Path, ids: list[int], spans: list[tuple[int, int]]) -> torch.Tensor:
     """Vectors of one sentence from the ids of its sub-words, without a tokenizer."""
     from transformers import BertModel
 
@@ -46,7 +47,7 @@ def _by_hand(path, ids, spans):
     return torch.stack([states[1 + start : 1 + stop].mean(0) for start, stop in spans])
 
 
-def test_a_word_has_the_mean_of_its_parts(folder):
+def test_a_word_has_the_mean_of_its_parts(folder: Path) -> None:
     found = PretrainedEncoder(folder)(SENTENCES)
     expected = [
         _by_hand(folder, [4, 4, 5, 6], [(0, 1), (1, 4)]),
@@ -56,7 +57,7 @@ def test_a_word_has_the_mean_of_its_parts(folder):
     torch.testing.assert_close(found, torch.cat(expected))
 
 
-def test_batches_change_nothing_and_nothing_is_trained(folder):
+def test_batches_change_nothing_and_nothing_is_trained(folder: Path) -> None:
     encoder = PretrainedEncoder(folder)
     torch.testing.assert_close(encoder(SENTENCES, batch_size=1), encoder(SENTENCES))
     assert encoder.size == 8
@@ -64,19 +65,21 @@ def test_batches_change_nothing_and_nothing_is_trained(folder):
     assert encoder([]).shape == (0, 8)
 
 
-def test_a_word_without_parts_has_zeros(folder):
+def test_a_word_without_parts_has_zeros(folder: Path) -> None:
     found = PretrainedEncoder(folder)([["a", "\u200b", "d"]])
     assert not found[1].any()
     assert found[0].any()
     assert found[2].any()
 
 
-def test_too_long(folder):
+def test_too_long(folder: Path) -> None:
     with pytest.raises(ConfigError, match="at most 12 sub-words.*got 15 in one of 13 words"):
         PretrainedEncoder(folder)([["a"] * 13, ["d"]])
 
 
-def test_folders_that_are_not_encoders(folder, tmp_path, monkeypatch):
+def test_folders_that_are_not_encoders(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ConfigError, match="with config.json, got"):
         PretrainedEncoder(tmp_path / "none")
     (tmp_path / "config.json").write_text((folder / "config.json").read_text())

@@ -10,7 +10,7 @@ from dgltrees.trees.builders import chains
 
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("layers", [1, 2])
-def test_a_batch_equals_its_sentences(layers, bidirectional):
+def test_a_batch_equals_its_sentences(layers: int, bidirectional: bool) -> None:
     torch.manual_seed(0)
     forest = chains([3, 1, 5], {"word": torch.randint(7, (9,)).numpy()})
     encoder = SequenceEncoder(
@@ -27,7 +27,7 @@ def test_a_batch_equals_its_sentences(layers, bidirectional):
         assert_close(encoding.states[forest.offsets[i] : forest.offsets[i + 1]], states)
 
 
-def test_dropout_is_for_training_alone():
+def test_dropout_is_for_training_alone() -> None:
     forest = chains([3], {"word": torch.arange(3).numpy()})
     encoder = SequenceEncoder(WordEmbedding("word", 3, 4), 5, dropout=0.5)
     assert not torch.equal(encoder(forest.batch()).roots, encoder(forest.batch()).roots)

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees import ConfigError
+from dgltrees import ConfigError, Forest
 from dgltrees.models import TransformerEncoder, WordEmbedding
 from dgltrees.models.transformer_encoder import sinusoids
 from dgltrees.trees.builders import chains
@@ -15,18 +17,18 @@ LENGTHS = [3, 1, 6]
 
 
 @pytest.fixture
-def forest():
+def forest() -> Forest:
     torch.manual_seed(0)
     return chains(LENGTHS, {"word": torch.randint(7, (sum(LENGTHS),)).numpy()})
 
 
-def encoder(hidden_size=8, **options):
+def encoder(hidden_size: int = 8, **options: Any) -> TransformerEncoder:
     made = TransformerEncoder(WordEmbedding("word", 7, 4), hidden_size, **options)
     return made.double()
 
 
 @pytest.mark.parametrize("size", [6, 7])
-def test_positions_are_sinusoids(size):
+def test_positions_are_sinusoids(size: int) -> None:
     found = sinusoids(5, size)
     for p in range(5):
         for k in range(size):
@@ -35,7 +37,7 @@ def test_positions_are_sinusoids(size):
             assert found[p, k] == pytest.approx(wanted, abs=1e-6)
 
 
-def attended(layer, h, heads):
+def attended(layer: Any, h: Tensor, heads: int) -> Tensor:
     """A layer over one sentence ``(n, c)``, as the equations say it."""
     own = layer.self_attn
     q, k, v = (layer.norm1(h) @ own.in_proj_weight.T + own.in_proj_bias).chunk(3, 1)
@@ -48,7 +50,9 @@ def attended(layer, h, heads):
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize(("layers", "heads"), [(1, 4), (3, 2)])
-def test_encodings_are_those_of_the_equations(forest, layers, heads, training):
+def test_encodings_are_those_of_the_equations(
+    forest: Forest, layers: int, heads: int, training: bool
+) -> None:
     made = encoder(layers=layers, heads=heads).train(training)
     with torch.no_grad():
         found = made(forest.batch()).roots
@@ -61,7 +65,7 @@ def test_encodings_are_those_of_the_equations(forest, layers, heads, training):
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_padding_changes_no_encoding_and_no_gradient(forest, training):
+def test_padding_changes_no_encoding_and_no_gradient(forest: Forest, training: bool) -> None:
     made = encoder(layers=2).train(training)
     together = made(forest.batch()).roots
     alone = torch.cat([made(forest.batch([i])).roots for i in range(3)])
@@ -72,19 +76,19 @@ def test_padding_changes_no_encoding_and_no_gradient(forest, training):
     assert_close(both, each)
 
 
-def test_the_order_of_words_matters():
+def test_the_order_of_words_matters() -> None:
     made = encoder()
     there, back = (chains([3], {"word": torch.tensor(w).numpy()}) for w in ([1, 2, 3], [3, 2, 1]))
     assert (made(there.batch()).roots - made(back.batch()).roots).abs().max() > 1e-3
 
 
-def test_dropout_is_for_training_alone(forest):
+def test_dropout_is_for_training_alone(forest: Forest) -> None:
     made = encoder(dropout=0.5)
     assert not torch.equal(made(forest.batch()).roots, made(forest.batch()).roots)
     made.eval()
     assert_close(made(forest.batch()).roots, made(forest.batch()).roots)
 
 
-def test_heads_divide_the_size():
+def test_heads_divide_the_size() -> None:
     with pytest.raises(ConfigError, match=r"multiple of the 3 of model\.heads, got 8"):
         encoder(heads=3)

@@ -47,7 +47,9 @@ def kbest(
     barred=st.floats(0, 0.6),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_all_trees(projective, single_root, words, k, ties, barred, seed):
+def test_all_trees(
+    projective: bool, single_root: bool, words: int, k: int, ties: bool, barred: bool, seed: int
+) -> None:
     """The right sums in the right order, each of another tree: with ties any of them."""
     rng = np.random.default_rng(seed)
     shape = (words + 1, words + 1)
@@ -63,7 +65,7 @@ def test_all_trees(projective, single_root, words, k, ties, barred, seed):
 
 
 @given(words=st.integers(1, 12), single_root=st.booleans(), seed=st.integers(0, 2**32 - 1))
-def test_a_tree_that_is_favoured_is_found(words, single_root, seed):
+def test_a_tree_that_is_favoured_is_found(words: int, single_root: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for projective in (True, False):
         tree = [-1, *random_heads(rng, words, projective)]
@@ -73,7 +75,7 @@ def test_a_tree_that_is_favoured_is_found(words, single_root, seed):
         assert found[0] == tuple(tree)
 
 
-def test_sentences_of_a_batch_do_not_meet():
+def test_sentences_of_a_batch_do_not_meet() -> None:
     rng = np.random.default_rng(0)
     sizes = torch.tensor([3, 9, 1, 6])
     scores = torch.from_numpy(rng.normal(size=(4, 10, 10)))
@@ -97,14 +99,14 @@ def _digraph(scores: np.ndarray) -> nx.DiGraph:
 
 
 @given(words=st.integers(2, 10), seed=st.integers(0, 2**32 - 1))
-def test_the_best_arborescence_is_networkx_s(words, seed):
+def test_the_best_arborescence_is_networkx_s(words: int, seed: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(words + 1, words + 1))
     reference = nx.maximum_spanning_arborescence(_digraph(scores))
     heads = maximum_arborescence(scores, single_root=False)
     assert {(heads[d], d) for d in range(1, words + 1)} == set(reference.edges)
 
 
-def test_the_next_best_are_networkx_s():
+def test_the_next_best_are_networkx_s() -> None:
     scores = np.random.default_rng(3).normal(size=(6, 6))
     graph = _digraph(scores)
     iterator = nx.ArborescenceIterator(graph, minimum=False)
@@ -113,7 +115,7 @@ def test_the_next_best_are_networkx_s():
     assert [{(tree[d], d) for d in range(1, 6)} for tree in heads] == best
 
 
-def test_errors():
+def test_errors() -> None:
     with pytest.raises(ConfigError, match="expected k to be at least 1, got 0"):
         kbest_projective(torch.zeros(1, 2, 2), torch.tensor([1]), 0)
     with pytest.raises(ConfigError, match="expected k to be at least 1, got 0"):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any, Optional
+
 import pytest
 import torch
 
@@ -12,7 +14,9 @@ WORDS, SIZE, STATE = 6, 4, 5
 EMPTY = torch.empty(0, dtype=torch.long)
 
 
-def sentences(lengths, operations=None, seed=0):
+def sentences(
+    lengths: list[int], operations: Optional[list[int]] = None, seed: int = 0
+) -> TreeBatch:
     """Random tokens of some sentences."""
     sizes = torch.tensor(lengths)
     words = torch.randint(WORDS, (int(sizes.sum()),), generator=torch.Generator().manual_seed(seed))
@@ -22,21 +26,23 @@ def sentences(lengths, operations=None, seed=0):
     return TreeBatch(EMPTY, EMPTY, sizes, ndata=ndata)
 
 
-def network(*, cell=None, policy=True, **options):
-    """A network in float64, all parameters drawn so that each matters."""
+def network(
+    *, cell: Optional[dict[str, Any]] = None, policy: bool = True, **options: Any
+) -> RRNetEncoder:
+    """A network in float64, whose parameters are all drawn, so that each matters."""
     torch.manual_seed(0)
-    made = RRNetEncoder(
+    encoder = RRNetEncoder(
         WordEmbedding("word", WORDS, SIZE),
         RRNetCell(SIZE, STATE, **(cell or {})),
         policy=Policy(STATE, SIZE) if policy else None,
         **options,
     ).double()
     with torch.no_grad():
-        for parameter in made.parameters():
+        for parameter in encoder.parameters():
             parameter.uniform_(-0.8, 0.8)
-    return made
+    return encoder
 
 
 @pytest.fixture(autouse=True)
-def seeded():
+def seeded() -> None:
     torch.manual_seed(1)

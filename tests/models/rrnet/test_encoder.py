@@ -1,19 +1,22 @@
-"""Who says what is done while sentences are read."""
+"""Encoders of recurrent-recursive networks: given, chosen and fixed operations, and losses."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, Optional
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.testing import assert_close
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import (
     MLP,
+    Encoding,
     GivenVectors,
+    Head,
     NumberDecoder,
     PairHead,
     Root,
@@ -25,6 +28,7 @@ from dgltrees.models.rrnet import (
     OnlyRecur,
     Policy,
     PolicyClassifier,
+    PolicyObjective,
     QLearning,
     Reinforce,
     RRNetEncoder,
@@ -34,43 +38,44 @@ from dgltrees.models.rrnet import (
 )
 from dgltrees.models.rrnet.fixed import legalized
 from dgltrees.models.rrnet.supervision import supervised_tokens
+from dgltrees.trees import TreeBatch
 from tests.models.rrnet.conftest import SIZE, STATE, WORDS, network, sentences
 
 GIVEN = [1, 2, 2, 3, 2, 2, 1, 3, 2, 2, 2]
 LENGTHS = [5, 1, 5]
 
 
-def read_alone(encoder, batch, operations):
-    """The last states, one sentence and one token at a time."""
-    x, at, found = encoder.input(batch), 0, []
+def last_states(encoder: RRNetEncoder, batch: TreeBatch, operations: Tensor) -> Tensor:
+    """The last state of each sentence, one token at a time."""
+    x, at, last = encoder.input(batch), 0, []
     for size in batch.sizes.tolist():
         state = initial_state(encoder.cell, 1, encoder.max_open)
         for token in range(at, at + size):
             state = advance(
                 encoder.cell, x[token : token + 1], operations[token : token + 1], state
             )
-        found.append(state.h[0])
+        last.append(state.h[0])
         at += size
-    return torch.stack(found)
+    return torch.stack(last)
 
 
-def steps(encoding, column="op"):
+def steps(encoding: Encoding, column: str = "op") -> Tensor:
     sizes = encoding.batch.sizes.tolist()
     parts = encoding.batch.ndata[column].split(sizes)
     return torch.cat([part[1:] for part in parts])
 
 
-def test_given_operations_are_followed():
+def test_without_a_policy_given_operations_are_followed() -> None:
     encoder = network(policy=False)
     batch = sentences(LENGTHS, GIVEN)
     encoding = encoder(batch)
     assert steps(encoding).tolist() == GIVEN
     assert encoding.decisions is None
-    assert_close(encoding.roots, read_alone(encoder, batch, torch.tensor(GIVEN)))
+    assert_close(encoding.roots, last_states(encoder, batch, torch.tensor(GIVEN)))
 
 
 @pytest.mark.parametrize("objective", [Reinforce(), PPO(), QLearning(epsilon=0.5)], ids=str)
-def test_a_policy_decides_and_what_it_decided_is_read(objective):
+def test_the_operations_that_a_policy_chose_are_followed(objective: PolicyObjective) -> None:
     encoder = network(objective=objective, max_open=2)
     batch = sentences([7, 3, 9, 1], seed=2)
     rollout = encoder.rollout(batch)
@@ -78,11 +83,11 @@ def test_a_policy_decides_and_what_it_decided_is_read(objective):
     operations = steps(encoding)
     assert set(operations.tolist()) == {1, 2, 3}
     assert int(encoding.batch.ndata["open"].max()) <= 2
-    assert_close(encoding.roots, read_alone(encoder, batch, operations))
+    assert_close(encoding.roots, last_states(encoder, batch, operations))
     assert_close(encoding.decisions.actions, operations - 1)
 
 
-def test_in_evaluation_the_highest_score_decides_every_time():
+def test_in_evaluation_the_highest_score_decides_every_time() -> None:
     encoder = network(objective=Reinforce()).eval()
     batch = sentences([7, 3, 9], seed=2)
     one, other = encoder(batch), encoder(batch)
@@ -93,7 +98,7 @@ def test_in_evaluation_the_highest_score_decides_every_time():
     assert len({tuple(row) for row in drawn}) > 1
 
 
-def test_a_sentence_is_read_as_if_it_were_alone():
+def test_a_batch_equals_its_sentences() -> None:
     encoder = network(objective=Reinforce()).eval()
     lengths = [4, 9, 1, 6]
     batch = sentences(lengths, seed=4)
@@ -106,7 +111,7 @@ def test_a_sentence_is_read_as_if_it_were_alone():
         at += length
 
 
-def test_a_policy_that_is_told_follows_in_training_and_decides_in_evaluation():
+def test_a_supervised_policy_follows_in_training_and_decides_in_evaluation() -> None:
     encoder = network(supervised_fraction=1.0)
     batch = sentences(LENGTHS, GIVEN)
     encoding = encoder(batch)
@@ -121,7 +126,7 @@ def test_a_policy_that_is_told_follows_in_training_and_decides_in_evaluation():
     assert not steps(encoder(batch), "given").any()
 
 
-def test_a_part_is_told_and_the_rest_is_rewarded():
+def test_a_fraction_is_supervised_and_the_others_are_rewarded() -> None:
     encoder = network(objective=Reinforce(entropy=0.0, value=0.0), supervised_fraction=0.5)
     lengths = [5] * 40
     batch = sentences(lengths, [1, 2, 3, 2, 2] * 40)
@@ -135,18 +140,18 @@ def test_a_part_is_told_and_the_rest_is_rewarded():
     assert (nothing[given[:, 0]] > 0).all()
 
 
-@pytest.mark.parametrize("part", [0.0, 0.1, 1.0])
-def test_how_many_are_told(part):
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 1.0])
+def test_about_that_fraction_of_sentences_is_supervised(fraction: float) -> None:
     batch = sentences([6] * 3000, seed=5)
-    told = supervised_tokens(batch, "word", part).view(3000, 6)
-    assert (told.all(1) == told.any(1)).all()
-    assert abs(float(told[:, 0].double().mean()) - part) < 0.02
+    mask = supervised_tokens(batch, "word", fraction).view(3000, 6)
+    assert (mask.all(1) == mask.any(1)).all()
+    assert abs(float(mask[:, 0].double().mean()) - fraction) < 0.02
     half = sentences([6] * 1000)
     half.ndata["word"] = batch.ndata["word"][6000:12000]
-    assert_close(supervised_tokens(half, "word", part), told[1000:2000].flatten())
+    assert_close(supervised_tokens(half, "word", fraction), mask[1000:2000].flatten())
 
 
-def test_one_mask_for_all_steps():
+def test_dropout_has_one_mask_for_all_steps() -> None:
     encoder = network(objective=PPO(), dropout=0.5, cell={"layer_norm": True})
     batch = sentences([8, 5], seed=3)
     rollout = encoder.rollout(batch)
@@ -159,7 +164,7 @@ def test_one_mask_for_all_steps():
     assert encoder.rollout(batch).h_mask is None
 
 
-def test_rewards_at_the_end_are_rewards_of_the_last_step():
+def test_rewards_at_the_end_are_rewards_of_the_last_step() -> None:
     encoder = network(objective=Reinforce())
     encoding = encoder(sentences([4, 1, 6], seed=3))
     last = torch.tensor([0.0] * 3 + [2.0] + [-1.0] + [0.0] * 5 + [0.5], dtype=torch.float64)
@@ -167,7 +172,7 @@ def test_rewards_at_the_end_are_rewards_of_the_last_step():
     assert_close(encoder.decision_losses(encoding, ends), encoder.decision_losses(encoding, last))
 
 
-def test_fixed_operations():
+def test_fixed_operations() -> None:
     encoder = network(policy=False, fixed=FixedOperations("word", WORDS, 1), max_open=2)
     wanted = encoder.fixed.operation
     assert set(wanted.tolist()) == {1, 2, 3}
@@ -179,10 +184,10 @@ def test_fixed_operations():
     assert_close(FixedOperations("word", WORDS, 1).operation, wanted)
 
 
-def test_what_is_masked_becomes_a_recur():
+def test_illegal_operations_become_recurs() -> None:
     wanted = torch.tensor([3, 1, 1, 1, 3, 3, 3, 1, 3])
-    made = legalized(wanted, torch.tensor([7, 2]), 2)
-    assert made.tolist() == [2, 1, 1, 2, 3, 3, 2, 1, 3]
+    operations = legalized(wanted, torch.tensor([7, 2]), 2)
+    assert operations.tolist() == [2, 1, 1, 2, 3, 3, 2, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +198,7 @@ def test_what_is_masked_becomes_a_recur():
         ({"fixed": FixedOperations("word", WORDS)}, "a policy or fixed operations, got both"),
     ],
 )
-def test_settings_that_do_not_go_together(options, message):
+def test_settings_that_do_not_go_together(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         network(**options)
 
@@ -210,24 +215,26 @@ def test_settings_that_do_not_go_together(options, message):
         ),
     ],
 )
-def test_operations_that_cannot_be(operations, options, message):
+def test_impossible_operations_are_refused(
+    operations: list[int], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(TreeError, match=message):
         network(**options)(sentences([3], operations))
 
 
-def head(kind):
+def head(kind: str) -> Head:
     torch.manual_seed(0)
-    made = {
+    heads = {
         "classes": lambda: MLP(STATE, 3),
         "pairs": lambda: PairHead(STATE, 3, hidden=4),
         "numbers": lambda: NumberDecoder(STATE),
-    }[kind]()
-    return made.double()
+    }
+    return heads[kind]().double()
 
 
 @pytest.mark.parametrize("kind", ["classes", "pairs", "numbers"])
 @pytest.mark.parametrize("reward", ["accuracy", "likely", "log_likelihood"])
-def test_a_reader_learns_answers_and_decisions(kind, reward):
+def test_the_loss_is_that_of_the_head_and_of_the_policy(kind: str, reward: str) -> None:
     encoder = network(objective=Reinforce())
     model = PolicyClassifier(encoder, Root(), head(kind), reward=reward, weight=0.5)
     batch = sentences([4, 6, 2, 5], seed=1)
@@ -236,26 +243,26 @@ def test_a_reader_learns_answers_and_decisions(kind, reward):
     losses = model(rollout, targets)
     encoding = encoder(rollout)
     nll = model.head.nll(encoding.roots, targets)
-    best, probability = model.head.predict(encoding.roots)
-    earned = {
+    best, _ = model.head.predict(encoding.roots)
+    rewards = {
         "accuracy": (best == targets).double(),
         "likely": (nll.exp() < 2).double(),
         "log_likelihood": -nll.detach().double(),
     }[reward]
     arity = model.head.arity
-    decided = encoder.decision_losses(encoding, earned.repeat_interleave(arity))
-    expected = nll + 0.5 * decided.view(-1, arity).sum(1)
+    losses_of_policy = encoder.decision_losses(encoding, rewards.repeat_interleave(arity))
+    expected = nll + 0.5 * losses_of_policy.view(-1, arity).sum(1)
     assert_close(losses, expected, check_dtype=False)
     losses.sum().backward()
     assert all(p.grad is not None for p in model.parameters())
     model.eval()
     with torch.no_grad():
-        loss, prediction, sure = model.outputs(batch, targets)
-    assert loss.shape == prediction.shape == sure.shape == targets.shape
-    assert ((sure > 0) & (sure <= 1)).all()
+        loss, prediction, probability = model.outputs(batch, targets)
+    assert loss.shape == prediction.shape == probability.shape == targets.shape
+    assert ((probability > 0) & (probability <= 1)).all()
 
 
-def test_answers_are_learned_once_and_decisions_as_often_as_the_agent_wants():
+def test_the_head_learns_once_and_the_policy_as_often_as_its_objective_says() -> None:
     encoder = network(objective=PPO(updates=3))
     model = PolicyClassifier(encoder, Root(), head("classes"), reward="log_likelihood")
     batch, targets = sentences([4, 6, 2], seed=1), torch.tensor([1, 0, 2])
@@ -263,14 +270,14 @@ def test_answers_are_learned_once_and_decisions_as_often_as_the_agent_wants():
     assert third is second
     nll = model.head.nll(encoder(first).roots, targets)
     assert_close(model(first, targets) - model(second, targets), nll, check_dtype=False)
-    with torch.no_grad():  # another answer: rewards stay those of the beginning
+    with torch.no_grad():  # another head: rewards stay those of the first update
         before = model(second, targets)
         next(model.head.parameters()).add_(1.0)
         assert_close(model(second, targets), before)
     assert first.behavior is None
-    made = encoder(first).decisions
-    assert_close(second.behavior, (made.scores, made.values))
-    with torch.no_grad():  # another policy: what it thought then stays
+    chosen = encoder(first).decisions
+    assert_close(second.behavior, (chosen.scores, chosen.values))
+    with torch.no_grad():  # another policy: its output at the first update stays
         for parameter in encoder.policy.parameters():
             parameter.mul_(-1.0)
     encoding = encoder(second)
@@ -280,7 +287,7 @@ def test_answers_are_learned_once_and_decisions_as_often_as_the_agent_wants():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_policies_work_in_half_precision(dtype):
+def test_policies_work_in_half_precision(dtype: torch.dtype) -> None:
     policy = Policy(STATE, SIZE).to(dtype)
     h, e = torch.randn(4, STATE, dtype=dtype), torch.randn(4, SIZE, dtype=dtype)
     scores, _ = policy(h, e, legal(torch.tensor([0, 0, 1, 2]), 2))
@@ -290,13 +297,13 @@ def test_policies_work_in_half_precision(dtype):
     assert p[3, 0] == 0
 
 
-def test_given_operations_must_close_what_they_open():
+def test_given_operations_must_close_what_they_open() -> None:
     batch = sentences([3, 3], [1, 2, 3, 1, 2, 2])
     with pytest.raises(TreeError, match="tree 1, node 1: .*split"):
         network(policy=False)(batch)
 
 
-def test_operations_to_tell_must_be_there():
+def test_a_supervised_policy_needs_given_operations() -> None:
     encoder = network(supervised_fraction=0.5, objective=Reinforce())
     with pytest.raises(
         TreeError, match="the operations that supervise the policy in training, got"
@@ -305,13 +312,13 @@ def test_operations_to_tell_must_be_there():
     encoder.eval()(sentences([3, 2]))
 
 
-def test_a_reward_that_is_unknown():
+def test_an_unknown_reward_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected reward to be one of accuracy, likely, log_"):
         PolicyClassifier(network(), Root(), head("classes"), reward="none")
 
 
 @pytest.mark.parametrize("fixed", [None, OnlyRecur()], ids=["given", "fixed"])
-def test_only_recurs_are_an_lstm(fixed):
+def test_only_recurs_are_an_lstm(fixed: Optional[nn.Module]) -> None:
     words = WordEmbedding("word", WORDS, SIZE)
     encoder = RRNetEncoder(words, RRNetCell(SIZE, STATE), fixed=fixed)
     batch = sentences([6], [2] * 6 if fixed is None else None)
@@ -319,7 +326,7 @@ def test_only_recurs_are_an_lstm(fixed):
     with torch.no_grad():
         gates = [0, 1, 3, 2]  # torch's are i, f, u, o; ours i, f, o, u
 
-        def own(parameter):
+        def own(parameter: Tensor) -> Tensor:
             return torch.cat([parameter.t().chunk(4)[gate] for gate in gates])
 
         lstm.weight_ih_l0.copy_(own(encoder.cell.W[1]))
@@ -330,16 +337,16 @@ def test_only_recurs_are_an_lstm(fixed):
     assert_close(encoder(batch).states[1:], expected[:, 0])
 
 
-def test_a_policy_of_its_own_layers():
+def test_a_policy_may_have_hidden_layers() -> None:
     policy = Policy(STATE, SIZE, [7])
     assert next(tuple(p.shape) for p in policy.scores.parameters()) == (7, STATE + SIZE)
 
 
-def test_what_was_read_is_learned_from_again():
+def test_the_replay_loss_is_that_of_earlier_sentences() -> None:
     encoder = network(objective=QLearning(replay=100))
     batch, rewards = sentences([4, 2, 6], seed=1), torch.tensor([1.0, 0.0, 2.0]).double()
     encoding = encoder(encoder.rollout(batch))
-    assert float(encoder.replay_loss(encoding, rewards)) == 0.0  # nothing is remembered yet
+    assert float(encoder.replay_loss(encoding, rewards)) == 0.0  # the memory is empty
     assert len(encoder.replay) == 3
     later = encoder.replay_loss(encoder(encoder.rollout(sentences([1], seed=2))), rewards[:1])
     assert len(encoder.replay) == 4
@@ -350,7 +357,7 @@ def test_what_was_read_is_learned_from_again():
     assert (each - later).abs().min() < 1e-12  # one of the three was drawn
 
 
-def test_a_replay_memory_needs_token_ids():
+def test_a_replay_memory_needs_token_ids() -> None:
     vectors, policy = GivenVectors("x", SIZE), Policy(STATE, SIZE)
     with pytest.raises(ConfigError, match="expected token ids with a replay memory, got vectors"):
         RRNetEncoder(vectors, network().cell, policy=policy, objective=QLearning())

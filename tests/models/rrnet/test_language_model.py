@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Union
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import GivenVectors, WordEmbedding
+from dgltrees.models import Encoding, GivenVectors, WordEmbedding
 from dgltrees.models.rrnet import (
     PPO,
     FixedOperations,
@@ -22,6 +23,7 @@ from dgltrees.models.rrnet import (
     advance,
     initial_state,
 )
+from dgltrees.models.rrnet.language_model import StreamWindow
 from dgltrees.trees import TreeBatch
 from dgltrees.trees.operations import Operation
 from tests.models.rrnet.conftest import EMPTY, SIZE, STATE, WORDS, network
@@ -29,36 +31,36 @@ from tests.models.rrnet.conftest import EMPTY, SIZE, STATE, WORDS, network
 STREAMS, LENGTH = 3, 23
 
 
-def language_model(reader, **options):
-    """All parameters drawn so that each matters."""
-    model = StreamLM(reader, **options).double()
+def language_model(encoder: Union[RRNetEncoder, LSTMStream], **options: Any) -> StreamLM:
+    """A model whose parameters are all drawn, so that each matters."""
+    model = StreamLM(encoder, **options).double()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.uniform_(-0.8, 0.8)
     return model
 
 
-def learner(**options):
+def learner(**options: Any) -> StreamLM:
     return language_model(network(objective=Reinforce(), max_open=3, **options))
 
 
-def control(**options):
+def control(**options: Any) -> StreamLM:
     """Fixed operations, one for each word."""
     fixed = FixedOperations("word", WORDS, 1)
     return language_model(network(policy=False, fixed=fixed, max_open=3, **options))
 
 
-def lstm(layers=1, **options):
+def lstm(layers: int = 1, **options: Any) -> StreamLM:
     reader = LSTMStream(WordEmbedding("word", WORDS, SIZE), STATE, layers=layers, **options)
     return language_model(reader)
 
 
-def text(seed=0, length=LENGTH):
+def text(seed: int = 0, length: int = LENGTH) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(WORDS, (STREAMS, length + 1), generator=generator)
 
 
-def window(words, begins, ends):
+def window(words: Tensor, begins: int, ends: int) -> tuple[TreeBatch, Tensor]:
     """Tokens ``begins`` to ``ends`` of each stream, and the words after them."""
     sizes = torch.full((len(words),), ends - begins)
     place = torch.arange(begins, ends).repeat(len(words))
@@ -67,14 +69,14 @@ def window(words, begins, ends):
     return batch, words[:, begins + 1 : ends + 1].flatten()
 
 
-def read(model, words, cuts):
+def read(model: StreamLM, words: Tensor, cuts: list[int]) -> tuple[Tensor, Tensor]:
     """Losses and operations of all tokens, ``(B, T)``, in windows cut there."""
-    losses, done = [], []
+    losses, operations = [], []
     for begins, ends in zip(cuts, cuts[1:]):
-        loss, operations = model.outputs(*window(words, begins, ends))
+        loss, window_operations = model.outputs(*window(words, begins, ends))
         losses.append(loss.view(len(words), -1))
-        done.append(operations.view(len(words), -1))
-    return torch.cat(losses, 1), torch.cat(done, 1)
+        operations.append(window_operations.view(len(words), -1))
+    return torch.cat(losses, 1), torch.cat(operations, 1)
 
 
 KINDS = {
@@ -88,7 +90,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_windows_are_one_long_run(kind):
+def test_windows_are_one_long_run(kind: str) -> None:
     model = KINDS[kind]().eval()
     whole, done = read(model, text(), [0, LENGTH])
     parts, same = read(model, text(), [0, 1, 8, 15, LENGTH])
@@ -97,7 +99,7 @@ def test_windows_are_one_long_run(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_peeks(kind):
+def test_no_loss_depends_on_later_words(kind: str) -> None:
     """Other words from t + 1 on: the loss of a word before, and all operations, stay the same."""
     model = KINDS[kind]().eval()
     words = text()
@@ -111,7 +113,7 @@ def test_nothing_peeks(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_distribution_of_the_next_word_is_one_and_comes_from_the_prefix(kind):
+def test_the_distribution_of_the_next_word_is_one_and_comes_from_the_prefix(kind: str) -> None:
     """The probabilities of all words that could come next, each read as if it did, sum to one."""
     model = KINDS[kind]().eval()
     words = text()
@@ -125,7 +127,7 @@ def test_the_distribution_of_the_next_word_is_one_and_comes_from_the_prefix(kind
 
 
 @pytest.mark.parametrize("kind", ["policy", "stack_cell", "layer_norm", "fixed"])
-def test_the_graph_of_windows_equals_steps_on_the_fly(kind):
+def test_the_graph_of_windows_equals_steps_on_the_fly(kind: str) -> None:
     model = KINDS[kind]().eval()
     words = text()
     losses, done = read(model, words, [0, 8, 15, LENGTH])
@@ -144,7 +146,7 @@ def test_the_graph_of_windows_equals_steps_on_the_fly(kind):
         assert_close(carried.stack[row, :size], state.stack[row, :size])
 
 
-def test_sub_trees_are_open_over_windows_and_merged_in_later_ones():
+def test_sub_trees_are_open_over_windows_and_merged_in_later_ones() -> None:
     model = control()
     with torch.no_grad():  # words 0 and 1 split and merge
         model.encoder.fixed.operation.copy_(torch.tensor([1, 3, 2, 2, 2, 2]))
@@ -161,7 +163,7 @@ def test_sub_trees_are_open_over_windows_and_merged_in_later_ones():
 
 
 @pytest.mark.parametrize("kind", ["policy", "stack_cell", "fixed", "lstm"])
-def test_gradients_stop_where_a_window_begins(kind):
+def test_gradients_stop_where_a_window_begins(kind: str) -> None:
     """What is carried over is a constant: it alone comes from the window before."""
     model = KINDS[kind]()
     words = text()
@@ -179,7 +181,7 @@ def test_gradients_stop_where_a_window_begins(kind):
     assert all(grad[word].eq(0).all() for word in gone)
 
 
-def test_gradients_are_those_of_the_window_alone():
+def test_gradients_are_those_of_the_window_alone() -> None:
     """With respect to the word vectors of the second window, by finite differences."""
     model = control().eval()
     words = text(length=12)
@@ -187,7 +189,7 @@ def test_gradients_are_those_of_the_window_alone():
     carried = model.carried
     batch, targets = window(words, 6, 12)
 
-    def loss(weight):
+    def loss(weight: Tensor) -> Tensor:
         model.carried = carried
         found = torch.func.functional_call(
             model, {"encoder.input.weight": weight}, (model.rollout(batch), targets)
@@ -198,7 +200,7 @@ def test_gradients_are_those_of_the_window_alone():
     assert torch.autograd.gradcheck(loss, weight, fast_mode=True)
 
 
-def test_the_lstm_is_torch_s_on_the_whole_stream():
+def test_the_lstm_is_torch_s_on_the_whole_stream() -> None:
     model = lstm(layers=2).eval()
     words = text()
     found, done = read(model, words, [0, 8, 15, LENGTH])
@@ -210,7 +212,7 @@ def test_the_lstm_is_torch_s_on_the_whole_stream():
     assert done.eq(-1).all()
 
 
-def test_streams_may_have_a_token_more():
+def test_streams_may_differ_by_a_token() -> None:
     model, words = learner().eval(), text()
     batch, targets = window(words, 0, 6)
     keep = torch.tensor([True] * 6 + [True] * 5 + [False] + [True] * 5 + [False])
@@ -221,7 +223,9 @@ def test_streams_may_have_a_token_more():
         assert_close(each.outputs(uneven, targets[keep])[0], whole[keep])
 
 
-def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_other_streams():
+def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_other_streams() -> (
+    None
+):
     torch.manual_seed(3)
     model = learner()
     model.weight = 0.3
@@ -240,19 +244,19 @@ def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_ot
     assert_close(model(decided, targets), nll + 0.3 * policy)
 
 
-def bootstrapped(model, window, tokens):
+def bootstrapped(model: StreamLM, window: StreamWindow, tokens: Tensor) -> Encoding:
     encoding = model.encoder(window.rollout)
     return model.encoder.with_bootstrap(encoding, window.rollout, tokens)
 
 
-def less_others(rewards):
+def less_others(rewards: Tensor) -> Tensor:
     """The rewards of each stream less the mean over all steps of the others, by the definition."""
     streams = rewards.view(STREAMS, -1)
     rows = [torch.cat([streams[:i], streams[i + 1 :]]).mean() for i in range(STREAMS)]
     return (streams - torch.stack(rows)[:, None]).flatten()
 
 
-def test_streams_of_different_sizes_are_compared_with_all_steps_of_the_others():
+def test_streams_of_different_sizes_are_compared_with_all_steps_of_the_others() -> None:
     model, nll = learner(), torch.tensor([1.0, 2.0, 3.0, 5.0, 8.0, 13.0])
     rewards = model._rewards(nll, torch.tensor([3, 1, 2]))
     expected = [26 / 3 - 1, 26 / 3 - 2, 26 / 3 - 3, 27 / 5 - 5, 11 / 4 - 8, 11 / 4 - 13]
@@ -261,7 +265,7 @@ def test_streams_of_different_sizes_are_compared_with_all_steps_of_the_others():
     assert_close(alone, nll.mean() - nll)
 
 
-def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with():
+def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with() -> None:
     model = learner()
     words = text()
     batch, targets = window(words, 0, 6)
@@ -276,7 +280,7 @@ def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with
     assert not values.requires_grad
 
 
-def test_ppo_learns_several_times_from_a_window_and_goes_on():
+def test_ppo_learns_several_times_from_each_window() -> None:
     model = language_model(network(objective=PPO(updates=2), max_open=3))
     words = text()
     assert model.encoder.updates == 2
@@ -293,7 +297,7 @@ def test_ppo_learns_several_times_from_a_window_and_goes_on():
         ).decisions
         assert_close(again.bootstrap, expected.bootstrap)
         assert_close(again.behavior, (expected.scores.detach(), expected.values.detach()))
-        with torch.no_grad():  # another policy: what it thought of then, and beyond, stays
+        with torch.no_grad():  # another policy: its output at the first update stays
             for parameter in model.encoder.policy.parameters():
                 parameter.mul_(-0.9)
         later = model.encoder(second.rollout).decisions
@@ -302,14 +306,14 @@ def test_ppo_learns_several_times_from_a_window_and_goes_on():
     assert model.carried.place == 16
 
 
-def words_of(model, window, targets):
+def words_of(model: StreamLM, window: StreamWindow, targets: Tensor) -> Tensor:
     """The negative log-likelihood of the next words alone."""
     along = model.encoder(window.rollout).tokens
     return F.cross_entropy(along @ model.output.t(), targets, reduction="none")
 
 
 @pytest.mark.parametrize("kind", ["policy", "lstm"])
-def test_dropout_has_one_mask_for_all_steps_of_a_window(kind):
+def test_dropout_has_one_mask_for_all_steps_of_a_window(kind: str) -> None:
     model = learner(dropout=0.5) if kind == "policy" else lstm(dropout=0.5)
     same = torch.ones(1, 9, dtype=torch.long)  # one word all along
     seen: list[torch.Tensor] = []
@@ -327,7 +331,7 @@ def test_dropout_has_one_mask_for_all_steps_of_a_window(kind):
     assert_close(seen[0], seen[0][:1].expand_as(seen[0]))
 
 
-def test_windows_out_of_order_are_refused():
+def test_windows_out_of_order_are_refused() -> None:
     model, words = learner(), text()
     message = "expected windows in order, got those of 3 streams at token 8 after none"
     with pytest.raises(TreeError, match=message):
@@ -339,14 +343,14 @@ def test_windows_out_of_order_are_refused():
         model.outputs(*window(words[:2], 8, 15))
 
 
-def test_what_is_carried_is_no_part_of_the_weights():
+def test_the_carried_state_is_no_part_of_the_weights() -> None:
     model = learner()
     names = set(model.state_dict())
     model.outputs(*window(text(), 0, 8))
     assert set(model.state_dict()) == names
 
 
-def test_options_that_do_not_go_together():
+def test_options_that_do_not_go_together() -> None:
     with pytest.raises(ConfigError, match="one of likely, log_likelihood .*, got 'accuracy'"):
         StreamLM(network(), reward="accuracy")
     with pytest.raises(ConfigError, match="of the size 5 of the states to tie them .* got size 4"):
@@ -356,7 +360,7 @@ def test_options_that_do_not_go_together():
         StreamLM(given)
 
 
-def test_tied_output_embeddings_are_the_word_vectors():
+def test_tied_output_embeddings_are_the_word_vectors() -> None:
     reader = LSTMStream(WordEmbedding("word", WORDS, STATE), STATE)
     model = StreamLM(reader, tied=True)
     assert model.output is reader.input.weight

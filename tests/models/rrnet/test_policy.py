@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.models.rrnet import (
@@ -22,11 +26,11 @@ from dgltrees.models.rrnet.policy import ILLEGAL
 SIZES = torch.tensor([3, 1, 2])
 
 
-def doubles(*values):
+def doubles(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def decisions(seed=0):
+def decisions(seed: int = 0) -> Decisions:
     g = torch.Generator().manual_seed(seed)
     scores = torch.randn(6, 3, generator=g, dtype=torch.float64)
     values = torch.randn(6, generator=g, dtype=torch.float64)
@@ -37,9 +41,15 @@ def decisions(seed=0):
 REWARDS = doubles(0.5, 0.0, 1.0, 2.0, 0.0, -1.0)
 
 
-def by_hand(rewards, values, discount, gae_lambda, bootstrap=(0.0, 0.0, 0.0)):
+def by_hand(
+    rewards: Tensor,
+    values: Tensor,
+    discount: float,
+    gae_lambda: float,
+    bootstrap: Iterable[Any] = (0.0, 0.0, 0.0),
+) -> Tensor:
     """The definition, backwards over each sequence."""
-    found, at = [], 0
+    result, at = [], 0
     for size, after in zip(SIZES.tolist(), bootstrap):
         running, own = 0.0, []
         for t in reversed(range(at, at + size)):
@@ -47,20 +57,20 @@ def by_hand(rewards, values, discount, gae_lambda, bootstrap=(0.0, 0.0, 0.0)):
             error = float(rewards[t]) + discount * following - float(values[t])
             running = error + discount * gae_lambda * running
             own.append(running)
-        found += own[::-1]
+        result += own[::-1]
         at += size
-    return doubles(*found)
+    return doubles(*result)
 
 
 @pytest.mark.parametrize("gae_lambda", [0.0, 0.7, 1.0])
-def test_advantages(gae_lambda):
+def test_advantages(gae_lambda: float) -> None:
     values = decisions().values.detach()
     got = advantages(REWARDS, values, SIZES, discount=0.9, gae_lambda=gae_lambda)
     assert_close(got, by_hand(REWARDS, values, 0.9, gae_lambda))
 
 
 @pytest.mark.parametrize("gae_lambda", [0.0, 0.7, 1.0])
-def test_sequences_that_go_on_end_with_a_value(gae_lambda):
+def test_sequences_that_go_on_end_with_a_value(gae_lambda: float) -> None:
     made, bootstrap = decisions(), doubles(0.3, -2.0, 1.1)
     values = made.values.detach()
     got = advantages(
@@ -72,14 +82,14 @@ def test_sequences_that_go_on_end_with_a_value(gae_lambda):
     assert_close(objective.advantages(made, REWARDS, values), got)
 
 
-def test_the_whole_return_less_the_value():
+def test_the_whole_return_less_the_value() -> None:
     values = decisions().values.detach()
     got = advantages(REWARDS, values, SIZES, discount=0.9)
     returns = doubles(0.5 + 0.81 * 1.0, 0.9, 1.0, 2.0, -0.9, -1.0)
     assert_close(got, returns - values)
 
 
-def test_reinforce_has_the_gradient_of_the_score_function():
+def test_reinforce_has_the_gradient_of_the_score_function() -> None:
     made = decisions()
     objective = Reinforce(discount=0.9, entropy=0.0, value=0.0)
     objective.losses(made, REWARDS).sum().backward()
@@ -89,7 +99,7 @@ def test_reinforce_has_the_gradient_of_the_score_function():
     assert_close(made.scores.grad, gained[:, None] * (p - one_hot))
 
 
-def test_entropy_and_value_are_weighted():
+def test_entropy_and_value_are_weighted() -> None:
     made = decisions()
     plain = Reinforce(entropy=0.0, value=0.0).losses(made, REWARDS)
     p = torch.softmax(made.scores, 1)
@@ -101,7 +111,7 @@ def test_entropy_and_value_are_weighted():
     assert_close(with_value, plain + 0.5 * gained**2)
 
 
-def test_ppo_is_a_policy_gradient_at_first_and_clips_later():
+def test_ppo_is_a_policy_gradient_at_first_and_clips_later() -> None:
     objective = PPO(entropy=0.0, value=0.0, clip=0.2, gae_lambda=1.0, discount=0.9)
     made = decisions()
     gained = by_hand(REWARDS, made.values.detach(), 0.9, 1.0)
@@ -126,7 +136,7 @@ def test_ppo_is_a_policy_gradient_at_first_and_clips_later():
     assert (made.scores.grad[~stopped] != 0).all()
 
 
-def test_q_learning_looks_one_step_ahead():
+def test_q_learning_looks_one_step_ahead() -> None:
     made = decisions()
     losses = QLearning(discount=0.9).losses(made, REWARDS)
     q, at = made.scores.detach(), made.actions.tolist()
@@ -148,7 +158,7 @@ def test_q_learning_looks_one_step_ahead():
     assert_close(QLearning(discount=0.9).losses(goes_on, REWARDS), doubles(*expected))
 
 
-def test_what_is_illegal_is_never_chosen():
+def test_what_is_illegal_is_never_chosen() -> None:
     torch.manual_seed(0)
     open_trees = torch.tensor([0, 1, 2]).repeat(200)
     possible = legal(open_trees, 2)
@@ -166,7 +176,7 @@ def test_what_is_illegal_is_never_chosen():
     assert torch.isfinite(losses).all()
 
 
-def test_operations_are_drawn_from_the_policy():
+def test_operations_are_drawn_from_the_policy() -> None:
     torch.manual_seed(0)
     scores = torch.tensor([[0.5, -1.0, 0.0], [3.0, ILLEGAL, 3.5], [ILLEGAL, 0.0, ILLEGAL]])
     drawn = Reinforce().choose(scores.repeat(20_000, 1)).view(-1, 3)
@@ -174,7 +184,7 @@ def test_operations_are_drawn_from_the_policy():
     assert_close(shares, torch.softmax(scores, 1), atol=0.015, rtol=0.0)
 
 
-def test_a_detached_policy_changes_itself_alone():
+def test_a_detached_policy_changes_itself_alone() -> None:
     h, e = torch.randn(2, 4, requires_grad=True), torch.randn(2, 3, requires_grad=True)
     possible = torch.ones(2, 3, dtype=torch.bool)
     for detach in (False, True):

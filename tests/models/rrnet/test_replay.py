@@ -10,20 +10,20 @@ from dgltrees.models.rrnet.replay import Replay, Trajectories
 CPU = torch.device("cpu")
 
 
-def sentences(*lengths, first=0):
+def sentences(*lengths: int, first: int = 0) -> Trajectories:
     count = sum(lengths)
     tokens = torch.arange(first, first + count)
     return Trajectories(tokens, tokens % 3 + 1, tokens / 8, torch.tensor(lengths))
 
 
-def by_first_token(memory):
+def by_first_token(memory: Replay) -> list[tuple[int, ...]]:
     got = memory.draw(len(memory), CPU)
     assert_close(got.operations, got.tokens % 3 + 1)
     assert_close(got.rewards, got.tokens.double() / 8)
     return sorted(tuple(part.tolist()) for part in got.tokens.split(got.sizes.tolist()))
 
 
-def test_what_was_added_is_drawn():
+def test_what_was_added_is_drawn() -> None:
     memory = Replay(10)
     assert memory.draw(4, CPU) is None
     memory.add(sentences(3, 1))
@@ -32,14 +32,14 @@ def test_what_was_added_is_drawn():
     assert len(memory.draw(2, CPU).sizes) == 2
 
 
-def test_the_oldest_make_room():
+def test_the_oldest_make_room() -> None:
     memory = Replay(3)
     memory.add(sentences(2, 2))
     memory.add(sentences(1, 3, first=10))
     assert by_first_token(memory) == [(2, 3), (10,), (11, 12, 13)]
 
 
-def test_draws_are_even():
+def test_draws_are_even() -> None:
     torch.manual_seed(0)
     memory = Replay(4)
     memory.add(sentences(1, 1, 1, 1))
@@ -47,7 +47,7 @@ def test_draws_are_even():
     assert torch.bincount(drawn, minlength=4).min() > 70
 
 
-def test_it_is_part_of_the_state():
+def test_it_is_part_of_the_state() -> None:
     memory = Replay(5)
     memory.add(sentences(3, 1, 2))
     other = Replay(5)
@@ -57,6 +57,6 @@ def test_it_is_part_of_the_state():
     assert other.draw(1, CPU) is None
 
 
-def test_a_memory_holds_something():
+def test_a_memory_holds_something() -> None:
     with pytest.raises(ConfigError, match="a replay memory of at least 1 sentence, got 0"):
         Replay(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
@@ -14,11 +16,16 @@ from dgltrees.models.rrnet import advance, initial_state
 from dgltrees.traversal import traverse
 from dgltrees.trees.operations import operation_graph
 
-OPTIONS = [{}, {"merge": "average"}, {"stack_cell": True}, {"layer_norm": True}]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"merge": "average"},
+    {"stack_cell": True},
+    {"layer_norm": True},
+]
 LIMIT = 3
 
 
-def cell_of(options):
+def cell_of(options: dict[str, Any]) -> RRNetCell:
     torch.manual_seed(0)
     cell = RRNetCell(3, 4, **options).double()
     with torch.no_grad():
@@ -28,18 +35,18 @@ def cell_of(options):
 
 
 @st.composite
-def operations(draw, length):
+def operations(draw: st.DrawFn, length: int) -> list[int]:
     """Legal ones, on a stack of a limit."""
-    made, size = [], 0
+    ops, size = [], 0
     for _ in range(length):
         op = draw(st.sampled_from([1] * (size < LIMIT) + [2] + [3] * (size > 0)))
-        made.append(op)
+        ops.append(op)
         size += (op == 1) - (op == 3)
-    return made
+    return ops
 
 
 @st.composite
-def worlds(draw):
+def worlds(draw: st.DrawFn) -> list[list[int]]:
     length = draw(st.integers(1, 8))
     return [draw(operations(length)) for _ in range(draw(st.integers(1, 4)))]
 
@@ -47,8 +54,8 @@ def worlds(draw):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("masked", [False, True])
 @given(worlds())
-def test_steps_are_the_graph(options, masked, made):
-    cell, count, length = cell_of(options), len(made), len(made[0])
+def test_steps_are_the_graph(options: dict[str, Any], masked: bool, rows: list[list[int]]) -> None:
+    cell, count, length = cell_of(options), len(rows), len(rows[0])
     generator = torch.Generator().manual_seed(3)
     x = torch.randn(count, length, 3, generator=generator, dtype=torch.float64, requires_grad=True)
     mask = torch.rand(count, 4, generator=generator, dtype=torch.float64) if masked else None
@@ -56,11 +63,11 @@ def test_steps_are_the_graph(options, masked, made):
 
     state, found = initial_state(cell, count, LIMIT), []
     for step in range(length):
-        state = advance(cell, x[:, step], torch.tensor(made)[:, step], state, mask)
+        state = advance(cell, x[:, step], torch.tensor(rows)[:, step], state, mask)
         found.append(state.h)
     on_the_fly = torch.stack(found, 1)
 
-    graph = operation_graph([op for row in made for op in (0, *row)], [length + 1] * count)
+    graph = operation_graph([op for row in rows for op in (0, *row)], [length + 1] * count)
     starts = torch.zeros(count, 1, 3, dtype=torch.float64)
     ndata = {"x": torch.cat([starts, x], 1).flatten(0, 1), "op": graph.ndata["op"]}
     if mask is not None:
@@ -84,7 +91,7 @@ def test_steps_are_the_graph(options, masked, made):
             assert_close(one, other)
 
 
-def test_a_state_of_some_sequences_goes_on_alike():
+def test_selected_sequences_continue_as_among_all() -> None:
     cell = cell_of({"stack_cell": True})
     x = torch.randn(3, 3, dtype=torch.float64)
     state = advance(cell, x, torch.tensor([1, 2, 1]), initial_state(cell, 3, LIMIT))
@@ -96,7 +103,7 @@ def test_a_state_of_some_sequences_goes_on_alike():
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_in_place_is_the_same_on_the_stack_itself(options):
+def test_in_place_is_the_same_on_the_stack_itself(options: dict[str, Any]) -> None:
     cell, x = cell_of(options), torch.randn(3, 3, dtype=torch.float64)
     with torch.no_grad():
         own = state = advance(cell, x, torch.tensor([1, 2, 1]), initial_state(cell, 3, LIMIT))
@@ -119,7 +126,7 @@ def test_in_place_is_the_same_on_the_stack_itself(options):
         (0, 0, "tree 1: expected SPLIT, RECUR or MERGE, got operation 0 with 0 open"),
     ],
 )
-def test_what_cannot_be_done_is_refused(operation, opened, message):
+def test_impossible_operations_are_refused(operation: int, opened: int, message: str) -> None:
     cell = cell_of({})
     state = initial_state(cell, 2, LIMIT)
     state = state._replace(size=torch.tensor([0, opened]))
