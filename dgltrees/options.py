@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
 Choices = Mapping[str, Union[Source, tuple[Source, ...], None]]
@@ -300,9 +301,9 @@ def _sentences(source: Source) -> dict[str, str]:
         if kind is object or not (kind.__doc__ or is_dataclass(kind)):
             continue
         docstring = (
-            docstring_parser.parse_from_object(kind)
+            docstring_parser.parse_from_object(kind, GOOGLE)
             if is_dataclass(kind)
-            else docstring_parser.parse(inspect.getdoc(kind) or "")
+            else docstring_parser.parse(inspect.getdoc(kind) or "", GOOGLE)
         )
         for each in docstring.params:
             for name in each.arg_name.split(", "):
