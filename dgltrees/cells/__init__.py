@@ -24,6 +24,7 @@ from dgltrees.cells.tree_gru import TreeGRU
 from dgltrees.cells.tree_lstm import TreeLSTM
 from dgltrees.cells.tree_rnn import TreeRNN
 from dgltrees.errors import ConfigError
+from dgltrees.options import options_of
 
 __all__ = [
     "AGGREGATORS",
@@ -67,14 +68,14 @@ CELLS: dict[str, type[BaseCell]] = {
 
 
 def cell_options(name: str) -> tuple[str, ...]:
-    """The names of the arguments of the cell ``name``.
+    """The names of the arguments of the cell ``name``, those of its parts aside.
 
     Raises:
         ConfigError: there is no cell of that name.
     """
     if name not in CELLS:
         raise ConfigError(f"expected the cell to be one of {', '.join(CELLS)}, got {name!r}")
-    return tuple(inspect.signature(CELLS[name]).parameters)
+    return tuple(options_of(CELLS[name]))
 
 
 def make_cell(name: str, **options: Any) -> BaseCell:
@@ -88,8 +89,9 @@ def make_cell(name: str, **options: Any) -> BaseCell:
         ConfigError: there is no such cell, or it has no such option, or lacks one.
     """
     known = cell_options(name)
+    parts = getattr(CELLS[name], "parts", {})
     for option in options:
-        if option not in known:
+        if option not in known and not parts:
             raise ConfigError(f"cell {name!r} has no option {option!r}; it has {', '.join(known)}")
     try:
         inspect.signature(CELLS[name]).bind(**options)

@@ -32,9 +32,9 @@ def count_parameters(cell: BaseCell) -> ParameterCount:
     table: Optional[int] = None
     if isinstance(cell, TreeCell):
         f = cell.aggregators[0]
-        table = f.table_count(f.L, f.c, f.r)
+        table = f.paper_parameter_count(f.L, f.c, f.r)
     elif isinstance(cell, NaryTreeLSTM):
-        table = Sum.table_count(cell.max_children, cell.hidden_size)
+        table = Sum.paper_parameter_count(cell.max_children, cell.hidden_size)
     elif isinstance(cell, ChildSumTreeLSTM):
-        table = Sum.table_count(1, cell.hidden_size)
+        table = Sum.paper_parameter_count(1, cell.hidden_size)
     return {"table": table, "true": true}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Optional
+from typing import Any, ClassVar, Literal, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators import Aggregator, aggregator_class
+from dgltrees.cells.aggregators import AGGREGATORS, Aggregator, aggregator_class
 from dgltrees.cells.base import BaseCell, GateNorm
 from dgltrees.cells.child_gate import ChildGate, own_child
 from dgltrees.cells.grouped import check_types, grouped
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.options import Count, Fraction, options_of
 from dgltrees.traversal.views import Groups, Nodes
 
 __all__ = ["TreeCell"]
@@ -34,56 +35,64 @@ class TreeCell(BaseCell):
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        max_children: L. A child at a position of L or more is an error of the traversal; an absent
-            child has the state zero.
-        aggregator: name of one of :data:`dgltrees.cells.AGGREGATORS`.
-        operators: K; 0: one set of parameters.
-        rank: r, for aggregators that have one.
-        label: ``"mode"`` or ``"add"``: how x enters an aggregation without operators; by default
-            as the aggregator's paper has it.
-        activation: ``"tanh"`` or ``"sigmoid"``, the activation of the update (the paper prints
-            σ, Tai et al. have tanh).
+        max_children: largest number L of children of a node; a child at a position of L or more
+            is an error of the traversal, and an absent child has the state zero.
+        aggregator: how the states of the children are combined.
+        operators: number K of sets of parameters; 0 for one set, without operators.
+        activation: activation of the update: tanh, as in Tai et al., or sigmoid, as the tensor
+            paper prints it.
         dropout: probability of the recurrent dropout (see the cell).
         layer_norm: normalise the pre-activations of every gate by itself, and the memory cell where
             there is one (Ba et al., 2016); gains and biases are shared by all operators.
-        init: ``"kaiming"`` (normal) or ``"xavier"`` (uniform).
+        init: initial weights: kaiming (normal), xavier (uniform), or uniform.
+        aggregator_options: arguments of the aggregator's class, such as ``rank``.
 
     Raises:
         ConfigError: an argument is out of range, or the tensor too large.
     """
 
+    parts: ClassVar[Mapping[str, Mapping[str, type[Aggregator]]]] = {"aggregator": AGGREGATORS}
+    hidden: ClassVar[tuple[str, ...]] = ("children", "size", "gates", "types", "label_size")
+
     def __init__(
         self,
         input_size: int,
         hidden_size: int,
-        max_children: int,
+        max_children: Count,
         aggregator: str = "sum",
         *,
         operators: int = 0,
-        rank: Optional[int] = None,
-        label: Optional[str] = None,
-        activation: str = "tanh",
-        dropout: float = 0.0,
+        activation: Literal["tanh", "sigmoid"] = "tanh",
+        dropout: Fraction = 0.0,
         layer_norm: bool = False,
-        init: str = "kaiming",
+        init: Init = "kaiming",
+        **aggregator_options: Any,
     ) -> None:
         super().__init__(input_size, hidden_size, dropout=dropout)
         if operators < 0:
             raise ConfigError(f"expected operators to be 0 or more, got {operators}")
         if max_children < 1:
             raise ConfigError(f"expected max_children to be at least 1, got {max_children}")
+        label = aggregator_options.get("label")
         if operators and label is not None:
             raise ConfigError(
                 f"got label={label!r} with {operators} operators, whose sets have no label; "
                 "leave it out"
             )
+        known = {*options_of(aggregator_class(aggregator))} - {*self.hidden}
+        for option in aggregator_options:
+            if option not in known:
+                raise ConfigError(
+                    f"aggregator {aggregator} has no option {option!r}; it has "
+                    f"{', '.join(sorted(known))}"
+                )
         if activation not in ACTIVATIONS:
             raise ConfigError(
                 f"expected activation to be one of {[*ACTIVATIONS]}, got {activation!r}"
             )
         self.max_children = self.slots = max_children
-        self.operators, self.rank, self.init = operators, rank, init
-        self.label, self.layer_norm = label, layer_norm
+        self.operators, self.init, self.layer_norm = operators, init, layer_norm
+        self.aggregator_options = aggregator_options
         self.group_by = "op" if operators else None
         self.input_fields = ("x", "op") if operators else ("x",)
         self.aggregator, self.ordered = aggregator, aggregator_class(aggregator).ordered
@@ -107,10 +116,9 @@ class TreeCell(BaseCell):
             self.hidden_size,
             gates,
             types=max(self.operators, 1),
-            rank=self.rank,
             label_size=0 if self.operators else self.input_size,
-            label=self.label,
             init=self.init,
+            **self.aggregator_options,
         )
 
     def _child_gate(self) -> ChildGate:

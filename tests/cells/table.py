@@ -65,7 +65,7 @@ class Row:
         options = {"input_size": INPUT, "hidden_size": size, **self.options}
         if self.up and self.cell != "child_sum":
             options["max_children"] = CHILDREN
-        if "aggregator" in options and AGGREGATORS[options["aggregator"]].ranked:
+        if "aggregator" in options and AGGREGATORS[options["aggregator"]].has_rank:
             options["rank"] = RANK
         torch.manual_seed(0)
         options.update(changes)

@@ -25,6 +25,11 @@ def _seed() -> None:
     torch.manual_seed(0)
 
 
+def given(rank: int | None) -> dict[str, int]:
+    """A rank as an argument, where there is one."""
+    return {} if rank is None else {"rank": rank}
+
+
 def lstm(**options: object) -> torch.nn.Module:
     return make_cell("lstm", **{**SIZES, **options})
 
@@ -83,11 +88,11 @@ def test_the_full_tensor_starts_by_its_fan_in(init: str, variance: float) -> Non
 def test_without_children_the_constants_are_left_at_first(name: str) -> None:
     """Sums start at zero; products, whose absent children are neutral, at Q (1, .., 1)."""
     cls = AGGREGATORS[name]
-    f = cls(3, 4, 2, rank=2 if cls.ranked else None)
+    f = cls(3, 4, 2, **({"rank": 2} if cls.has_rank else {}))
     h = torch.randn(5, 3, 4)
     alone = h.clone()
     alone[:, 1:] = 0.0
-    nothing = f.Q[0].sum(1) if f.neutral else torch.zeros(2, 4)
+    nothing = f.Q[0].sum(1) if f.bias_init else torch.zeros(2, 4)
     assert_close(f(torch.zeros_like(h)), nothing.expand(5, 2, 4))
     assert (f(alone) - nothing).abs().max() > 0  # one child is enough to be seen
 
@@ -106,10 +111,10 @@ def test_without_children_the_constants_are_left_at_first(name: str) -> None:
         ({"init": "normal"}, "expected init to be one of kaiming, xavier, uniform, got"),
         ({"aggregator": "mean"}, "expected aggregator to be one of sum, full, hosvd, "),
         ({"aggregator": "hosvd"}, "HOSVD needs a rank of at least 1, got None"),
-        ({"rank": 3}, "Sum has no rank, got 3; leave it out"),
+        ({"rank": 3}, "aggregator sum has no option 'rank'; it has "),
         ({"label": "mode"}, "expected Sum's label to be ('add',), got 'mode'"),
         ({"operators": 2, "label": "add"}, "got label='add' with 2 operators"),
-        ({"hidden": 2}, "cell 'lstm' has no option 'hidden'; it has input_size, hidden_size, "),
+        ({"hidden": 2}, "aggregator sum has no option 'hidden'; it has "),
     ],
 )
 def test_refused_settings(options: dict[str, object], message: str) -> None:
@@ -142,7 +147,7 @@ def test_make_cell_says_what_is_missing() -> None:
 )
 def test_a_tensor_too_large_is_refused(aggregator: str, rank: int | None, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
-        lstm(max_children=32, hidden_size=20, operators=4, aggregator=aggregator, rank=rank)
+        lstm(max_children=32, hidden_size=20, operators=4, aggregator=aggregator, **given(rank))
     assert "over the limit of 4 GiB; choose a smaller hidden size or rank" in str(caught.value)
 
 
@@ -158,7 +163,7 @@ def test_a_size_beyond_floats_is_refused(
     aggregator: str, children: int, rank: int | None, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
-        lstm(max_children=children, hidden_size=20, aggregator=aggregator, rank=rank)
+        lstm(max_children=children, hidden_size=20, aggregator=aggregator, **given(rank))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +179,7 @@ def test_a_size_beyond_floats_is_refused(
 )
 def test_parameters_too_large_are_refused(aggregator: str, rank: int | None, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
-        lstm(hidden_size=20_000, aggregator=aggregator, rank=rank)
+        lstm(hidden_size=20_000, aggregator=aggregator, **given(rank))
     assert str(caught.value).endswith(
         "over the limit of 4 GiB; choose a smaller hidden size or rank"
     )
@@ -197,8 +202,8 @@ def test_a_fan_in_beyond_floats(init: str) -> None:
 
 @pytest.mark.parametrize("aggregator", ["sum", "canonical", "tensor_train", "symmetric_hosvd"])
 def test_32_children_fit_into_the_others(aggregator: str) -> None:
-    rank = 2 if AGGREGATORS[aggregator].ranked else None
-    cell = lstm(max_children=32, hidden_size=20, aggregator=aggregator, rank=rank)
+    rank = 2 if AGGREGATORS[aggregator].has_rank else None
+    cell = lstm(max_children=32, hidden_size=20, aggregator=aggregator, **given(rank))
     forest = Forest.build([-1] + [0] * 32)
     h = traverse(cell, forest.batch(), {"x": torch.randn(33, 3)})["h"]
     assert torch.isfinite(h).all()

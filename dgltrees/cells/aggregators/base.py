@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Optional
+from typing import Any, ClassVar, Literal, Optional
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.grouped import grouped
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
+from dgltrees.options import Count
 from dgltrees.traversal.views import Groups
 
-__all__ = ["Aggregator"]
+__all__ = ["Aggregator", "RankedAggregator"]
 
 
 class Aggregator(nn.Module, ABC):
@@ -29,24 +30,25 @@ class Aggregator(nn.Module, ABC):
         size: c, the size of a state.
         gates: G, how many maps are computed from the same arguments.
         types: K, how many sets of parameters there are (one for each operator).
-        rank: r, of a factorised map.
         label_size: m, the size of the label x; 0: there is no label.
         label: ``"mode"``: the label is one more mode of the tensor, as in equation (4);
             ``"add"``: W x is added to the result, as in (5). The default is the first of
             :attr:`labels`.
-        init: ``"kaiming"`` or ``"xavier"``.
+        init: initial weights: kaiming (normal), xavier (uniform), or uniform.
 
     Raises:
-        ConfigError: a size is not positive, a rank is missing or given in vain, the tensor is too
-            large, or there are both types and labels.
+        ConfigError: a size is not positive, the tensor is too large, or there are both types and
+            labels.
     """
 
     ordered: ClassVar[bool] = True
     """Whether swapping two children changes the result."""
-    ranked: ClassVar[bool] = False
-    """Whether there is a rank to choose."""
-    neutral: ClassVar[float] = 0.0
-    """Where the bias of a reduced child or label starts."""
+    has_rank: ClassVar[bool] = False
+    """Whether the map is factorised, with a rank to choose."""
+    r: int = 0
+    """The rank; 0 without one."""
+    bias_init: ClassVar[float] = 0.0
+    """Initial value of the bias of a reduced child or label."""
     labels: ClassVar[tuple[str, ...]] = ("add", "mode")
     """How a label can come in; the first is the default."""
     stacked: ClassVar[tuple[str, ...]] = ()
@@ -59,38 +61,32 @@ class Aggregator(nn.Module, ABC):
         gates: int = 1,
         *,
         types: int = 1,
-        rank: Optional[int] = None,
         label_size: int = 0,
-        label: Optional[str] = None,
-        init: str = "kaiming",
+        label: Optional[Literal["add", "mode"]] = None,
+        init: Init = "kaiming",
     ) -> None:
         super().__init__()
         kind = type(self).__name__
         for what, value in (("children", children), ("size", size), ("types", types)):
             if value < 1:
                 raise ConfigError(f"expected {kind}'s {what} to be at least 1, got {value}")
-        if self.ranked and (rank is None or rank < 1):
-            raise ConfigError(f"{kind} needs a rank of at least 1, got {rank}")
-        if not self.ranked and rank is not None:
-            raise ConfigError(f"{kind} has no rank, got {rank}; leave it out")
         if label is not None and label not in self.labels:
             raise ConfigError(f"expected {kind}'s label to be {self.labels}, got {label!r}")
         if label_size and types > 1:
             raise ConfigError(f"{kind} takes either a label or types, got both")
         self.L, self.c, self.G, self.K = children, size, gates, types
-        self.r = rank or 0
         self.m, self.init = label_size, init
         self.label = (label or self.labels[0]) if label_size else None
         if self.label == "add":
             self.W = nn.Parameter(torch.empty(label_size, gates * size))
-        if self.label == "mode" and self.ranked:
+        if self.label == "mode" and self.has_rank:
             self.w = nn.Linear(label_size, gates * self.r)
         self._build()
         self.reset_parameters()
 
     @staticmethod
     @abstractmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """Parameters of one map as the paper's tables count them: no biases, no label."""
 
     @abstractmethod
@@ -118,7 +114,7 @@ class Aggregator(nn.Module, ABC):
         """What the map needs of the labels, ``(n, m)`` to ``(n, e)``: one product for all nodes."""
         if self.label == "add":
             return x @ self.W
-        return self.w(x) if self.ranked else x
+        return self.w(x) if self.has_rank else x
 
     def forward(
         self, h: Tensor, groups: Optional[Groups] = None, x: Optional[Tensor] = None
@@ -173,13 +169,42 @@ class Aggregator(nn.Module, ABC):
         """Draw all parameters anew."""
         if self.label == "add":
             initialize(self.W, self.m, self.c, self.init)
-        if self.label == "mode" and self.ranked:
+        if self.label == "mode" and self.has_rank:
             initialize(self.w.weight, self.m, self.r, self.init)
-            nn.init.constant_(self.w.bias, self.neutral)
+            nn.init.constant_(self.w.bias, self.bias_init)
         self._draw()
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""
-        rank = f", rank={self.r}" if self.ranked else ""
+        rank = f", rank={self.r}" if self.has_rank else ""
         label = f", label={self.label}({self.m})" if self.label else ""
         return f"L={self.L}, c={self.c}, gates={self.G}, types={self.K}{rank}{label}"
+
+
+class RankedAggregator(Aggregator):
+    """An aggregator whose tensor is factorised.
+
+    Arguments:
+        children, size, gates: see :class:`Aggregator`.
+        rank: rank r of the factorised map.
+        arguments: the others of :class:`Aggregator`.
+
+    Raises:
+        ConfigError: the rank is missing or not positive, or as :class:`Aggregator`.
+    """
+
+    has_rank = True
+
+    def __init__(
+        self,
+        children: int,
+        size: int,
+        gates: int = 1,
+        *,
+        rank: Optional[Count] = None,
+        **arguments: Any,
+    ) -> None:
+        if rank is None or rank < 1:
+            raise ConfigError(f"{type(self).__name__} needs a rank of at least 1, got {rank}")
+        self.r = rank  # the base class builds the parameters, whose shapes depend on it
+        super().__init__(children, size, gates, **arguments)

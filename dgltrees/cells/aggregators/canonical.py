@@ -8,7 +8,7 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import RankedAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
@@ -44,23 +44,22 @@ def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Optional[Tensor] = None) -> Te
     return expand(g, Q, b)
 
 
-class Canonical(Aggregator):
+class Canonical(RankedAggregator):
     r"""The canonical factorisation: the core of a Tucker factorisation made diagonal.
 
     .. math:: a = Q \, (U_1 \bar h_1 \odot \dots \odot U_L \bar h_L) + W x + b
 
     where :math:`\bar h = [h; 1]`. Castellana and Bacciu (2020) name it as their next step. The last
-    column of :math:`U_j`, which meets the 1, starts at one, so that an absent child is a neutral
+    column of :math:`U_j`, which meets the 1, starts at one, so that an absent child is a bias_init
     factor; b starts at zero. With ``label="mode"`` the label is one more factor,
     :math:`W \bar x`, of the same kind. Arguments and shapes are those of :class:`Aggregator`.
     """
 
-    ranked = True
-    neutral = 1.0
+    bias_init = 1.0
     stacked = ("U", "b_U", "Q", "b")
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``L c r``: like the table's HOSVD, without biases and output matrix."""
         return L * c * r
 
@@ -78,7 +77,7 @@ class Canonical(Aggregator):
 
     def _draw(self) -> None:
         initialize(self.U, self.c, self.r, self.init)
-        nn.init.constant_(self.b_U, self.neutral)
+        nn.init.constant_(self.b_U, self.bias_init)
         initialize(self.Q, self.r, self.c, self.init)
         nn.init.zeros_(self.b)
 

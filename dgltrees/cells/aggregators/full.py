@@ -50,7 +50,7 @@ class Full(Aggregator):
     stacked = ("T",)
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``(c + 1)^L c``."""
         return int((c + 1) ** L) * c
 

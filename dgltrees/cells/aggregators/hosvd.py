@@ -7,7 +7,7 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import RankedAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
@@ -51,7 +51,7 @@ def hosvd(
     return expand(g, Q, b)
 
 
-class HOSVD(Aggregator):
+class HOSVD(RankedAggregator):
     r"""The HOSVD (Tucker) approximation of equation (10) in Castellana and Bacciu.
 
     .. math:: a = q(G(w(x), u_1(h_1), \dots, u_L(h_L)))
@@ -67,12 +67,11 @@ class HOSVD(Aggregator):
     core whose input indices are all last. Arguments and shapes are those of :class:`Aggregator`.
     """
 
-    ranked = True
     labels = ("mode", "add")
     stacked = ("U", "b_U", "core", "Q", "b")
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``L c r + r (r + 1)^L``."""
         return L * c * r + r * int((r + 1) ** L)
 

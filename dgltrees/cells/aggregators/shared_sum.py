@@ -26,7 +26,7 @@ class SharedSum(Aggregator):
     stacked = ("U", "b")
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``c^2``."""
         return c**2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import RankedAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import reduce_shared
 from dgltrees.cells.aggregators.tensor_train import tensor_train
@@ -14,7 +14,7 @@ from dgltrees.cells.initial import initialize
 __all__ = ["SharedTensorTrain"]
 
 
-class SharedTensorTrain(Aggregator):
+class SharedTensorTrain(RankedAggregator):
     r"""The tensor-train factorisation with the same core at all positions.
 
     .. math:: r_0 = (1, \dots, 1), \quad r_j = r_{j-1} A(\bar h_j), \quad a = Q r_L + W x + b
@@ -25,12 +25,11 @@ class SharedTensorTrain(Aggregator):
     :math:`r_0 = W \bar x`. Arguments and shapes are those of :class:`Aggregator`.
     """
 
-    ranked = True
-    neutral = 1.0
+    bias_init = 1.0
     stacked = ("A", "b_A", "Q", "b")
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``(c + 1) r^2``."""
         return (c + 1) * r**2
 

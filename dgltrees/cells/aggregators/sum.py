@@ -40,7 +40,7 @@ class Sum(Aggregator):
     stacked = ("U", "b")
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``L c^2``."""
         return L * c**2
 

@@ -57,7 +57,7 @@ class SymmetricFull(Aggregator):
     stacked = ("S",)
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``(c + L over L) c``."""
         return multisets(c + 1, L) * c
 

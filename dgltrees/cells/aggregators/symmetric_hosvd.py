@@ -8,7 +8,7 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import RankedAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_shared
 from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
@@ -56,7 +56,7 @@ def symmetric_hosvd(
     return expand(g, Q, b)
 
 
-class SymmetricHOSVD(Aggregator):
+class SymmetricHOSVD(RankedAggregator):
     r"""The HOSVD approximation of equation (10), symmetric in the children.
 
     .. math:: a = q(G(w(x), u(h_1), \dots, u(h_L)))
@@ -69,12 +69,11 @@ class SymmetricHOSVD(Aggregator):
     """
 
     ordered = False
-    ranked = True
     labels = ("mode", "add")
     stacked = ("U", "b_U", "core", "Q", "b")
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``c r + r (r + L over L)``."""
         return c * r + r * multisets(r + 1, L)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import RankedAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
@@ -34,7 +34,7 @@ def tensor_train(w: Tensor, A: Tensor, Q: Tensor, b: Tensor) -> Tensor:
     return expand(r.flatten(0, 1), Q, b)
 
 
-class TensorTrain(Aggregator):
+class TensorTrain(RankedAggregator):
     r"""The tensor-train factorisation: one core for each child, chained from left to right.
 
     .. math:: r_0 = 1, \quad r_j = r_{j-1} A_j(\bar h_j), \quad a = Q r_L + W x + b
@@ -47,12 +47,11 @@ class TensorTrain(Aggregator):
     :class:`Aggregator`.
     """
 
-    ranked = True
-    neutral = 1.0
+    bias_init = 1.0
     stacked = ("U", "b_U", "A", "b_A", "Q", "b")
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``(c + 1) r + (L - 1) (c + 1) r^2``: whole cores, as the table counts HOSVD's core."""
         return (c + 1) * r + (L - 1) * (c + 1) * r**2
 
@@ -78,7 +77,7 @@ class TensorTrain(Aggregator):
     def _draw(self) -> None:
         if self.label != "mode":
             initialize(self.U, self.c, self.r, self.init)
-            nn.init.constant_(self.b_U, self.neutral)
+            nn.init.constant_(self.b_U, self.bias_init)
         initialize(self.A, self.r * (self.c + 1), self.r, self.init)
         initialize(self.Q, self.r, self.c, self.init)
         nn.init.zeros_(self.b)

@@ -24,7 +24,7 @@ LRT, LISTOPS = 2, 5  # children
     ],
 )
 def test_full(children: int, size: int, printed: int) -> None:
-    assert aggregator_class("full").table_count(children, size) == printed
+    assert aggregator_class("full").paper_parameter_count(children, size) == printed
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_full(children: int, size: int, printed: int) -> None:
     ],
 )
 def test_sum(children: int, size: int, printed: int) -> None:
-    assert aggregator_class("sum").table_count(children, size) == printed
+    assert aggregator_class("sum").paper_parameter_count(children, size) == printed
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_sum(children: int, size: int, printed: int) -> None:
 )
 def test_hosvd(children: int, size: int, grid: tuple[int, ...], rank: int, printed: int) -> None:
     """The tables print the best rank's count alone: exactly one rank of the grid has it."""
-    count = aggregator_class("hosvd").table_count
+    count = aggregator_class("hosvd").paper_parameter_count
     assert [r for r in grid if count(children, size, r) == printed] == [rank]
 
 
@@ -76,7 +76,7 @@ def test_hosvd(children: int, size: int, grid: tuple[int, ...], rank: int, print
     ],
 )
 def test_the_others_count_alike(aggregator: str, rank: int | None, table: int) -> None:
-    assert aggregator_class(aggregator).table_count(5, 20, rank or 0) == table
+    assert aggregator_class(aggregator).paper_parameter_count(5, 20, rank or 0) == table
 
 
 def test_count_parameters() -> None:

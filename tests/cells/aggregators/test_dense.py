@@ -36,7 +36,8 @@ def _torch_backend() -> None:
 def make(name: str, **options: object) -> Aggregator:
     cls = aggregator_class(name)
     torch.manual_seed(0)
-    f = cls(L, C, G, rank=R if cls.ranked else None, **options).double()
+    rank = {"rank": R} if cls.has_rank else {}
+    f = cls(L, C, G, **rank, **options).double()
     with torch.no_grad():
         for p in f.parameters():
             p.uniform_(-1, 1)
@@ -75,7 +76,7 @@ def dense(f: Aggregator, k: int, g: int) -> Tensor:
     mode = f.label == "mode"
     gate = slice(g * R, (g + 1) * R)
     label = []
-    if mode and f.ranked:
+    if mode and f.has_rank:
         label = [(f.w.weight[gate].T, f.w.bias[gate])]
     if isinstance(f, (Sum, SharedSum)):
         positions = L if isinstance(f, Sum) else 1
