@@ -13,7 +13,8 @@ import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, wraps
+from inspect import signature
 from typing import (
     Annotated,
     Any,
@@ -28,6 +29,7 @@ from typing import (
 )
 
 import docstring_parser
+import numpy as np
 import yaml
 
 from dgltrees.errors import ConfigError
@@ -40,9 +42,11 @@ __all__ = [
     "Option",
     "Options",
     "Positive",
+    "PositiveShare",
     "Range",
     "Seed",
     "Share",
+    "checked",
     "expected",
     "nearest",
     "options_of",
@@ -72,6 +76,8 @@ Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
 NonNegative = Annotated[float, Range("of at least 0", lambda value: value >= 0)]
 Fraction = Annotated[float, Range("of at least 0 and below 1", lambda value: 0 <= value < 1)]
 Share = Annotated[float, Range("of at least 0 and at most 1", lambda value: 0 <= value <= 1)]
+
+PositiveShare = Annotated[float, Range("above 0 and at most 1", lambda value: 0 < value <= 1)]
 
 _LISTS = (list, tuple, Sequence)
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
@@ -212,6 +218,35 @@ def expected(kind: Any, value: Any, choices: Optional[Choices] = None) -> Option
     """
     words = _words(kind, choices)
     return None if _fits(kind, value, choices) else words
+
+
+def checked(source: type[T]) -> type[T]:
+    """A class whose constructor refuses values that its annotations exclude.
+
+    A class decorator, for ranges (:data:`Count` and the others), ``Literal`` choices and plain
+    types. The constructor then raises ConfigError: ``expected dropout to be a number of at least 0
+    and below 1, got 1.5``.
+    """
+    init: Callable[..., None] = source.__init__
+    hashable: Source = source
+
+    @wraps(init)
+    def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name, value in signature(init).bind(self, *args, **kwargs).arguments.items():
+            value = value.item() if isinstance(value, np.generic) else value
+            wrong = expected(_annotations(hashable, init).get(name), value)
+            if wrong is not None:
+                raise ConfigError(f"expected {name} to be {wrong}, got {value!r}")
+        init(self, *args, **kwargs)
+
+    setattr(source, "__init__", check_and_init)  # noqa: B010
+    return source
+
+
+@cache
+def _annotations(source: Source, init: Callable[..., None]) -> dict[str, Any]:
+    # The annotations of a dataclass belong to the modules of its bases.
+    return get_type_hints(source if is_dataclass(source) else init, include_extras=True)
 
 
 def _fits(kind: Any, value: Any, choices: Optional[Choices] = None) -> bool:

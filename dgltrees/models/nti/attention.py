@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import Score
 from dgltrees.models.encoding import Encoding
+from dgltrees.options import checked
 
 ScoreName = Literal["mlp", "dot", "map"]
 """The names of scoring functions."""
@@ -41,6 +42,7 @@ def pad_mass(attended: Attended, encoding: Encoding) -> Tensor:
     return (attended.weights * encoding.table.pad.unsqueeze(1)).sum(2)
 
 
+@checked
 class AttentionOverTrees(nn.Module, ABC):
     """The base of global and tree attention.
 

@@ -17,12 +17,13 @@ from dgltrees.models.nti.attention import (
     GlobalAttention,
     ScoreName,
 )
-from dgltrees.options import Fraction
+from dgltrees.options import Fraction, checked
 from dgltrees.trees.segments import mask_of
 
 __all__ = ["TreeMatching", "make_lstm"]
 
 
+@checked
 class TreeMatching(ClassHead):
     """Logits of two sentences by tree matching or full tree matching.
 
