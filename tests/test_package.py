@@ -14,7 +14,7 @@ from dgltrees._files import replacing
 
 ROOT = Path(dgltrees.__file__).parent
 ROOMS = [
-    *("errors", "_files", "_dgl", "options"),
+    *("errors", "_files", "_dgl", "values", "options"),
     *("trees", "trees.dependencies", "trees.builders", "trees.operations"),
     *("formats", "formats.synthetic", "draw", "traversal"),
     *("cells", "cells.aggregators", "cells.compiled"),
