@@ -9,6 +9,7 @@ that class with it.
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,12 +23,14 @@ from typing import (
     Optional,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
 )
 
 import docstring_parser
+import numpy as np
 import yaml
 
 from dgltrees.errors import ConfigError
@@ -43,6 +46,7 @@ __all__ = [
     "Range",
     "Seed",
     "Share",
+    "checked",
     "expected",
     "nearest",
     "options_of",
@@ -50,6 +54,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
 Choices = Mapping[str, Union[Source, tuple[Source, ...], None]]
@@ -227,6 +232,32 @@ def _fits(kind: Any, value: Any, choices: Optional[Choices] = None) -> bool:
         return _PLAIN[list][1](value) and all(_fits(args[0], member) for member in value)
     plain = _PLAIN.get(origin or kind)
     return plain is None or plain[1](value)
+
+
+def checked(constructor: F) -> F:
+    """Check the arguments of a constructor by their annotations, and by ``parts``, before it runs.
+
+    Raises:
+        ConfigError: ``expected hidden_size to be a whole number of at least 1, got 0``.
+    """
+    signature = inspect.signature(constructor)
+
+    @functools.wraps(constructor)
+    def check_and_run(*args: Any, **options: Any) -> Any:
+        hints, parts = _hints(constructor), getattr(args[0], "parts", {})
+        for name, value in signature.bind(*args, **options).arguments.items():
+            plain = value.item() if isinstance(value, np.generic) else value
+            wrong = expected(hints.get(name, Any), plain, parts.get(name))
+            if wrong is not None:
+                raise ConfigError(f"expected {name} to be {wrong}, got {value!r}")
+        return constructor(*args, **options)
+
+    return cast(F, check_and_run)
+
+
+@cache
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    return get_type_hints(function, include_extras=True)
 
 
 @cache

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import ProductAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["Canonical", "canonical", "product"]
 
@@ -44,7 +45,7 @@ def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Optional[Tensor] = None) -> Te
     return expand(g, Q, b)
 
 
-class Canonical(Aggregator):
+class Canonical(ProductAggregator):
     r"""The canonical factorisation: the core of a Tucker factorisation made diagonal.
 
     .. math:: a = Q \, (U_1 \bar h_1 \odot \dots \odot U_L \bar h_L) + W x + b
@@ -55,16 +56,10 @@ class Canonical(Aggregator):
     :math:`W \bar x`, of the same kind. Arguments and shapes are those of :class:`Aggregator`.
     """
 
-    ranked = True
-    neutral = 1.0
     stacked = ("U", "b_U", "Q", "b")
 
-    @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
-        """``L c r``: like the table's HOSVD, without biases and output matrix."""
-        return L * c * r
-
-    def _build(self) -> None:
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
         K, L, c, G, r = self.K, self.L, self.c, self.G, self.r
         each = (L,) if self.ordered else ()  # one matrix for all positions: a symmetric tensor
         number = f"{c} * {r}" if not each else f"{L} * {c} * {r}"
@@ -75,10 +70,16 @@ class Canonical(Aggregator):
         self.b_U = nn.Parameter(torch.empty(K, *each, 1, G * r))
         self.Q = nn.Parameter(torch.empty(K, G, r, c))
         self.b = nn.Parameter(torch.empty(K, G, 1, c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``L c r``: like the table's HOSVD, without biases and output matrix."""
+        return L * c * r
 
     def _draw(self) -> None:
         initialize(self.U, self.c, self.r, self.init)
-        nn.init.constant_(self.b_U, self.neutral)
+        nn.init.constant_(self.b_U, self.bias_init)
         initialize(self.Q, self.r, self.c, self.init)
         nn.init.zeros_(self.b)
 
@@ -86,7 +87,7 @@ class Canonical(Aggregator):
         """``U_j h̄_j``: ``(K, n, L, c)`` to ``(K, L, n, G r)``."""
         return reduce_children(h, U, b_U)
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """The product over the children."""
-        *label, U, b_U, Q, b = rest
+        *label, U, b_U, Q, b = parameters
         return canonical(self._reduce(h, U, b_U), Q, b, *label)

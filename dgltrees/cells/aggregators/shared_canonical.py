@@ -21,7 +21,7 @@ class SharedCanonical(Canonical):
     ordered = False
 
     @staticmethod
-    def table_count(L: int, c: int, r: int = 0) -> int:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``c r``."""
         return c * r
 
