@@ -9,12 +9,12 @@ that class with it.
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, wraps
+from inspect import signature
 from typing import (
     Annotated,
     Any,
@@ -23,7 +23,6 @@ from typing import (
     Optional,
     TypeVar,
     Union,
-    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -43,6 +42,7 @@ __all__ = [
     "Option",
     "Options",
     "Positive",
+    "PositiveShare",
     "Range",
     "Seed",
     "Share",
@@ -54,7 +54,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
 Choices = Mapping[str, Union[Source, tuple[Source, ...], None]]
@@ -76,6 +77,8 @@ Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
 NonNegative = Annotated[float, Range("of at least 0", lambda value: value >= 0)]
 Fraction = Annotated[float, Range("of at least 0 and below 1", lambda value: 0 <= value < 1)]
 Share = Annotated[float, Range("of at least 0 and at most 1", lambda value: 0 <= value <= 1)]
+
+PositiveShare = Annotated[float, Range("above 0 and at most 1", lambda value: 0 < value <= 1)]
 
 _LISTS = (list, tuple, Sequence)
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
@@ -218,6 +221,35 @@ def expected(kind: Any, value: Any, choices: Optional[Choices] = None) -> Option
     return None if _fits(kind, value, choices) else words
 
 
+def checked(source: C) -> C:
+    """A class whose constructor refuses values that its annotations exclude.
+
+    A class decorator, for ranges (:data:`Count` and the others), ``Literal`` choices and plain
+    types. The constructor then raises ConfigError: ``expected dropout to be a number of at least 0
+    and below 1, got 1.5``.
+    """
+    init: Callable[..., None] = source.__init__  # type: ignore[misc]
+    hashable: Source = source
+
+    @wraps(init)
+    def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name, value in signature(init).bind(self, *args, **kwargs).arguments.items():
+            value = value.item() if isinstance(value, np.generic) else value
+            wrong = expected(_annotations(hashable, init).get(name), value)
+            if wrong is not None:
+                raise ConfigError(f"expected {name} to be {wrong}, got {value!r}")
+        init(self, *args, **kwargs)
+
+    setattr(source, "__init__", check_and_init)  # noqa: B010
+    return source
+
+
+@cache
+def _annotations(source: Source, init: Callable[..., None]) -> dict[str, Any]:
+    # The annotations of a dataclass belong to the modules of its bases.
+    return get_type_hints(source if is_dataclass(source) else init, include_extras=True)
+
+
 def _fits(kind: Any, value: Any, choices: Optional[Choices] = None) -> bool:
     if choices is not None:
         return isinstance(value, str) and value in choices
@@ -232,32 +264,6 @@ def _fits(kind: Any, value: Any, choices: Optional[Choices] = None) -> bool:
         return _PLAIN[list][1](value) and all(_fits(args[0], member) for member in value)
     plain = _PLAIN.get(origin or kind)
     return plain is None or plain[1](value)
-
-
-def checked(constructor: F) -> F:
-    """Check the arguments of a constructor by their annotations, and by ``parts``, before it runs.
-
-    Raises:
-        ConfigError: ``expected hidden_size to be a whole number of at least 1, got 0``.
-    """
-    signature = inspect.signature(constructor)
-
-    @functools.wraps(constructor)
-    def check_and_run(*args: Any, **options: Any) -> Any:
-        hints, parts = _hints(constructor), getattr(args[0], "parts", {})
-        for name, value in signature.bind(*args, **options).arguments.items():
-            plain = value.item() if isinstance(value, np.generic) else value
-            wrong = expected(hints.get(name, Any), plain, parts.get(name))
-            if wrong is not None:
-                raise ConfigError(f"expected {name} to be {wrong}, got {value!r}")
-        return constructor(*args, **options)
-
-    return cast(F, check_and_run)
-
-
-@cache
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    return get_type_hints(function, include_extras=True)
 
 
 @cache
@@ -331,9 +337,9 @@ def _sentences(source: Source) -> dict[str, str]:
         if kind is object or not (kind.__doc__ or is_dataclass(kind)):
             continue
         docstring = (
-            docstring_parser.parse_from_object(kind)
+            docstring_parser.parse_from_object(kind, GOOGLE)
             if is_dataclass(kind)
-            else docstring_parser.parse(inspect.getdoc(kind) or "")
+            else docstring_parser.parse(inspect.getdoc(kind) or "", GOOGLE)
         )
         for each in docstring.params:
             for name in each.arg_name.split(", "):

@@ -8,11 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Callable, NamedTuple
 
 import pytest
 
-from dgltrees.trees import Forest
+from dgltrees.trees import Forest, Vocabulary
 from tests.training.samples import SAMPLES
 
 ROOT = Path(__file__).parents[1]
@@ -56,16 +58,51 @@ def patched(text: str, diff: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run(copy: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    """A command of the copy."""
-    return subprocess.run(
-        [sys.executable, "-m", "dgltrees", *argv],
+# Commands run one after the other in one process: torch takes seconds to import.
+SERVER = """
+import contextlib, io, json, sys
+from dgltrees.cli import main
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(json.loads(line))
+    print(json.dumps([status, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+class Result(NamedTuple):
+    """Exit status, standard output and standard error of a command."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def run(copy: Path) -> Iterator[Run]:
+    """Runs commands of the copy."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER],
         env={**os.environ, "PYTHONPATH": str(copy), "DGLTREES_DATA": str(SAMPLES)},
         cwd=copy,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-    )
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+
+        def command(*argv: str) -> Result:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            print(json.dumps(argv), file=server.stdin, flush=True)
+            return Result(*json.loads(server.stdout.readline()))
+
+        yield command
+        server.stdin.close()
 
 
 _QUICK = ["--training.epochs", "1", "--training.accelerator", "cpu", "--data.limit", "20"]
@@ -74,11 +111,11 @@ _SMALL = ["--model.hidden_size", "4", *_QUICK]
 
 @pytest.mark.parametrize("preset", ["sst-tree", "inex", "sick"])
 def test_a_new_cell_trains_in_every_family_that_takes_it(
-    copy: Path, tmp_path: Path, preset: str
+    run: Run, tmp_path: Path, preset: str
 ) -> None:
     cell = ["--model.cell", "max", "--model.mean", "0.1"]
-    done = run(copy, "train", preset, *cell, *_SMALL, "--out", str(tmp_path / "run"))
-    assert done.returncode == 0, done.stderr
+    done = run("train", preset, *cell, *_SMALL, "--out", str(tmp_path / "run"))
+    assert done.status == 0, done.err
     assert "\n  mean: 0.1\n" in (tmp_path / "run" / "config.yaml").read_text()
 
 
@@ -90,38 +127,40 @@ def test_a_new_cell_trains_in_every_family_that_takes_it(
     ],
 )
 def test_other_families_say_what_the_cell_lacks(
-    copy: Path, tmp_path: Path, preset: str, message: str
+    run: Run, tmp_path: Path, preset: str, message: str
 ) -> None:
-    done = run(copy, "train", preset, "--model.cell", "max", "--out", str(tmp_path / "run"))
-    assert done.returncode == 2
-    assert message in done.stderr
+    done = run("train", preset, "--model.cell", "max", "--out", str(tmp_path / "run"))
+    assert done.status == 2
+    assert message in done.err
 
 
-def test_the_help_has_the_new_cell_and_its_hyperparameter(copy: Path) -> None:
-    text = run(copy, "train", "sst-tree", "--model.cell", "max", "--help").stdout
+def test_the_help_has_the_new_cell_and_its_hyperparameter(run: Run) -> None:
+    text = run("train", "sst-tree", "--model.cell", "max", "--help").out
     assert "--model.mean\n      lambda, the weight of the mean over the children" in text
 
 
-def test_a_new_task_trains_and_reports_its_metric(copy: Path, tmp_path: Path) -> None:
+def test_a_new_task_trains_and_reports_its_metric(run: Run, tmp_path: Path) -> None:
+    labels, targets = Vocabulary("abc"), Vocabulary("xyz")
     forest = Forest.build(
         [-1, 0, 0] * 12,
         offsets=list(range(0, 37, 3)),
-        columns={"label": ["a", "b", "c"] * 12, "target": ["x", "y", "y", "z", "x", "y"] * 6},
+        columns={"label": [0, 1, 2] * 12, "target": [0, 1, 1, 2, 0, 1] * 6},
+        vocabs={"label": labels, "target": targets},
     )
     forest.save(tmp_path / "trees")
     (tmp_path / "mine.yaml").write_text(f"task: balanced\ndata: {{train: {tmp_path}/trees}}\n")
     argv = ["train", str(tmp_path / "mine.yaml"), *_SMALL, "--out", str(tmp_path / "run")]
-    done = run(copy, *argv)
-    assert done.returncode == 0, done.stderr
-    assert 0 <= json.loads(done.stdout)["valid"]["balanced_accuracy"] <= 1
-    assert "valid balanced accuracy" in done.stderr
+    done = run(*argv)
+    assert done.status == 0, done.err
+    assert 0 <= json.loads(done.out)["valid"]["balanced_accuracy"] <= 1
+    assert "valid balanced accuracy" in done.err
 
 
-def test_a_new_format_is_drawn_and_counted_by_a_new_command(copy: Path, tmp_path: Path) -> None:
+def test_a_new_format_is_drawn_and_counted_by_a_new_command(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "two.parents"
     path.write_text("root/-1 left/0 right/0\nalone/-1\n")
-    assert "left" in run(copy, "draw", str(path)).stdout
-    assert run(copy, "count", str(path), "--least", "2").stdout == "1\n"
-    assert "number of trees of a file" in run(copy, "--help").stdout
+    assert "left" in run("draw", str(path)).out
+    assert run("count", str(path), "--least", "2").out == "1\n"
+    assert "number of trees of a file" in run("--help").out
     path.write_text("root/-1 left/7\n")
-    assert f"{path}:1: expected name/parent" in run(copy, "draw", str(path)).stderr
+    assert f"{path}:1: expected name/parent" in run("draw", str(path)).err

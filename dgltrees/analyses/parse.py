@@ -29,7 +29,7 @@ from dgltrees.tasks.parser import ParserSettings, best_labels, sentences
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest, Vocabulary
 from dgltrees.trees.builders.heads import from_heads
-from dgltrees.trees.segments import offsets_of, within
+from dgltrees.trees.segments import offsets_of, owner, within
 
 __all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
 
@@ -133,11 +133,10 @@ def parse(
         parses.update(zip(order[ids].tolist(), _best_trees(scores, k, projective)))
     in_order = [parses[i] for i in range(len(forest))]
     counts = np.array([len(each.scores) for each in in_order], dtype=np.int64)
-    repeated = forest.select(np.repeat(np.arange(len(forest)), counts))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+    repeated = forest.select(owner(counts))
     scores = np.concatenate([each.scores for each in in_order])
     trees = _with_heads(repeated, in_order, run.vocabularies["deprel"])
-    return KBest(trees, offsets, scores, [None] * len(forest))
+    return KBest(trees, offsets_of(counts), scores, [None] * len(forest))
 
 
 @torch.no_grad()

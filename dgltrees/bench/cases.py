@@ -95,6 +95,15 @@ def operations(rng: np.random.Generator) -> Parents:
     return parents
 
 
+def sentence(rng: np.random.Generator) -> Parents:
+    """A binarised parse such as the Stanford Sentiment Treebank's: 2 to 56 words, 19 on average.
+
+    English branches to the right: every other split leaves one word on the left.
+    """
+    words = int(np.clip(np.rint(rng.gamma(4.2, 4.6)), 2, 56))
+    return _split(words, lambda n: 1 if rng.random() < 0.5 else int(rng.integers(1, n)))
+
+
 def caterpillars(levels: int, nodes: int) -> Case:
     """Chains of ``levels`` levels, as many as have about ``nodes`` nodes in all."""
     trees = max(1, nodes // (2 * levels - 1))
@@ -110,3 +119,6 @@ CASES = {
         Case("chain 16 x 799", 16, lambda rng: chain(400)),
     )
 }
+
+SENTENCES = Case("sentences 64 x ~37", 64, sentence)
+"""Binarised parses, for the benchmark with hidden size 300."""

@@ -17,6 +17,7 @@ from dgltrees.traversal.views import Nodes
 __all__ = ["AttentiveNode"]
 
 
+@checked
 class AttentiveNode(NodeFunction):
     r"""The attentive node function (ANF): a node is a mean of its children, weighted by a query.
 
@@ -47,7 +48,6 @@ class AttentiveNode(NodeFunction):
 
     ordered = False
 
-    @checked
     def __init__(
         self,
         input_size: Count,

@@ -51,6 +51,7 @@ def _arranged(function: Function) -> Function:
     return arranged
 
 
+@checked
 class BaseCell(nn.Module, ABC):
     """A recurrent unit over trees: ``x`` of ``(N, m)`` in, the fields of its state out.
 
@@ -88,7 +89,6 @@ class BaseCell(nn.Module, ABC):
             if name in cls.__dict__:
                 setattr(cls, name, wrap(cls.__dict__[name]))
 
-    @checked
     def __init__(self, input_size: Count, hidden_size: Count, *, dropout: Fraction = 0.0) -> None:
         super().__init__()
         self.input_size, self.hidden_size = input_size, hidden_size

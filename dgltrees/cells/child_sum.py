@@ -16,6 +16,7 @@ from dgltrees.traversal.views import Nodes
 __all__ = ["ChildSumTreeLSTM"]
 
 
+@checked
 class ChildSumTreeLSTM(BaseCell):
     r"""The child-sum Tree-LSTM: any number of children, in no order.
 
@@ -51,7 +52,6 @@ class ChildSumTreeLSTM(BaseCell):
     state_fields = ("h", "c")
     ordered = False
 
-    @checked
     def __init__(
         self,
         input_size: Count,

@@ -17,6 +17,7 @@ from dgltrees.traversal.views import Nodes
 __all__ = ["NaryTreeLSTM"]
 
 
+@checked
 class NaryTreeLSTM(BaseCell):
     r"""The N-ary Tree-LSTM: at most L children, each at its position.
 
@@ -53,7 +54,6 @@ class NaryTreeLSTM(BaseCell):
 
     state_fields = ("h", "c")
 
-    @checked
     def __init__(
         self,
         input_size: Count,

@@ -18,6 +18,7 @@ from dgltrees.traversal.views import Nodes
 __all__ = ["NodeFunction"]
 
 
+@checked
 class NodeFunction(BaseCell):
     """A cell whose leaves are a function of their input, and whose other nodes have none.
 
@@ -41,7 +42,6 @@ class NodeFunction(BaseCell):
         ConfigError: an argument is out of range.
     """
 
-    @checked
     def __init__(
         self,
         input_size: Count,

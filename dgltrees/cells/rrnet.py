@@ -38,6 +38,7 @@ class Step(NamedTuple):
     down_c: Tensor
 
 
+@checked
 class RRNetCell(BaseCell):
     r"""Split, recur and merge, over the graph of a sequence of operations.
 
@@ -84,7 +85,6 @@ class RRNetCell(BaseCell):
     group_by = "op"
     slots = len(Flow)
 
-    @checked
     def __init__(
         self,
         input_size: Count,

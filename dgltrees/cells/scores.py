@@ -17,6 +17,7 @@ ScoreName = Literal["mlp", "dot", "map"]
 """The scoring functions; see :class:`Score`."""
 
 
+@checked
 class Score(nn.Module):
     r"""Scores of vectors s for a query q.
 
@@ -43,7 +44,6 @@ class Score(nn.Module):
         ConfigError: an argument is out of range.
     """
 
-    @checked
     def __init__(
         self, size: Count, kind: ScoreName = "mlp", *, init: Init = "kaiming", fused: bool = True
     ) -> None:

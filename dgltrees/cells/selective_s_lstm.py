@@ -16,6 +16,7 @@ from dgltrees.traversal.views import Nodes
 __all__ = ["SelectiveSLSTM", "sparsemax"]
 
 
+@checked
 class SelectiveSLSTM(SLSTM):
     r"""S-LSTM over those of its children that it selects.
 
@@ -46,7 +47,6 @@ class SelectiveSLSTM(SLSTM):
         ConfigError: an argument is out of range.
     """
 
-    @checked
     def __init__(
         self,
         input_size: Count,

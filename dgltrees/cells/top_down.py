@@ -143,6 +143,7 @@ class _SourceLSTM(BaseCell):
         return f"m={self.input_size}, d={self.hidden_size}, layers={self.layers}"
 
 
+@checked
 class TopDownLSTM(_SourceLSTM):
     r"""The four LSTMs GEN-L, GEN-R, GEN-NX-L and GEN-NX-R, which share their hidden states.
 
@@ -181,7 +182,6 @@ class TopDownLSTM(_SourceLSTM):
 
     starts = False
 
-    @checked
     def __init__(
         self,
         input_size: Count,
@@ -255,6 +255,7 @@ class TopDownLSTM(_SourceLSTM):
         return None if self.types == 1 else self._types(ndata)
 
 
+@checked
 class LeftDependentLSTM(_SourceLSTM):
     r"""The LD LSTM over the left dependents of a node, from the farthest to the nearest.
 
@@ -276,7 +277,6 @@ class LeftDependentLSTM(_SourceLSTM):
 
     starts = True
 
-    @checked
     def __init__(self, input_size: Count, hidden_size: Count, *, layers: Count = 1) -> None:
         super().__init__(input_size, hidden_size, layers, 1)
         uniform(self)

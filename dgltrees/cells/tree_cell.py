@@ -15,7 +15,15 @@ from dgltrees.cells.child_gate import ChildGate, own_child
 from dgltrees.cells.grouped import check_types, grouped
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Count, Fraction, NonNegativeInt, checked, nearest, options_of
+from dgltrees.options import (
+    Count,
+    Fraction,
+    NonNegativeInt,
+    checked,
+    expected,
+    nearest,
+    options_of,
+)
 from dgltrees.traversal.views import Groups, Nodes
 
 __all__ = ["TreeCell"]
@@ -23,6 +31,7 @@ __all__ = ["TreeCell"]
 ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 
 
+@checked
 class TreeCell(BaseCell):
     """A cell whose pre-activations come from any aggregator.
 
@@ -60,7 +69,6 @@ class TreeCell(BaseCell):
         """The options that are not read with these, and why: sets of operators have no label."""
         return {"label": "with operators"} if options["operators"] else {}
 
-    @checked
     def __init__(
         self,
         input_size: Count,
@@ -76,6 +84,11 @@ class TreeCell(BaseCell):
         **aggregator_options: Any,
     ) -> None:
         super().__init__(input_size, hidden_size, dropout=dropout)
+        if aggregator not in AGGREGATORS:
+            raise ConfigError(
+                f"expected aggregator to be {expected(str, aggregator, AGGREGATORS)}, got "
+                f"{aggregator!r}"
+            )
         if operators and "label" in aggregator_options:
             raise ConfigError(
                 f"got label={aggregator_options['label']!r} with {operators} operators, whose sets "

@@ -16,7 +16,7 @@ from typing import Any, Callable, Optional
 import docstring_parser
 
 from dgltrees.errors import ConfigError
-from dgltrees.options import Option, nearest, options_of
+from dgltrees.options import GOOGLE, Option, nearest, options_of
 
 __all__ = ["Layer", "arguments", "help_text", "needs_settings"]
 
@@ -139,7 +139,7 @@ def help_text(
         name: of the command.
         settings: for each section of settings its options and their values.
     """
-    docstring = docstring_parser.parse(inspect.getdoc(command) or "")
+    docstring = docstring_parser.parse(inspect.getdoc(command) or "", GOOGLE)
     options = _options(command)
     positional = [option for option in options.values() if _is_positional(command, option)]
     flags = [option for option in options.values() if option not in positional]

@@ -1,4 +1,4 @@
-"""Models over trees: encoders and classifiers, language models, and what they are made of."""
+"""Models over trees: encoders, classifiers, language models, and their parts."""
 
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder

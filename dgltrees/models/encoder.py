@@ -12,12 +12,14 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Backend, Encoder, Encoding
 from dgltrees.models.inputs import Input
+from dgltrees.options import checked
 from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BidirectionalEncoder", "TreeEncoder"]
 
 
+@checked
 class TreeEncoder(Encoder):
     """Runs a cell from the leaves to the root.
 

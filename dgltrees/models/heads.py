@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import TreeError
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked
 
 __all__ = [
     "MLP",
@@ -88,6 +88,7 @@ class ClassHead(Head):
         return prediction, probability
 
 
+@checked
 class MLP(ClassHead):
     """Linear layers with ReLU between them.
 
@@ -141,6 +142,7 @@ def pair_features(p: Tensor, h: Tensor) -> Tensor:
     return torch.cat([p, h, (p - h).abs(), p * h], 1)
 
 
+@checked
 class PairHead(ClassHead):
     """Logits of pairs of vectors, by an MLP over :func:`pair_features`.
 
@@ -188,6 +190,7 @@ class PairHead(ClassHead):
         return logits
 
 
+@checked
 class Comparison(nn.Module):
     r"""The comparison layer of Bowman et al.
 
@@ -222,6 +225,7 @@ class Comparison(nn.Module):
         return F.leaky_relu(bilinear + linear, 0.01)
 
 
+@checked
 class ComparisonHead(ClassHead):
     """Logits of pairs of vectors, by a comparison layer: Castellana and Bacciu, section V.B.
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.options import Count, checked
 from dgltrees.traversal.order import at_node
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
@@ -46,11 +47,12 @@ class Input(nn.Module, ABC):
         """``(N, m)`` vectors of all nodes."""
 
     def indexed(self, batch: TreeBatch) -> Union[Tensor, IndexedRows]:
-        """The same, with equal rows once, where that is known beforehand."""
+        """The same vectors; those of equal ids are computed once, where there are ids."""
         vectors: Tensor = self(batch)
         return vectors
 
 
+@checked
 class NodeInput(Input):
     """Looks up a row of a table for each node's id; a node whose id is -1 has zeros.
 
@@ -63,13 +65,8 @@ class NodeInput(Input):
         ConfigError: a size is not positive.
     """
 
-    def __init__(self, column: str, rows: int, size: int) -> None:
+    def __init__(self, column: str, rows: Count, size: Count) -> None:
         super().__init__()
-        if rows < 1 or size < 1:
-            raise ConfigError(
-                f"expected at least 1 id and a vector of size 1 for column {column!r}, got {rows} "
-                f"and {size}"
-            )
         self.column, self.rows, self.size = column, rows, size
         self.ids = column
 
@@ -148,7 +145,7 @@ class OneHot(_Fixed):
         size: the number of ids, and of entries.
     """
 
-    def __init__(self, column: str, size: int) -> None:
+    def __init__(self, column: str, size: Count) -> None:
         super().__init__(column, torch.eye(size))
 
 
@@ -162,10 +159,11 @@ class Thermometer(_Fixed):
         size: the number of ids, and of entries.
     """
 
-    def __init__(self, column: str, size: int) -> None:
+    def __init__(self, column: str, size: Count) -> None:
         super().__init__(column, torch.ones(size, size).tril())
 
 
+@checked
 class WordEmbedding(NodeInput):
     """A learned vector for each id.
 
@@ -180,8 +178,8 @@ class WordEmbedding(NodeInput):
     def __init__(
         self,
         column: str,
-        rows: int,
-        size: int,
+        rows: Count,
+        size: Count,
         *,
         vectors: Optional[Tensor] = None,
         frozen: bool = False,
@@ -206,6 +204,7 @@ class WordEmbedding(NodeInput):
         return vectors.masked_fill((ids < 0).unsqueeze(1), 0.0)
 
 
+@checked
 class GivenVectors(Input):
     """The vectors in a node column.
 
@@ -214,7 +213,7 @@ class GivenVectors(Input):
         size: m, the size of a vector.
     """
 
-    def __init__(self, column: str, size: int) -> None:
+    def __init__(self, column: str, size: Count) -> None:
         super().__init__()
         self.column, self.size = column, size
 

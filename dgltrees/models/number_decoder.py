@@ -8,13 +8,14 @@ from torch import Tensor, nn
 
 from dgltrees.cells.top_down import lstm
 from dgltrees.models.heads import Head, wide
-from dgltrees.options import Count
+from dgltrees.options import Count, checked
 
 __all__ = ["NumberDecoder"]
 
 BASE = 10
 
 
+@checked
 class NumberDecoder(Head):
     r"""An LSTM that writes a number of two digits, the tens first.
 

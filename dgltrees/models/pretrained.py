@@ -1,4 +1,4 @@
-"""Vectors of words in their sentences, from an encoder of Hugging Face's that is on disk."""
+"""Vectors of words in their sentences, from a Hugging Face encoder on disk."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ __all__ = ["PretrainedEncoder"]
 
 
 class PretrainedEncoder:
-    """A pretrained encoder, as it is: its last hidden states are not trained further.
+    """A pretrained encoder, whose last hidden states are not trained further.
 
-    The vector of a word is the mean over its sub-words; a word that has none, such as a control
+    The vector of a word is the mean over its sub-words; a word without any, such as a control
     character, has zeros.
 
     Arguments:
         path: a folder with the encoder's ``config.json``, its weights as safetensors and its
-            tokenizer, as ``save_pretrained`` writes them. Nothing is fetched, and no code or
-            pickle of the folder's is run.
+            tokenizer, as ``save_pretrained`` writes them. Nothing is downloaded, and no code or
+            pickle in the folder is run.
         device: where to run it.
 
     Attributes:
         size: the size of a vector.
 
     Raises:
-        ConfigError: transformers is not installed, the folder lacks something, or the tokenizer
-            does not tell which sub-words are whose.
+        ConfigError: transformers is not installed, the folder lacks a file, or the tokenizer
+            does not map sub-words to words.
     """
 
     def __init__(self, path: PathLike, *, device: str = "cpu") -> None:
         folder = Path(path)
         _check_folder(folder)
         models, tokenizers = _transformers()
-        only_here = {"local_files_only": True, "trust_remote_code": False}
+        offline = {"local_files_only": True, "trust_remote_code": False}
         try:
-            self._tokenizer = tokenizers.from_pretrained(folder, use_fast=True, **only_here)
-            model = models.from_pretrained(folder, use_safetensors=True, **only_here)
+            self._tokenizer = tokenizers.from_pretrained(folder, use_fast=True, **offline)
+            model = models.from_pretrained(folder, use_safetensors=True, **offline)
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             raise ConfigError(f"the encoder in {folder} cannot be loaded: {error}") from None
         if not self._tokenizer.is_fast:
@@ -53,16 +53,16 @@ class PretrainedEncoder:
             )
         self._model = model.eval().requires_grad_(False).to(device)
         self.size: int = model.config.hidden_size
-        # A tokenizer that knows of no limit has one of 1e30.
+        # A tokenizer without a limit has one of 1e30.
         limits = (self._tokenizer.model_max_length, model.config.max_position_embeddings)
         self._limit = int(min(limits))
 
     def __call__(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 64) -> Tensor:
-        """The vectors of all words.
+        """The vectors of the words of sentences.
 
         Arguments:
             sentences: the words of each.
-            batch_size: sentences in a batch; those of like length go together.
+            batch_size: the number of sentences per batch; those of like length go together.
 
         Returns:
             ``(N, size)`` of the N words of all sentences, one sentence after the other.
@@ -71,34 +71,34 @@ class PretrainedEncoder:
             ConfigError: a sentence has more sub-words than the encoder reads.
         """
         order = sorted(range(len(sentences)), key=lambda at: len(sentences[at]))
-        found: list[Tensor] = [torch.empty(0)] * len(sentences)
+        rows: list[Tensor] = [torch.empty(0)] * len(sentences)
         for ids in (order[at : at + batch_size] for at in range(0, len(order), batch_size)):
             for at, vectors in zip(ids, self._batch([list(sentences[at]) for at in ids])):
-                found[at] = vectors
-        return torch.cat([torch.empty(0, self.size), *found])
+                rows[at] = vectors
+        return torch.cat([torch.empty(0, self.size), *rows])
 
     @torch.no_grad()
     def _batch(self, sentences: list[list[str]]) -> Iterator[Tensor]:
-        read = self._tokenizer(
+        tokens = self._tokenizer(
             sentences, is_split_into_words=True, padding=True, return_tensors="pt"
         )
-        longest = read["input_ids"].shape[1]
+        longest = tokens["input_ids"].shape[1]
         if longest > self._limit:
             size = max(len(words) for words in sentences)
             raise ConfigError(
                 f"expected at most {self._limit} sub-words in a sentence, which is what the "
                 f"encoder reads, got {longest} in one of {size} words; leave out longer sentences"
             )
-        states = self._model(**read.to(self._model.device)).last_hidden_state.cpu()
+        states = self._model(**tokens.to(self._model.device)).last_hidden_state.cpu()
         for row, words in enumerate(sentences):
-            yield _mean_of_parts(states[row], read.word_ids(row), len(words))
+            yield _mean_of_parts(states[row], tokens.word_ids(row), len(words))
 
 
 def _mean_of_parts(states: Tensor, words: Sequence[object], size: int) -> Tensor:
-    """``(size, d)`` means over each word's rows of ``(parts, d)``; rows of no word are left out."""
-    here = [at for at, word in enumerate(words) if word is not None]
-    ids = torch.tensor([words[at] for at in here], dtype=torch.long)
-    sums = states.new_zeros(size, states.shape[1]).index_add_(0, ids, states[here])
+    """``(size, d)`` means over the rows of each word, of ``(parts, d)``; some rows have no word."""
+    parts = [at for at, word in enumerate(words) if word is not None]
+    ids = torch.tensor([words[at] for at in parts], dtype=torch.long)
+    sums = states.new_zeros(size, states.shape[1]).index_add_(0, ids, states[parts])
     return sums / torch.bincount(ids, minlength=size).clamp(min=1).unsqueeze(1)
 
 

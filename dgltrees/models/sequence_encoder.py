@@ -9,13 +9,14 @@ from torch.nn.utils.rnn import pack_sequence, pad_sequence
 from dgltrees.cells.top_down import uniform
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts, within
 
 __all__ = ["SequenceEncoder"]
 
 
+@checked
 class SequenceEncoder(Encoder):
     """An LSTM over the words of a sentence, or two LSTMs in both directions.
 

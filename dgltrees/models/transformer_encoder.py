@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import mean_by_tree
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import within
 
@@ -21,6 +21,7 @@ _WIDEN = 4  # the paper's feed-forward layer is 2048 wide, its model 512
 _BASE = 10_000.0
 
 
+@checked
 class TransformerEncoder(Encoder):
     """A transformer over the words of a sentence, whose vector is the mean over its words.
 

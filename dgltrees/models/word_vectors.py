@@ -17,43 +17,43 @@ __all__ = ["read_word_vectors"]
 
 
 def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """The vectors of a vocabulary's words, from lines ``word v1 v2 ... vs`` such as GloVe's.
+    """The vectors of a vocabulary's words, from lines ``word v1 v2 ... vs``, as of GloVe.
 
-    Lines of other words are passed over while the file is read, so that it may be larger than
-    memory. Of a word that stands twice the first line counts. A first line of two integers, the
-    number of words and s, is no word's: word2vec and fastText write one.
+    Lines of other words are skipped while the file is read, so that it may be larger than memory.
+    Of two lines of a word the first counts. A first line of two integers, the number of words and
+    s, as word2vec and fastText write it, is skipped.
 
     Arguments:
         path: the file, UTF-8.
         vocab: the words.
-        vectors: ``(V, s)`` the vectors of words that are not in the file; it stays as it is.
+        vectors: ``(V, s)`` the vectors of words that are not in the file; not changed in place.
 
     Returns:
-        the vectors ``(V, s)``, and ``(V,)`` bool, which words the file has.
+        the vectors ``(V, s)``, and a mask ``(V,)`` of the words in the file.
 
     Raises:
-        TreeError: with file and line: a line has not s numbers, or is not UTF-8.
+        TreeError: a line has not s numbers, or is not UTF-8; with file and line.
     """
-    filled, found = vectors.clone(), torch.zeros(len(vocab), dtype=torch.bool)
+    filled, mask = vectors.clone(), torch.zeros(len(vocab), dtype=torch.bool)
     for number, line in numbered_lines(path):
         if number == 1 and _is_header(line, vectors.shape[1]):
             continue
         word, values = _fields(line.rstrip(), vectors.shape[1], path, number)
         if word in vocab:
             row = int(vocab.encode([word])[0])
-            if not found[row]:
+            if not mask[row]:
                 filled[row] = _numbers(values, path, number)
-                found[row] = True
-    return filled, found
+                mask[row] = True
+    return filled, mask
 
 
 def _is_header(line: str, size: int) -> bool:
-    """Whether a first line counts the words and tells the size; it is a word's if that is 1."""
+    """Whether a first line holds the number of words and the size; at size 1 it is a word's."""
     return size != 1 and re.fullmatch(rf"\d+ {size}\s*", line) is not None
 
 
 def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, list[str]]:
-    """The word and its numbers. A few of GloVe's words have a space in them."""
+    """The word and its numbers; a few words of GloVe have a space in them."""
     word, *values = line.rsplit(" ", size)
     inside = word.split(" ")[1:] if " " in word else []
     if len(values) != size or not word or any(map(_is_number, inside)):

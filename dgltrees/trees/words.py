@@ -13,9 +13,10 @@ from dgltrees.trees.vocabulary import Vocabulary
 __all__ = ["END", "ROOT", "UNKNOWN", "frequent_words", "recode"]
 
 ROOT = "<root>"
-"""The word of node 0."""
+"""The word of node 0 of a dependency tree."""
+
 UNKNOWN = "<unk>"
-"""The unknown word: stands for all words that a vocabulary lacks."""
+"""The unknown word, which stands for every word that is not in a vocabulary."""
 
 END = "<eos>"
 """The word at the end of each line of running text."""

@@ -11,11 +11,10 @@ import torch
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.contenders import VOCABULARY, Model
 from dgltrees.formats.synthetic import make_listops
-from dgltrees.tasks.task import nll
 from dgltrees.tasks.trees.listops import LISTOPS
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import Loader
-from dgltrees.training.settings import settings_from
+from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 from tests.benchmarks.test_speed import measure
 
@@ -24,7 +23,7 @@ from tests.benchmarks.test_speed import measure
 def data(tmp_path_factory) -> Examples:
     folder = tmp_path_factory.mktemp("listops")
     files = make_listops(folder / "data", train=256, test=0, seed=0)
-    return LISTOPS.read(files["train"], settings_from({"task": "listops"}).data, None)
+    return LISTOPS.read(files["train"], Settings({"task": "listops"}).data, None)
 
 
 class Step:
@@ -36,14 +35,14 @@ class Step:
         values["model"]["backend"] = "dgl" if contender == "dgl" else "levels"
         torch.manual_seed(0)
         vocabs = {**data.forest.vocabs, "target": data.targets}
-        self.data, self.model = data, LISTOPS.build(settings_from(values).model, vocabs)
+        self.data, self.model = data, LISTOPS.build(Settings(values).model, vocabs)
         self.model.encoder.fused = contender != "levels, fused=False"
 
     def batch(self, size: int):
         return LISTOPS.batch(self.data, np.arange(size))
 
     def run(self, batch, targets) -> None:
-        nll(self.model(batch), targets).mean().backward()
+        self.model(batch, targets).mean().backward()
         for parameter in self.model.parameters():
             parameter.grad = None
 

@@ -14,12 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees import TreeBatch
-from dgltrees.models import MLP
+from dgltrees.models import MLP, Classifier, Encoding, GivenVectors
 from dgltrees.models.nti import (
     Attended,
-    Encoding,
     GlobalAttention,
-    Sentences,
+    SentencePairEncoder,
     TreeAttention,
     TreeMatching,
     attend_along_edges,
@@ -30,6 +29,12 @@ from dgltrees.trees.builders import chains
 SIZE, LENGTH, BATCH, LARGE = 300, 32, 32, 1024
 
 ATTENTIONS = {"global": GlobalAttention, "tree": TreeAttention}
+
+
+def tokens(count: int) -> TreeBatch:
+    """Sentences of random token vectors."""
+    vectors = np.random.default_rng(0).normal(size=(count * LENGTH, SIZE)).astype(np.float32)
+    return chains([LENGTH] * count, {"vector": vectors}).batch()
 
 
 def products(leaves: str) -> Callable[[], None]:
@@ -55,10 +60,14 @@ def test_encoding(benchmark, contender: str, leaves: str) -> None:
     torch.manual_seed(0)
     backend = "dgl" if contender == "dgl" else "levels"
     encoder = make_nti_encoder(
-        SIZE, SIZE, leaves=leaves, backend=backend, fused="False" not in contender
+        GivenVectors("vector", SIZE),
+        SIZE,
+        leaves=leaves,
+        backend=backend,
+        fused="False" not in contender,
     )
-    x = torch.randn(BATCH * LENGTH, SIZE, requires_grad=True)
-    sentences = Sentences(x, torch.full((BATCH,), LENGTH))
+    sentences = tokens(BATCH)
+    sentences.ndata["vector"].requires_grad_()
 
     def step() -> None:
         encoder.zero_grad()
@@ -69,17 +78,6 @@ def test_encoding(benchmark, contender: str, leaves: str) -> None:
     benchmark.extra_info.update(kind="case", contender=contender, nodes=nodes)
     run = products(leaves) if contender == "products" else step
     benchmark.pedantic(run, rounds=7, warmup_rounds=2)
-
-
-class Given(nn.Module):
-    """Token vectors that are there."""
-
-    def __init__(self, tokens: int) -> None:
-        super().__init__()
-        self.vectors = torch.randn(tokens, SIZE)
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        return self.vectors
 
 
 class ByMessages(nn.Module):
@@ -95,13 +93,12 @@ class ByMessages(nn.Module):
         return Attended(attend_along_edges(self.attention, queries, encoding), queries)
 
 
-def full_matching(attention: str, score: str, pairs: int) -> tuple[TreeMatching, TreeBatch]:
+def full_matching(attention: str, score: str, pairs: int) -> tuple[Classifier, TreeBatch]:
     torch.manual_seed(0)
-    look, encoder = ATTENTIONS[attention](SIZE, score=score), make_nti_encoder(SIZE, SIZE)
-    words = Given(2 * pairs * LENGTH)
-    model = TreeMatching(words, encoder, look, MLP(2 * SIZE, 3, [1024]), full=True)
-    batch = chains([LENGTH] * (2 * pairs), {"word": np.zeros(2 * pairs * LENGTH, int)}).batch()
-    return model, batch
+    look = ATTENTIONS[attention](SIZE, score=score)
+    encoder = SentencePairEncoder(make_nti_encoder(GivenVectors("vector", SIZE), SIZE))
+    head = TreeMatching(look, MLP(2 * SIZE, 3, [1024]), full=True)
+    return Classifier(encoder, nn.Identity(), head), tokens(2 * pairs)
 
 
 @pytest.mark.parametrize("score", ["dot", "mlp"])
@@ -110,8 +107,8 @@ def full_matching(attention: str, score: str, pairs: int) -> tuple[TreeMatching,
 def test_full_matching(benchmark, contender: str, attention: str, score: str) -> None:
     model, batch = full_matching(attention, score, BATCH)
     if contender == "messages":
-        model.encoder.backend = "dgl"
-        model.attention = ByMessages(model.attention)
+        model.encoder.encoder.backend = "dgl"
+        model.head.attention = ByMessages(model.head.attention)
 
     def step() -> None:
         model.zero_grad()
@@ -127,9 +124,9 @@ def large(name: str) -> int:
     """Bytes of this process after a step with gradients."""
     torch.set_num_threads(1)
     if name == "encoding":
-        encoder = make_nti_encoder(SIZE, SIZE, dropout=0.1, node_dropout=0.2)
-        x = torch.randn(LARGE * LENGTH, SIZE)
-        encoder(Sentences(x, torch.full((LARGE,), LENGTH))).roots.sum().backward()
+        inputs = GivenVectors("vector", SIZE)
+        encoder = make_nti_encoder(inputs, SIZE, dropout=0.1, node_dropout=0.2)
+        encoder(tokens(LARGE)).roots.sum().backward()
     else:
         model, batch = full_matching(name.split(", ")[1], "mlp", LARGE)
         model(batch).sum().backward()

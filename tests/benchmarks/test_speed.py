@@ -17,7 +17,7 @@ from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.cases import SENTENCES
 from dgltrees.bench.contenders import VOCABULARY, Contender, Model
 from tests.benchmarks.peers import PRODUCTS, installed
-from tests.traversal.cells import NaryTreeLSTM
+from tests.traversal.cells import BinaryTreeLSTM
 
 ALL = {**CONTENDERS, **installed()}
 
@@ -67,7 +67,7 @@ def test_cell_of_the_tutorial(benchmark, case, propagate) -> None:
     """The N-ary cell of DGL's Tree-LSTM tutorial, unchanged: ``prop_nodes_topo`` is the import."""
     torch.manual_seed(0)
     embed, W_iou = torch.nn.Embedding(VOCABULARY, 128), torch.nn.Linear(128, 384, bias=False)
-    cell = NaryTreeLSTM(128)
+    cell = BinaryTreeLSTM(128)
     forest = case.forest(VOCABULARY)
 
     def step() -> None:

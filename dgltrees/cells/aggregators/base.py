@@ -20,6 +20,7 @@ Label = Literal["mode", "add"]
 """How a label comes in; see :class:`TensorAggregator`."""
 
 
+@checked
 class Aggregator(nn.Module, ABC):
     r"""A map of the label and the children's states to the pre-activations of all gates.
 
@@ -51,7 +52,6 @@ class Aggregator(nn.Module, ABC):
     stacked: ClassVar[tuple[str, ...]] = ()
     """Names of the parameters ``(K, ...)`` in the order in which :meth:`compute` takes them."""
 
-    @checked
     def __init__(
         self,
         children: Count,
@@ -160,6 +160,7 @@ class Aggregator(nn.Module, ABC):
         return f"L={self.L}, c={self.c}, gates={self.G}, types={self.K}{rank}{label}"
 
 
+@checked
 class TensorAggregator(Aggregator):
     """An aggregator that is a tensor, one of whose modes the label can be.
 
@@ -168,7 +169,6 @@ class TensorAggregator(Aggregator):
             Castellana and Bacciu, or add, W x added to the result as in equation (5).
     """
 
-    @checked
     def __init__(
         self,
         children: Count,
@@ -183,6 +183,7 @@ class TensorAggregator(Aggregator):
             self.label, self.W = "mode", None
 
 
+@checked
 class FactorisedAggregator(TensorAggregator):
     """A tensor that is factorised, which has a rank.
 
@@ -190,7 +191,6 @@ class FactorisedAggregator(TensorAggregator):
         rank: r, the rank of the factorised tensor.
     """
 
-    @checked
     def __init__(
         self, children: Count, size: Count, gates: Count = 1, *, rank: Count, **options: Any
     ) -> None:

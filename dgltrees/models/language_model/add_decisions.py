@@ -15,13 +15,11 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.heads import MLP
 from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
 from dgltrees.models.language_model.tree_lm import TreeLM, source_of_node
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.dependencies import EDGE_TYPES
 
 __all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM", "decision_features"]
-
-STATES = ("own", "source")
 
 
 class EdgeDecisions(NamedTuple):
@@ -38,6 +36,7 @@ class EdgeDecisions(NamedTuple):
     nodes: Tensor
 
 
+@checked
 class AddDecisions(nn.Module):
     r"""The classifiers ADD-LEFT, ADD-RIGHT, ADD-NX-LEFT and ADD-NX-RIGHT.
 
@@ -67,8 +66,6 @@ class AddDecisions(nn.Module):
         state: Literal["own", "source"] = "own",
     ) -> None:
         super().__init__()
-        if state not in STATES:
-            raise ConfigError(f"expected state to be one of {', '.join(STATES)}, got {state!r}")
         self.hidden_size, self.state = hidden_size, state
         self.add = nn.ModuleList(
             MLP(2 * hidden_size, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names

@@ -12,7 +12,7 @@ from dgltrees.cells.top_down import uniform
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.models.language_model.softmax import softmax_nll
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["LanguageModel", "Predictions"]
@@ -33,6 +33,7 @@ class Predictions(NamedTuple):
     node: Tensor
 
 
+@checked
 class LanguageModel(nn.Module, ABC):
     """A model of the words of trees, with word vectors and an output layer without bias.
 
@@ -71,8 +72,6 @@ class LanguageModel(nn.Module, ABC):
                 f"expected word vectors of the size {state_size} of the states to tie them to the "
                 f"output layer, got size {embedding}; give embedding={state_size}"
             )
-        if not 0.0 <= dropout < 1.0:
-            raise ConfigError(f"expected dropout to be at least 0 and below 1, got {dropout}")
         self.embed = WordEmbedding("word", words, embedding, vectors=vectors)
         if vectors is None:
             uniform(self.embed)

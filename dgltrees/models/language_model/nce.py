@@ -10,11 +10,12 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.models.language_model.alias import AliasTable
-from dgltrees.options import Count, Positive
+from dgltrees.options import Count, Positive, checked
 
 __all__ = ["NCE"]
 
 
+@checked
 class NCE(nn.Module):
     r"""The objective of Zhang, Lu and Lapata (2016, section 2.5) for large vocabularies.
 
@@ -44,8 +45,6 @@ class NCE(nn.Module):
         self, counts: Tensor, *, noise: Count = 20, power: Positive = 0.75, log_z: float = 9.0
     ) -> None:
         super().__init__()
-        if noise < 1:
-            raise ConfigError(f"expected at least 1 noise word per position, got {noise}")
         self.noise = noise
         self.log_z = nn.Parameter(torch.tensor(log_z))
         self.power = power

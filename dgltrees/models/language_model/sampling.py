@@ -9,12 +9,12 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from dgltrees.errors import ConfigError
-from dgltrees.options import Count, NonNegative, Share
+from dgltrees.options import Count, NonNegative, PositiveShare, checked
 
 __all__ = ["Sampling"]
 
 
+@checked
 @dataclass(frozen=True)
 class Sampling:
     """How a word is drawn from its distribution.
@@ -30,15 +30,7 @@ class Sampling:
 
     temperature: NonNegative = 1.0
     top_k: Optional[Count] = None
-    top_p: Share = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.temperature < math.inf:
-            raise ConfigError(f"expected temperature to be at least 0, got {self.temperature}")
-        if self.top_k is not None and self.top_k < 1:
-            raise ConfigError(f"expected top_k to be at least 1, got {self.top_k}")
-        if not 0.0 < self.top_p <= 1.0:
-            raise ConfigError(f"expected top_p to be above 0 and at most 1, got {self.top_p}")
+    top_p: PositiveShare = 1.0
 
     def draw(self, y: Tensor, generator: Optional[torch.Generator] = None) -> Tensor:
         """``(A,)`` one word per row.

@@ -10,13 +10,14 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from dgltrees.cells.top_down import uniform
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
-from dgltrees.options import Count
+from dgltrees.options import Count, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, starts, within
 
 __all__ = ["BidirectionalLM", "SequenceLM"]
 
 
+@checked
 class _SequenceModel(LanguageModel):
     """Runs LSTMs over sentences: the nodes of each tree in their order, ROOT first."""
 
@@ -44,6 +45,7 @@ class _SequenceModel(LanguageModel):
         return torch.cat(unpack_sequence(states))
 
 
+@checked
 class SequenceLM(_SequenceModel):
     r"""An LSTM language model, the baseline of Table 1 in Zhang, Lu and Lapata (2016).
 

@@ -13,7 +13,7 @@ from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uni
 from dgltrees.models.encoding import Backend
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
 from dgltrees.models.language_model.stop_symbols import with_stops
-from dgltrees.options import Count, Fraction, NonNegativeInt
+from dgltrees.options import Count, Fraction, NonNegativeInt, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.dependencies import left_chains
@@ -21,6 +21,7 @@ from dgltrees.trees.dependencies import left_chains
 __all__ = ["TreeLM", "nodes_but_root", "source_of_node"]
 
 
+@checked
 class TreeLM(LanguageModel):
     r"""The probability of a sentence given its dependency tree.
 

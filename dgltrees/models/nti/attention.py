@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import Score, ScoreName
 from dgltrees.models.encoding import Encoding
+from dgltrees.options import checked
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks", "pad_mass"]
 
@@ -38,6 +39,7 @@ def pad_mass(attended: Attended, encoding: Encoding) -> Tensor:
     return (attended.weights * encoding.table.pad.unsqueeze(1)).sum(2)
 
 
+@checked
 class AttentionOverTrees(nn.Module, ABC):
     """The base of global and tree attention.
 

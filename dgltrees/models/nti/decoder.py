@@ -9,11 +9,12 @@ from dgltrees.cells.initial import Init
 from dgltrees.models.encoding import Encoding
 from dgltrees.models.nti.attention import AttentionOverTrees
 from dgltrees.models.nti.matching import make_lstm
-from dgltrees.options import Count, Fraction, NonNegativeInt
+from dgltrees.options import Count, Fraction, NonNegativeInt, checked
 
 __all__ = ["SequenceDecoder"]
 
 
+@checked
 class SequenceDecoder(nn.Module):
     r"""Generates a sequence of symbols from a tree.
 

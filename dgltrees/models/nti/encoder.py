@@ -26,24 +26,19 @@ from dgltrees.models.nti.leaves import (
     State,
 )
 from dgltrees.models.nti.sentences import Sentences
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked, expected
 from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.full import full_trees, left_branching_trees
 from dgltrees.trees.segments import starts
 
-__all__ = ["LEAF_FUNCTIONS", "Leaf", "NTIEncoder", "PadVector", "make_leaves", "make_nti_encoder"]
+__all__ = ["Leaf", "NTIEncoder", "PadVector", "make_leaves", "make_nti_encoder"]
 
 Leaf = Literal["identity", "linear", "lstm", "bilstm"]
 """The names of leaf functions."""
 
-LEAF_FUNCTIONS = ("identity", "linear", "lstm", "bilstm")
 
-TREES = ("full", "left")
-
-PADS = ("fixed", "learned", "zero")
-
-
+@checked
 class PadVector(nn.Module):
     """The vector of leaves without a token.
 
@@ -66,6 +61,7 @@ class PadVector(nn.Module):
             self.register_buffer("vector", vector)
 
 
+@checked
 class NTIEncoder(Encoder):
     """Neural Tree Indexers: runs a cell over trees that need no parser.
 
@@ -124,10 +120,6 @@ class NTIEncoder(Encoder):
                 f"expected a cell with input_size={leaves.size}, the size of the leaf function, "
                 f"got {cell.input_size}"
             )
-        if trees not in TREES:
-            raise ConfigError(f"expected trees to be one of {', '.join(TREES)}, got {trees!r}")
-        if pad not in PADS:
-            raise ConfigError(f"expected pad to be one of {', '.join(PADS)}, got {pad!r}")
         if inputs is not None:
             self.input = inputs
         self.pad = PadVector(leaves.input_size, pad)
@@ -289,8 +281,9 @@ def make_leaves(
     Raises:
         ConfigError: there is no leaf function of that name.
     """
-    if name not in LEAF_FUNCTIONS:
-        raise ConfigError(f"expected leaves to be one of {', '.join(LEAF_FUNCTIONS)}, got {name!r}")
+    wrong = expected(Leaf, name)
+    if wrong is not None:
+        raise ConfigError(f"expected leaves to be {wrong}, got {name!r}")
     if name in ("identity", "linear"):
         return IdentityLeaves(input_size)
     kind = LSTMLeaves if name == "lstm" else BidirectionalLSTMLeaves

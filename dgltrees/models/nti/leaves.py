@@ -12,6 +12,7 @@ from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
+from dgltrees.options import checked
 from dgltrees.trees.segments import lasts, starts
 
 __all__ = [
@@ -85,6 +86,7 @@ class IdentityLeaves(LeafFunction):
         return Leaves(x)
 
 
+@checked
 class LSTMLeaves(LeafFunction):
     r"""An LSTM over the leaves from left to right; its memories are those of the tree's leaves.
 
@@ -143,6 +145,7 @@ class LSTMLeaves(LeafFunction):
         return h, c
 
 
+@checked
 class BidirectionalLSTMLeaves(LeafFunction):
     """Two LSTMs of half the size, from left to right and from right to left, side by side.
 

@@ -14,12 +14,13 @@ from dgltrees.models.nti.attention import (
     AttentionOverTrees,
     GlobalAttention,
 )
-from dgltrees.options import Fraction
+from dgltrees.options import Fraction, checked
 from dgltrees.trees.segments import mask_of
 
 __all__ = ["TreeMatching", "make_lstm"]
 
 
+@checked
 class TreeMatching(ClassHead):
     """Logits of two sentences by tree matching or full tree matching.
 

@@ -14,7 +14,7 @@ from dgltrees.models.nti.attention import AttentionOverTrees
 from dgltrees.models.nti.encoder import NTIEncoder
 from dgltrees.models.nti.pairs import SentencePairEncoder
 from dgltrees.models.nti.sentences import Sentences, split_pairs
-from dgltrees.options import Fraction
+from dgltrees.options import Fraction, checked
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
@@ -23,6 +23,7 @@ from dgltrees.trees.segments import ranges
 __all__ = ["NodeByNode"]
 
 
+@checked
 class NodeByNode(SentencePairEncoder):
     """Encodes pairs of sentences with node-by-node attention of the second over the first.
 
@@ -73,7 +74,7 @@ class NodeByNode(SentencePairEncoder):
 class _Attending:
     """A cell, after whose update each node with children attends to a premise."""
 
-    group_by = "tree"  # says on the host how many queries of each tree there are at a level
+    group_by = "tree"  # gives the number of queries per tree and level on the host
 
     def __init__(
         self,
@@ -104,9 +105,9 @@ class _Attending:
         place, queries = _places(cast(Groups, nodes.groups))
         place = place.to(h.device, non_blocking=True)
         q = h.new_zeros(trees * queries, h.shape[1]).index_copy(0, place, h)
-        found = self.attention(q.view(trees, queries, -1), self.premise, keys=self.keys)
-        attended, weights = (each.flatten(0, 1).index_select(0, place) for each in found)
-        return {**state, "h": self.dropout(attended), "weights": weights}
+        attended = self.attention(q.view(trees, queries, -1), self.premise, keys=self.keys)
+        h, weights = (each.flatten(0, 1).index_select(0, place) for each in attended)
+        return {**state, "h": self.dropout(h), "weights": weights}
 
 
 def _places(groups: Groups) -> tuple[Tensor, int]:

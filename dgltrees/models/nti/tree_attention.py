@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import ScoreName
-from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Encoding
 from dgltrees.models.nti.attention import Attended, AttentionOverTrees, in_chunks
+from dgltrees.options import checked
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
@@ -21,9 +21,8 @@ from dgltrees.trees.segments import inverse
 
 __all__ = ["TreeAttention"]
 
-VARIANTS = ("paper", "code")
 
-
+@checked
 class TreeAttention(AttentionOverTrees):
     r"""Attention of a query at every node over the node's own state and those of its children.
 
@@ -63,8 +62,6 @@ class TreeAttention(AttentionOverTrees):
         init: Init = "kaiming",
     ) -> None:
         super().__init__(size, score=score, mask_pads=mask_pads, init=init)
-        if variant not in VARIANTS:
-            raise ConfigError(f"expected variant to be one of {', '.join(VARIANTS)}, got {variant}")
         self.rescores = variant == "paper"  # whether new states are scored
         if not self.rescores:
             self.W_2 = nn.Parameter(torch.empty(size, size))
@@ -137,7 +134,7 @@ class TreeAttention(AttentionOverTrees):
 
 
 class _Climb:
-    """DGL's three functions; ``s`` is h', ``own`` and ``m`` the scores of a node and as a child."""
+    """DGL's three functions; ``s`` is h', ``m`` the score of a node as a child."""
 
     def __init__(self, attention: TreeAttention, slots: int) -> None:
         self.attention, self.slots = attention, slots
@@ -145,32 +142,37 @@ class _Climb:
     def prepare(self, ndata: dict[str, Tensor]) -> dict[str, Tensor]:
         score = self.attention.score
         wq = score.queries(ndata["q"])  # (N, Q, c)
-        own = score.pairs(ndata["keys"].unsqueeze(1), wq)  # (N, Q)
-        return {"wq": wq, "own": own, "hidden": ndata["pad"].to(own.dtype)}
+        node_score = score.pairs(ndata["keys"].unsqueeze(1), wq)  # (N, Q)
+        hidden = ndata["pad"].to(node_score.dtype)
+        return {"wq": wq, "node_score": node_score, "hidden": hidden}
 
     def message(self, edges: Edges) -> dict[str, Tensor]:
         return {name: edges.src[name] for name in ("s", "m", "hidden")}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        s, own = nodes.mailbox["s"], nodes.data["h"].unsqueeze(1)  # (n, L, Q, c), (n, 1, c)
-        m = torch.cat([nodes.data["own"].unsqueeze(1), nodes.mailbox["m"]], 1)  # (n, 1 + L, Q)
+        s, h = nodes.mailbox["s"], nodes.data["h"].unsqueeze(1)  # (n, L, Q, c), (n, 1, c)
+        node_score = nodes.data["node_score"].unsqueeze(1)
+        m = torch.cat([node_score, nodes.mailbox["m"]], 1)  # (n, 1 + L, Q)
         hidden = ~nodes.mask  # type: ignore[operator]
         if self.attention.mask_pads:
             below = nodes.mailbox["hidden"] > nodes.data["hidden"].unsqueeze(1)
             hidden = hidden | below
         hidden = nn.functional.pad(hidden, (1, 0)).unsqueeze(2)
         alpha = torch.softmax(m.masked_fill(hidden, -torch.inf), 1)
-        z = alpha[:, 0].unsqueeze(2) * own + (alpha[:, 1:].unsqueeze(3) * s).sum(1)
+        z = alpha[:, 0].unsqueeze(2) * h + (alpha[:, 1:].unsqueeze(3) * s).sum(1)
         return {"z": z, "alpha": alpha.transpose(1, 2)}
 
     def update(self, nodes: Any) -> dict[str, Tensor]:
-        attention, wq, own = self.attention, nodes.data["wq"], nodes.data["own"]
+        attention, wq, node_score = self.attention, nodes.data["wq"], nodes.data["node_score"]
         if "z" not in nodes.data:
-            alpha = torch.zeros_like(own).unsqueeze(2).repeat(1, 1, 1 + self.slots)
+            alpha = torch.zeros_like(node_score).unsqueeze(2).repeat(1, 1, 1 + self.slots)
             alpha[:, :, 0] = 1.0
-            return {"s": nodes.data["h"].unsqueeze(1).expand_as(wq), "m": own, "alpha": alpha}
+            h = nodes.data["h"].unsqueeze(1).expand_as(wq)
+            return {"s": h, "m": node_score, "alpha": alpha}
         s = attention.new(nodes.data["z"])
-        m = attention.score.pairs(attention.score.keys(s), wq) if attention.rescores else own
+        m = node_score
+        if attention.rescores:
+            m = attention.score.pairs(attention.score.keys(s), wq)
         return {"s": s, "m": m, "alpha": nodes.data["alpha"]}
 
 
@@ -217,27 +219,27 @@ class _FullTrees:
     def mask(self, pad: Tensor) -> None:
         """Pass over the children that have no token below them, of nodes that have one."""
         levels = pad.split_with_sizes(self.sizes, 1)
-        for below, own in zip(levels, levels[1:]):
+        for below, level in zip(levels, levels[1:]):
             children = below.reshape(len(pad), -1, self.branching)  # (G, n, b)
-            hidden = children & ~own.unsqueeze(2)
+            hidden = children & ~level.unsqueeze(2)
             self.hidden.append(nn.functional.pad(hidden, (1, 0)).unsqueeze(3))  # (G, n, 1 + b, 1)
 
     def attend(self, queries: Tensor) -> tuple[Tensor, Tensor]:
         """Equations (16) to (19) for ``(G, Q, c)`` queries."""
         attention, score, b = self.attention, self.attention.score, self.branching
         wq = score.queries(queries)
-        own = score.every(self.keys, wq).transpose(1, 2).split_with_sizes(self.sizes, 1)
+        scores = score.every(self.keys, wq).transpose(1, 2).split_with_sizes(self.sizes, 1)
         h, alphas = self.h.split_with_sizes(self.sizes, 1), []
-        s, m = h[0].unsqueeze(2), own[0]  # leaves are the same for all queries
+        s, m = h[0].unsqueeze(2), scores[0]  # leaves are the same for all queries
         for level in range(1, len(self.sizes)):
             below = m.reshape(len(m), -1, b, m.shape[2])  # (G, n, b, Q)
-            both = torch.cat([own[level].unsqueeze(2), below], 2)  # (G, n, 1 + b, Q)
+            both = torch.cat([scores[level].unsqueeze(2), below], 2)  # (G, n, 1 + b, Q)
             if self.hidden:
                 both = both.masked_fill(self.hidden[level - 1], -torch.inf)
             alpha = torch.softmax(both, 2)
             alphas.append(alpha)
             s = attention.new(self._blend(alpha, h[level], s))  # (G, n, Q, c)
-            m = own[level]
+            m = scores[level]
             if attention.rescores and self.sizes[level] > 1:
                 m = score.pairs(score.keys(s), wq.unsqueeze(1))
         root = s.squeeze(1).expand(-1, queries.shape[1], -1)
@@ -245,13 +247,13 @@ class _FullTrees:
             weights = self._weights(alphas, queries)
         return attention.last(root, queries), weights
 
-    def _blend(self, alpha: Tensor, own: Tensor, s: Tensor) -> Tensor:
-        """``(G, n, Q, c)`` equation (18)."""
+    def _blend(self, alpha: Tensor, h: Tensor, s: Tensor) -> Tensor:
+        """``(G, n, Q, c)`` equation (18), from the states h of a level and s of the one below."""
         children = s.reshape(len(s), -1, self.branching, *s.shape[2:])  # (G, n, b, Q or 1, c)
         if children.shape[3] == 1:  # leaves: one product
-            S = torch.cat([own.unsqueeze(2), children.squeeze(3)], 2)  # (G, n, 1 + b, c)
+            S = torch.cat([h.unsqueeze(2), children.squeeze(3)], 2)  # (G, n, 1 + b, c)
             return torch.matmul(alpha.transpose(2, 3), S)
-        z = alpha[:, :, 0].unsqueeze(3) * own.unsqueeze(2)
+        z = alpha[:, :, 0].unsqueeze(3) * h.unsqueeze(2)
         for j in range(self.branching):
             z.addcmul_(alpha[:, :, 1 + j].unsqueeze(3), children[:, :, j])
         return z

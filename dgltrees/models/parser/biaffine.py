@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
-from dgltrees.errors import ConfigError
 from dgltrees.models.heads import wide
 from dgltrees.models.inputs import Input
 from dgltrees.models.parser.arborescences import kbest_arborescences
 from dgltrees.models.parser.eisner import kbest_projective
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of
 
@@ -70,6 +69,7 @@ class ArcScores(NamedTuple):
         return torch.from_numpy(heads).to(device), torch.from_numpy(totals).to(device)
 
 
+@checked
 class Biaffine(nn.Module):
     r"""A score of each pair of a dependent and a head, for each of L labels.
 
@@ -115,6 +115,7 @@ def _with_one(x: Tensor) -> Tensor:
     return torch.cat([x, x.new_ones(*x.shape[:-1], 1)], -1)
 
 
+@checked
 class BiaffineParser(nn.Module):
     """The probability of each word's head and label, from a bidirectional LSTM over the words.
 
@@ -149,10 +150,6 @@ class BiaffineParser(nn.Module):
         projective: bool = True,
     ) -> None:
         super().__init__()
-        if min(hidden_size, layers, arc_size, label_size, labels) < 1:
-            raise ConfigError("expected positive sizes of a parser, got one below 1")
-        if not 0.0 <= dropout < 1.0:
-            raise ConfigError(f"expected dropout to be at least 0 and below 1, got {dropout}")
         self.inputs = nn.ModuleList(inputs)
         self.lstm = nn.LSTM(
             sum(each.size for each in inputs),

@@ -58,7 +58,7 @@ def _pairs(k: int, device: torch.device) -> Tensor:
 
 @dataclass
 class _Chart:
-    """What the k best of every span are made of.
+    """The parts of the k best trees of every span.
 
     Arguments:
         pairs: ``(2, P)`` ranks of parts.
@@ -114,7 +114,7 @@ def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
     """The heads, from the widest spans to the narrowest, all trees at once."""
     B, m, k = chart.totals.shape
     heads = torch.full((B, k, m), -1, device=sizes.device)
-    # The rank of each span that a tree is made of, by width, tree and first word; -1 for no part.
+    # The rank of each span in a tree, by width, tree and first word; -1 for spans not in it.
     parts = torch.full((4, m, B, k, m), -1, dtype=torch.int32, device=sizes.device)
     arc_right, arc_left, right, left = parts
     b = torch.arange(B, device=sizes.device)
@@ -123,8 +123,8 @@ def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
 
     def split(part: Tensor, back: Tensor, w: int) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         b, kth, i = torch.nonzero(part[w] >= 0, as_tuple=True)
-        made = back[b, i, w, part[w, b, kth, i]].long()
-        at, pair = made // chart.pairs.shape[1], made % chart.pairs.shape[1]
+        entry = back[b, i, w, part[w, b, kth, i]].long()
+        at, pair = entry // chart.pairs.shape[1], entry % chart.pairs.shape[1]
         return (b, kth, i), at, chart.pairs[:, pair].int()
 
     for w in range(m - 1, 0, -1):

@@ -5,10 +5,10 @@ Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 """
 
 from dgltrees.models.decisions import Decisions, PolicyOutput
-from dgltrees.models.rrnet.classifier import REWARDS, PolicyClassifier
+from dgltrees.models.rrnet.classifier import PolicyClassifier
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
-from dgltrees.models.rrnet.language_model import STEP_REWARDS, StreamLM
+from dgltrees.models.rrnet.language_model import StreamLM
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.models.rrnet.objectives import (
     OBJECTIVES,
@@ -27,8 +27,6 @@ __all__ = [
     "OBJECTIVES",
     "OPERATION",
     "PPO",
-    "REWARDS",
-    "STEP_REWARDS",
     "ActorCritic",
     "Decisions",
     "FixedOperations",

@@ -8,23 +8,21 @@ from typing import Any, Literal, Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.encoding import Encoding
 from dgltrees.models.heads import Head
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.rollout import Rollout
-from dgltrees.options import NonNegative
+from dgltrees.options import NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["REWARDS", "PolicyClassifier", "Reward"]
+__all__ = ["PolicyClassifier", "Reward"]
 
 Reward = Literal["accuracy", "likely", "log_likelihood"]
 """What a policy is rewarded for."""
 
-REWARDS = ("accuracy", "likely", "log_likelihood")
 
-
+@checked
 class PolicyClassifier(Classifier):
     """A classifier over an encoder with a policy.
 
@@ -57,8 +55,6 @@ class PolicyClassifier(Classifier):
         weight: NonNegative = 1.0,
     ) -> None:
         super().__init__(encoder, readout, head)
-        if reward not in REWARDS:
-            raise ConfigError(f"expected reward to be one of {', '.join(REWARDS)}, got {reward!r}")
         self.reward, self.weight = reward, weight
 
     @torch.no_grad()

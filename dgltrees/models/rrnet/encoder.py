@@ -30,7 +30,7 @@ from dgltrees.models.rrnet.sequences import (
 )
 from dgltrees.models.rrnet.stepping import RRNetState, advance, initial_state
 from dgltrees.models.rrnet.supervision import supervised_tokens
-from dgltrees.options import Count, Fraction, Share
+from dgltrees.options import Count, Fraction, Share, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
@@ -39,6 +39,7 @@ from dgltrees.trees.segments import lasts, starts
 __all__ = ["RRNetEncoder"]
 
 
+@checked
 class RRNetEncoder(Encoder):
     """A recurrent-recursive network over sentences, with one operation per token.
 
@@ -106,7 +107,7 @@ class RRNetEncoder(Encoder):
         return 1 if self.objective is None else self.objective.updates
 
     def forward(self, batch: Union[TreeBatch, Rollout]) -> Encoding:
-        """Encode sentences with the operations of a rollout, or of one that is made here.
+        """Encode sentences with the operations of a rollout, by default of :meth:`rollout`.
 
         Raises:
             TreeError: an operation is missing and there is no policy, or it is to supervise one; a
@@ -160,7 +161,7 @@ class RRNetEncoder(Encoder):
         """The encoding whose decisions know the policy's output for the state after the last step.
 
         Arguments:
-            encoding: of windows that began in a given state.
+            encoding: of windows that began in a state.
             rollout: what was encoded.
             tokens: ``(T,)`` the ids of the tokens that come next.
         """
@@ -333,8 +334,8 @@ class RRNetEncoder(Encoder):
                 action = self.objective.choose(scores)
             else:
                 action = scores.argmax(1)
-            given_here = given.index_select(0, at)
-            operation = torch.where(given_here > 0, given_here, action + 1)
+            given_at_step = given.index_select(0, at)
+            operation = torch.where(given_at_step > 0, given_at_step, action + 1)
             operations.index_copy_(0, at, operation)
             mask = None if h_mask is None else h_mask[:count]
             state = advance(self.cell, e, operation, state, mask, in_place=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.options import Seed
+from dgltrees.options import Seed, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations import Operation
 from dgltrees.trees.segments import starts
@@ -29,6 +29,7 @@ class OnlyRecur(nn.Module):
         return recurs.to(batch.device)
 
 
+@checked
 class FixedOperations(nn.Module):
     """A split, recur or merge for each id of a token, drawn once; an illegal one becomes a recur.
 

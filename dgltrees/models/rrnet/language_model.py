@@ -15,19 +15,17 @@ from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.old_names import renamed
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
-from dgltrees.options import Fraction, NonNegative
+from dgltrees.options import Fraction, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, owner
 
-__all__ = ["PLACE", "STEP_REWARDS", "StepReward", "StreamLM", "StreamWindow"]
+__all__ = ["PLACE", "StepReward", "StreamLM", "StreamWindow"]
 
 PLACE = "place"
 """The node column with the number of tokens of its stream that come before each token."""
 
 StepReward = Literal["likely", "log_likelihood"]
 """What a policy is rewarded for at each step."""
-
-STEP_REWARDS = ("likely", "log_likelihood")
 
 
 class StreamWindow(NamedTuple):
@@ -52,6 +50,7 @@ class _Carried(NamedTuple):
     state: Any
 
 
+@checked
 class StreamLM(nn.Module):
     r"""A language model that predicts the next word of each stream from all words before it.
 
@@ -99,11 +98,6 @@ class StreamLM(nn.Module):
         table = encoder.input.table
         if table is None:
             raise ConfigError(f"expected learned word vectors, got {type(encoder.input).__name__}")
-        if reward not in STEP_REWARDS:
-            raise ConfigError(
-                f"expected reward to be one of {', '.join(STEP_REWARDS)} for language models, got "
-                f"{reward!r}"
-            )
         rows, size = cast(Tensor, table).shape
         if tied and size != encoder.size:
             raise ConfigError(

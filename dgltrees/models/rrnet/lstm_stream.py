@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from dgltrees.cells.top_down import uniform
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import NodeInput
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["LSTMStream", "LSTMWindow"]
@@ -28,6 +28,7 @@ class LSTMWindow:
     start: State
 
 
+@checked
 class LSTMStream(Encoder):
     """An LSTM with the interface of :class:`~dgltrees.models.rrnet.RRNetEncoder`.
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from dgltrees.models.decisions import Decisions
 from dgltrees.models.rrnet.advantages import advantages
 from dgltrees.models.rrnet.policy import ILLEGAL
-from dgltrees.options import Count, NonNegative, NonNegativeInt, Positive, Share
+from dgltrees.options import Count, NonNegative, NonNegativeInt, Positive, Share, checked
 from dgltrees.trees.segments import lasts
 
 __all__ = [
@@ -57,6 +57,7 @@ class PolicyObjective(Protocol):
         ...
 
 
+@checked
 @dataclass(frozen=True)
 class Reinforce:
     r"""REINFORCE with a learned value as its baseline.
@@ -126,6 +127,7 @@ class Reinforce:
         return self.value * error - self.entropy * entropy
 
 
+@checked
 @dataclass(frozen=True)
 class ActorCritic(Reinforce):
     """Advantage actor-critic: :class:`Reinforce` whose advantage uses the learned values too.
@@ -138,6 +140,7 @@ class ActorCritic(Reinforce):
     gae_lambda: Share = 0.95
 
 
+@checked
 @dataclass(frozen=True)
 class PPO(ActorCritic):
     r"""Proximal policy optimisation: several updates per rollout, with clipped ratios.
@@ -170,6 +173,7 @@ class PPO(ActorCritic):
         return losses + self.regularization(decisions, advantage + values)
 
 
+@checked
 @dataclass(frozen=True)
 class QLearning:
     r"""Deep Q-learning: the scores are the values Q of the operations.

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from dgltrees.models.decisions import PolicyOutput
 from dgltrees.models.heads import MLP, wide
+from dgltrees.options import checked
 
 __all__ = ["ACTIONS", "Policy", "legal"]
 
@@ -19,6 +20,7 @@ ILLEGAL = -1e9
 """The score of an illegal operation: its probability is 0 in single precision."""
 
 
+@checked
 class Policy(nn.Module):
     r"""Scores of the three operations and the value of the state, from h and the next input.
 

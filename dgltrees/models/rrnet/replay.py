@@ -7,8 +7,7 @@ from typing import NamedTuple, Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.errors import ConfigError
-from dgltrees.options import Count
+from dgltrees.options import Count, checked
 from dgltrees.trees.segments import mask_of
 
 __all__ = ["Replay", "Trajectories"]
@@ -30,6 +29,7 @@ class Trajectories(NamedTuple):
     sizes: Tensor
 
 
+@checked
 class Replay(nn.Module):
     """The trajectories of the last sentences.
 
@@ -45,8 +45,6 @@ class Replay(nn.Module):
 
     def __init__(self, capacity: Count) -> None:
         super().__init__()
-        if capacity < 1:
-            raise ConfigError(f"expected a replay memory of at least 1 sentence, got {capacity}")
         self.capacity = capacity
         self.table = torch.zeros(0, 0, 3, dtype=torch.float64)  # (R, L, 3), oldest first
         self.lengths = torch.zeros(0, dtype=torch.long)  # (R,)

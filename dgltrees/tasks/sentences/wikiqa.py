@@ -22,6 +22,7 @@ from dgltrees.tasks.sentences.models import make_answer_selector
 from dgltrees.tasks.sentences.settings import QuestionModel, SentenceSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples
+from dgltrees.trees.segments import offsets_of
 
 __all__ = ["WIKIQA", "WikiQATask"]
 
@@ -80,7 +81,7 @@ def _questions(data: Examples) -> NDArray[np.int64]:
     """``(E,)`` the question of each pair, from 0, however many files they come from."""
     number, sentence = (np.asarray(data.columns[name]) for name in ("question", "sentence"))
     begins = (np.diff(number) != 0) | (np.diff(sentence) <= 0)
-    return np.concatenate([[0], np.cumsum(begins)])
+    return offsets_of(begins)
 
 
 WIKIQA = WikiQATask(

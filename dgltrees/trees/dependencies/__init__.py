@@ -16,8 +16,9 @@ from dgltrees.trees.dependencies.batch import generation_batch, left_chains
 from dgltrees.trees.dependencies.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.dependencies.generation import generation_forest, generation_order
 from dgltrees.trees.dependencies.paths import dependency_path, from_paths
-from dgltrees.trees.dependencies.projective import ROOT, is_projective
+from dgltrees.trees.dependencies.projective import is_projective
 from dgltrees.trees.dependencies.word_order import dependency_forest
+from dgltrees.trees.words import ROOT
 
 __all__ = [
     "EDGE_TYPES",

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.dependencies.edge_types import EdgeType
-from dgltrees.trees.dependencies.projective import ROOT
 from dgltrees.trees.dependencies.word_order import dependency_forest
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.words import ROOT
 
 __all__ = ["dependency_path", "from_paths"]
 

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.subtrees import over_subtrees
-from dgltrees.trees.words import ROOT
 
-__all__ = ["ROOT", "check_roots", "is_projective"]
+__all__ = ["check_roots", "is_projective"]
 
 
 def is_projective(forest: Forest) -> NDArray[np.bool_]:

@@ -162,7 +162,9 @@ def test_tied_embeddings_are_one_matrix() -> None:
 def test_errors() -> None:
     with pytest.raises(ConfigError, match=r"size 4 of the states to tie .* size 2; .*embedding=4"):
         make(tied=True)
-    with pytest.raises(ConfigError, match="dropout to be at least 0 and below 1, got 1"):
+    with pytest.raises(
+        ConfigError, match="dropout to be a number of at least 0 and below 1, got 1"
+    ):
         make(dropout=1.0)
 
 

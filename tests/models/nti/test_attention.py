@@ -154,6 +154,4 @@ def test_a_single_leaf_is_what_tree_attention_finds() -> None:
 def test_refused_settings() -> None:
     with pytest.raises(ConfigError, match=re.escape("one of mlp, dot, map, got 'add'")):
         GlobalAttention(3, score="add")
-    with pytest.raises(ConfigError, match="variant to be one of paper, code, got tree"):
-        TreeAttention(3, variant="tree")
     assert "c=3, mask_pads=True" in repr(GlobalAttention(3, mask_pads=True))

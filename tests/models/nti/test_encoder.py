@@ -192,8 +192,6 @@ def test_sentences_that_cannot_be_read() -> None:
     ("options", "message"),
     [
         ({"leaves": "gru"}, "leaves to be one of identity, linear, lstm, bilstm, got 'gru'"),
-        ({"trees": "right"}, "expected trees to be one of full, left, got 'right'"),
-        ({"pad": "none"}, "expected pad to be one of fixed, learned, zero, got 'none'"),
         ({"width": 3}, "got 3; the next is 4"),
         ({"branching": 1}, "expected a branching factor of at least 2, got 1"),
     ],

@@ -99,7 +99,9 @@ def test_gradients() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match="positive sizes"):
+    with pytest.raises(ConfigError, match="arc_size to be a whole number of at least 1, got 0"):
         parser(arc_size=0)
-    with pytest.raises(ConfigError, match="dropout to be at least 0 and below 1, got 1.0"):
+    with pytest.raises(
+        ConfigError, match="dropout to be a number of at least 0 and below 1, got 1.0"
+    ):
         parser(dropout=1.0)

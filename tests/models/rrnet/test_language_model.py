@@ -351,7 +351,9 @@ def test_the_carried_state_is_no_part_of_the_weights() -> None:
 
 
 def test_options_that_do_not_go_together() -> None:
-    with pytest.raises(ConfigError, match="one of likely, log_likelihood .*, got 'accuracy'"):
+    with pytest.raises(
+        ConfigError, match="reward to be one of likely, log_likelihood, got 'accuracy'"
+    ):
         StreamLM(network(), reward="accuracy")
     with pytest.raises(ConfigError, match="of the size 5 of the states to tie them .* got size 4"):
         StreamLM(network(), tied=True)

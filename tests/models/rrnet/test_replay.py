@@ -58,5 +58,5 @@ def test_it_is_part_of_the_state() -> None:
 
 
 def test_a_memory_holds_something() -> None:
-    with pytest.raises(ConfigError, match="a replay memory of at least 1 sentence, got 0"):
+    with pytest.raises(ConfigError, match="capacity to be a whole number of at least 1, got 0"):
         Replay(0)
