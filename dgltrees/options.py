@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
 GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
@@ -126,14 +127,14 @@ class Option:
             raise ConfigError(f"expected {section}.{self.name} to be {wrong}, got {value!r}")
 
 
-def checked(source: type[T]) -> type[T]:
+def checked(source: C) -> C:
     """A class whose constructor refuses values that its annotations exclude.
 
     A class decorator, for ranges (:data:`Count` and the others), ``Literal`` choices and plain
     types. The constructor then raises ConfigError: ``expected dropout to be a number of at least 0
     and below 1, got 1.5``.
     """
-    init: Callable[..., None] = source.__init__
+    init: Callable[..., None] = source.__init__  # type: ignore[misc]
     hashable: Source = source
 
     @wraps(init)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-from dgltrees.cells.aggregators import AGGREGATORS, Aggregator, aggregator_class
+from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
 from dgltrees.cells.anf import AttentiveNode
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.chainer_s_lstm import ChainerSLSTM
@@ -24,7 +23,7 @@ from dgltrees.cells.tree_gru import TreeGRU
 from dgltrees.cells.tree_lstm import TreeLSTM
 from dgltrees.cells.tree_rnn import TreeRNN
 from dgltrees.errors import ConfigError
-from dgltrees.options import options_of
+from dgltrees.options import Options
 
 __all__ = [
     "AGGREGATORS",
@@ -47,8 +46,6 @@ __all__ = [
     "TreeGRU",
     "TreeLSTM",
     "TreeRNN",
-    "aggregator_class",
-    "cell_options",
     "count_parameters",
     "make_cell",
 ]
@@ -67,17 +64,6 @@ CELLS: dict[str, type[BaseCell]] = {
 """The cells by the names that settings use."""
 
 
-def cell_options(name: str) -> tuple[str, ...]:
-    """The names of the arguments of the cell ``name``, those of its parts aside.
-
-    Raises:
-        ConfigError: there is no cell of that name.
-    """
-    if name not in CELLS:
-        raise ConfigError(f"expected the cell to be one of {', '.join(CELLS)}, got {name!r}")
-    return tuple(options_of(CELLS[name]))
-
-
 def make_cell(name: str, **options: Any) -> BaseCell:
     """Make a cell by its name.
 
@@ -86,15 +72,8 @@ def make_cell(name: str, **options: Any) -> BaseCell:
         options: the arguments of its class, by name.
 
     Raises:
-        ConfigError: there is no such cell, or it has no such option, or lacks one.
+        ConfigError: there is no such cell, or it does not read one of the options, or lacks one.
     """
-    known = cell_options(name)
-    parts = getattr(CELLS[name], "parts", {})
-    for option in options:
-        if option not in known and not parts:
-            raise ConfigError(f"cell {name!r} has no option {option!r}; it has {', '.join(known)}")
-    try:
-        inspect.signature(CELLS[name]).bind(**options)
-    except TypeError as error:
-        raise ConfigError(f"cell {name!r}: {error}") from None
-    return CELLS[name](**options)
+    if name not in CELLS:
+        raise ConfigError(f"expected the cell to be one of {', '.join(CELLS)}, got {name!r}")
+    return Options(CELLS[name], options, name).of(CELLS[name])

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
-from dgltrees.cells.scores import Score
-from dgltrees.errors import ConfigError
+from dgltrees.cells.scores import Score, ScoreName
+from dgltrees.options import Count, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["AttentiveNode"]
 
-QUERIES = ("learned", "given")
 
-
+@checked
 class AttentiveNode(NodeFunction):
     r"""The attentive node function (ANF): a node is a mean of its children, weighted by a query.
 
@@ -35,9 +35,9 @@ class AttentiveNode(NodeFunction):
     node field ``q`` ``(N, c)`` gives to each node, or one parameter for all. There is no memory.
 
     Arguments:
-        input_size, hidden_size, max_children, leaf, dropout, init: see :class:`NodeFunction`.
-        score: ``"mlp"``, ``"dot"`` or ``"map"`` (:class:`~dgltrees.cells.scores.Score`).
-        query: ``"learned"``, a parameter, or ``"given"``.
+        score: the scoring function of a child for the query: mlp, dot or map.
+        query: where q comes from: learned, one parameter, or given, the node field ``q``.
+        options: as of :class:`NodeFunction`.
 
     Shapes:
         ``x`` (N, m), ``q`` (N, c) in; ``h`` (N, c) out.
@@ -50,21 +50,16 @@ class AttentiveNode(NodeFunction):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        max_children: int,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
         *,
-        score: str = "mlp",
-        query: str = "learned",
-        leaf: str = "linear",
-        dropout: float = 0.0,
-        init: str = "kaiming",
+        score: ScoreName = "mlp",
+        query: Literal["learned", "given"] = "learned",
+        init: Init = "kaiming",
+        **options: Any,
     ) -> None:
-        super().__init__(
-            input_size, hidden_size, max_children, leaf=leaf, dropout=dropout, init=init
-        )
-        if query not in QUERIES:
-            raise ConfigError(f"expected query to be one of {', '.join(QUERIES)}, got {query!r}")
+        super().__init__(input_size, hidden_size, max_children, init=init, **options)
         self.score = Score(hidden_size, score, init=init)
         self.W = nn.Parameter(torch.empty(hidden_size, hidden_size))
         initialize(self.W, hidden_size, hidden_size, init)

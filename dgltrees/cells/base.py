@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.traversal.arrange import call_arranged, with_positions
 from dgltrees.traversal.topo import Graph, as_batch, traverse
 from dgltrees.traversal.views import Edges, Nodes
@@ -50,6 +51,7 @@ def _arranged(function: Function) -> Function:
     return arranged
 
 
+@checked
 class BaseCell(nn.Module, ABC):
     """A recurrent unit over trees: ``x`` of ``(N, m)`` in, the fields of its state out.
 
@@ -59,12 +61,12 @@ class BaseCell(nn.Module, ABC):
     groups by and by the edges' ``pos``.
 
     Arguments:
-        input_size: m, the size of the input ``x`` of a node.
+        input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        dropout: probability of the recurrent dropout, whose place is the cell's to say.
+        dropout: probability of the recurrent dropout.
 
     Raises:
-        ConfigError: a size is not positive or the probability not in [0, 1).
+        ConfigError: an argument is out of range.
     """
 
     state_fields: ClassVar[tuple[str, ...]] = ("h",)
@@ -87,13 +89,8 @@ class BaseCell(nn.Module, ABC):
             if name in cls.__dict__:
                 setattr(cls, name, wrap(cls.__dict__[name]))
 
-    def __init__(self, input_size: int, hidden_size: int, *, dropout: float = 0.0) -> None:
+    def __init__(self, input_size: Count, hidden_size: Count, *, dropout: Fraction = 0.0) -> None:
         super().__init__()
-        for what, value in (("input_size", input_size), ("hidden_size", hidden_size)):
-            if value < 1:
-                raise ConfigError(f"expected {what} to be at least 1, got {value}")
-        if not 0.0 <= dropout < 1.0:
-            raise ConfigError(f"expected dropout to be at least 0 and below 1, got {dropout}")
         self.input_size, self.hidden_size = input_size, hidden_size
         self.dropout = nn.Dropout(dropout)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
+from dgltrees.options import Count
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["ChainerSLSTM"]
@@ -35,17 +38,14 @@ class ChainerSLSTM(NodeFunction):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        max_children: int,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
         *,
-        leaf: str = "linear",
-        dropout: float = 0.0,
-        init: str = "kaiming",
+        init: Init = "kaiming",
+        **options: Any,
     ) -> None:
-        super().__init__(
-            input_size, hidden_size, max_children, leaf=leaf, dropout=dropout, init=init
-        )
+        super().__init__(input_size, hidden_size, max_children, init=init, **options)
         self.U = nn.Parameter(torch.empty(max_children, hidden_size, 4 * hidden_size))  # a, i, f, o
         self.b = nn.Parameter(torch.zeros(max_children, 1, 4 * hidden_size))
         initialize(self.U, hidden_size, hidden_size, init)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators.limits import check_entries
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
 
 __all__ = ["ChildGate", "own_child"]
@@ -37,12 +37,12 @@ class ChildGate(nn.Module):
     .. math:: a_j = W x + U_j h_j + b_j
 
     Arguments:
-        children: L.
-        size: c.
-        types: K.
+        children: L, the largest number of children of a node.
+        size: c, the size of a state.
+        types: K, how many sets of parameters there are.
         label_size: m, the size of x; 0: W x vanishes.
         shared: the same U and b for all children, so that their order is lost.
-        init: ``"kaiming"`` or ``"xavier"``.
+        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ChildGate(nn.Module):
         types: int = 1,
         label_size: int = 0,
         shared: bool = False,
-        init: str = "kaiming",
+        init: Init = "kaiming",
     ) -> None:
         super().__init__()
         self.label_size, self.init = label_size, init

@@ -8,13 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell, GateNorm
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.lstm_state import lstm_state
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["ChildSumTreeLSTM"]
 
 
+@checked
 class ChildSumTreeLSTM(BaseCell):
     r"""The child-sum Tree-LSTM: any number of children, in no order.
 
@@ -36,11 +38,12 @@ class ChildSumTreeLSTM(BaseCell):
     are normalised, and c on its way into h.
 
     Arguments:
-        input_size: m.
-        hidden_size: c.
+        input_size: m, the size of the node field ``x``.
+        hidden_size: c, the size of a state.
         dropout: probability of the recurrent dropout.
-        layer_norm: normalise the gates (Ba et al., 2016).
-        init: ``"kaiming"`` (normal) or ``"xavier"`` (uniform); biases are zero.
+        layer_norm: normalise the pre-activations of every gate, and the memory (Ba et al., 2016).
+        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
+            biases are zero.
 
     Shapes:
         ``x`` (N, m) in; ``h`` and ``c``, each (N, c), out.
@@ -51,12 +54,12 @@ class ChildSumTreeLSTM(BaseCell):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
+        input_size: Count,
+        hidden_size: Count,
         *,
-        dropout: float = 0.0,
+        dropout: Fraction = 0.0,
         layer_norm: bool = False,
-        init: str = "kaiming",
+        init: Init = "kaiming",
     ) -> None:
         super().__init__(input_size, hidden_size, dropout=dropout)
         m, c = input_size, hidden_size

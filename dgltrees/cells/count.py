@@ -16,25 +16,25 @@ __all__ = ["ParameterCount", "count_parameters"]
 class ParameterCount(TypedDict):
     """The two counts of :func:`count_parameters`."""
 
-    table: Optional[int]
-    true: int
+    paper: Optional[int]
+    total: int
 
 
 def count_parameters(cell: BaseCell) -> ParameterCount:
     """Count the parameters of a cell in two ways.
 
     Returns:
-        ``table``: those of a single aggregation (one gate, one operator) as Tables I and II of
+        ``paper``: those of a single aggregation (one gate, one operator) as Tables I and II of
         Castellana and Bacciu count them: without biases, label and output matrix; None for a cell
-        that has no such aggregation. ``true``: all parameters of the cell.
+        that has no such aggregation. ``total``: all parameters of the cell.
     """
-    true = sum(p.numel() for p in cell.parameters())
-    table: Optional[int] = None
+    total = sum(p.numel() for p in cell.parameters())
+    paper: Optional[int] = None
     if isinstance(cell, TreeCell):
         f = cell.aggregators[0]
-        table = f.paper_parameter_count(f.L, f.c, f.r)
+        paper = f.paper_parameter_count(f.L, f.c, f.r)
     elif isinstance(cell, NaryTreeLSTM):
-        table = Sum.paper_parameter_count(cell.max_children, cell.hidden_size)
+        paper = Sum.paper_parameter_count(cell.max_children, cell.hidden_size)
     elif isinstance(cell, ChildSumTreeLSTM):
-        table = Sum.paper_parameter_count(1, cell.hidden_size)
-    return {"table": table, "true": true}
+        paper = Sum.paper_parameter_count(1, cell.hidden_size)
+    return {"paper": paper, "total": total}

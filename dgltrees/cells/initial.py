@@ -13,19 +13,18 @@ import torch
 from torch import Tensor
 
 from dgltrees.errors import ConfigError
+from dgltrees.options import expected
 
-__all__ = ["SCHEMES", "Init", "initialize"]
+__all__ = ["Init", "initialize"]
 
 Init = Literal["kaiming", "xavier", "uniform"]
 """How weights are drawn; see :func:`initialize`."""
-
-SCHEMES = ("kaiming", "xavier", "uniform")
 
 UNIFORM = 0.1
 """The bound of ``"uniform"``."""
 
 
-def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: str = "kaiming") -> None:
+def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: Init = "kaiming") -> None:
     """Draw ``weight`` in place.
 
     The fans are given and not read off the shape, since stacks of tensors have none that could be
@@ -53,4 +52,4 @@ def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: str = "kaiming
         elif scheme == "uniform":
             weight.uniform_(-UNIFORM, UNIFORM)
         else:
-            raise ConfigError(f"expected init to be one of {', '.join(SCHEMES)}, got {scheme!r}")
+            raise ConfigError(f"expected init to be {expected(Init, scheme)}, got {scheme!r}")

@@ -9,14 +9,15 @@ from torch import Tensor, nn
 
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.base import BaseCell, GateNorm
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.lstm_state import lstm_state
-from dgltrees.errors import ConfigError
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["NaryTreeLSTM"]
 
 
+@checked
 class NaryTreeLSTM(BaseCell):
     r"""The N-ary Tree-LSTM: at most L children, each at its position.
 
@@ -38,12 +39,14 @@ class NaryTreeLSTM(BaseCell):
     of i, o, u and f are normalised, and c on its way into h.
 
     Arguments:
-        input_size: m.
-        hidden_size: c.
-        max_children: L. A child at a position of L or more is an error of the traversal.
+        input_size: m, the size of the node field ``x``.
+        hidden_size: c, the size of a state.
+        max_children: L, the largest number of children of a node. A child at a position of L or
+            more is an error of the traversal.
         dropout: probability of the recurrent dropout.
-        layer_norm: normalise the gates (Ba et al., 2016).
-        init: ``"kaiming"`` (normal) or ``"xavier"`` (uniform); biases are zero.
+        layer_norm: normalise the pre-activations of every gate, and the memory (Ba et al., 2016).
+        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
+            biases are zero.
 
     Shapes:
         ``x`` (N, m) in; ``h`` and ``c``, each (N, c), out.
@@ -53,17 +56,15 @@ class NaryTreeLSTM(BaseCell):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        max_children: int,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
         *,
-        dropout: float = 0.0,
+        dropout: Fraction = 0.0,
         layer_norm: bool = False,
-        init: str = "kaiming",
+        init: Init = "kaiming",
     ) -> None:
         super().__init__(input_size, hidden_size, dropout=dropout)
-        if max_children < 1:
-            raise ConfigError(f"expected max_children to be at least 1, got {max_children}")
         m, c, L = input_size, hidden_size, max_children
         check_entries(
             f"L = {L}, c = {c} needs {L} * {3 + L} * {c}^2", L * (3 + L) * c**2, 1, 1, linear=True

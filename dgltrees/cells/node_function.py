@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.options import Count, Fraction, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["NodeFunction"]
 
-LEAVES = ("linear", "identity")
 
-
+@checked
 class NodeFunction(BaseCell):
     """A cell whose leaves are a function of their input, and whose other nodes have none.
 
@@ -28,13 +29,14 @@ class NodeFunction(BaseCell):
     ``(N, c)``, or zero if there is none.
 
     Arguments:
-        input_size: m.
-        hidden_size: c, the paper's k.
-        max_children: L, the paper's c. A child at a position of L or more is an error of the
-            traversal.
-        leaf: ``"linear"``, h = W x + b, or ``"identity"``, h = x, for inputs of size c.
-        dropout: probability of the dropout.
-        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; biases are zero.
+        input_size: m, the size of the node field ``x``.
+        hidden_size: c, the size of a state, the paper's k.
+        max_children: L, the largest number of children of a node, the paper's c. A child at a
+            position of L or more is an error of the traversal.
+        leaf: the leaf function: linear, h = W x + b, or identity, h = x, for inputs of size c.
+        dropout: probability of dropout on the states of all children before each node function.
+        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
+            biases are zero.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -42,19 +44,15 @@ class NodeFunction(BaseCell):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        max_children: int,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
         *,
-        leaf: str = "linear",
-        dropout: float = 0.0,
-        init: str = "kaiming",
+        leaf: Literal["linear", "identity"] = "linear",
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
     ) -> None:
         super().__init__(input_size, hidden_size, dropout=dropout)
-        if max_children < 1:
-            raise ConfigError(f"expected max_children to be at least 1, got {max_children}")
-        if leaf not in LEAVES:
-            raise ConfigError(f"expected leaf to be one of {', '.join(LEAVES)}, got {leaf!r}")
         if leaf == "identity" and input_size != hidden_size:
             raise ConfigError(
                 f"expected inputs of the hidden size, {hidden_size}, for leaf 'identity', got "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple, Optional, Union, cast
+from typing import Literal, NamedTuple, Optional, Union, cast
 
 import numpy as np
 import torch
@@ -14,14 +14,16 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.top_down import by_type, lstm
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
+from dgltrees.options import Count, checked
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
 
-__all__ = ["MERGES", "RRNetCell", "Step"]
+__all__ = ["Merge", "RRNetCell", "Step"]
 
-MERGES = ("mlp", "average")
+Merge = Literal["mlp", "average"]
+"""How a merge joins two states; see :class:`RRNetCell`."""
 
 PUSH = 3
 """The LSTM unit F1. The others, F2, the recurrent cell and F4, stand at their operation less 1."""
@@ -36,6 +38,7 @@ class Step(NamedTuple):
     down_c: Tensor
 
 
+@checked
 class RRNetCell(BaseCell):
     r"""Split, recur and merge, over the graph of a sequence of operations.
 
@@ -59,13 +62,13 @@ class RRNetCell(BaseCell):
     - the memory c goes on from step to step, and that of F1 is discarded: the text names h alone.
 
     Arguments:
-        input_size: m, the size of ``x``.
-        hidden_size: d.
-        merge: ``"mlp"`` as above, or ``"average"``, :math:`h_m = (h + h_{down}) / 2`, as later
-            public code of an author has it.
+        input_size: m, the size of the node field ``x``.
+        hidden_size: d, the size of a state.
+        merge: how a merge joins two states: mlp as above, or average,
+            :math:`h_m = (h + h_{down}) / 2`, as later public code of an author has it.
         stack_cell: push F1's memory too; a merge then goes on from the mean of both memories.
-        layer_norm: normalize each gate's pre-activation, and the memory on its way into h (Ba et
-            al., 2016).
+        layer_norm: normalise the pre-activation of every gate, and the memory on its way into h
+            (Ba et al., 2016).
 
     Shapes:
         ``x`` (N, m) and ``op`` (N,) in, and if there are, the state at START and what OPEN pushed,
@@ -75,7 +78,7 @@ class RRNetCell(BaseCell):
         out, each (N, d); ``down`` and ``down_c`` are 0 where nothing is pushed.
 
     Raises:
-        ConfigError: there is no such merge, or a size is not positive.
+        ConfigError: an argument is out of range.
     """
 
     input_fields = ("x", "op", "h", "c", "down", "down_c", "mask")
@@ -84,16 +87,14 @@ class RRNetCell(BaseCell):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
+        input_size: Count,
+        hidden_size: Count,
         *,
-        merge: str = "mlp",
+        merge: Merge = "mlp",
         stack_cell: bool = False,
         layer_norm: bool = False,
     ) -> None:
         super().__init__(input_size, hidden_size)
-        if merge not in MERGES:
-            raise ConfigError(f"expected merge to be one of {', '.join(MERGES)}, got {merge!r}")
         m, d = input_size, hidden_size
         self.merge, self.stack_cell = merge, stack_cell
         self.W = nn.Parameter(torch.empty(4, m, 4 * d))  # F2, recur, F4, F1; gates i, f, o, u

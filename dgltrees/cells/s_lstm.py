@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
+from dgltrees.options import Count
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["SLSTM"]
@@ -39,17 +42,14 @@ class SLSTM(NodeFunction):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        max_children: int,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
         *,
-        leaf: str = "linear",
-        dropout: float = 0.0,
-        init: str = "kaiming",
+        init: Init = "kaiming",
+        **options: Any,
     ) -> None:
-        super().__init__(
-            input_size, hidden_size, max_children, leaf=leaf, dropout=dropout, init=init
-        )
+        super().__init__(input_size, hidden_size, max_children, init=init, **options)
         c, L = hidden_size, max_children
         self.U = nn.Parameter(torch.empty(L * c, (3 + L) * c))  # to i, f_1 .. f_L, o, u
         self.P = nn.Parameter(torch.empty(L * c, (1 + L) * c))  # to i, f_1 .. f_L

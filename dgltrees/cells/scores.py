@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Literal, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.initial import initialize
-from dgltrees.errors import ConfigError
+from dgltrees.cells.initial import Init, initialize
+from dgltrees.options import Count, checked
 from dgltrees.traversal.ways import way_of
 
-__all__ = ["SCORES", "Score"]
+__all__ = ["Score", "ScoreName"]
 
-SCORES = ("mlp", "dot", "map")
+ScoreName = Literal["mlp", "dot", "map"]
+"""The scoring functions; see :class:`Score`."""
 
 
+@checked
 class Score(nn.Module):
     r"""Scores of vectors s for a query q.
 
@@ -31,22 +33,21 @@ class Score(nn.Module):
     where the last is what the paper's code has.
 
     Arguments:
-        size: k.
-        kind: one of those.
-        init: ``"kaiming"`` (normal), ``"xavier"`` or ``"uniform"``; b is zero.
-        fused: make all scores of "mlp" block by block in one autograd function; False where a
-            second derivative is wanted, and memory for all hidden units is there.
+        size: k, the size of vectors and queries.
+        kind: the scoring function: mlp, dot or map.
+        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
+            b is zero.
+        fused: compute all scores of mlp block by block in one autograd function; False where a
+            second derivative is wanted, which takes memory for all hidden units.
 
     Raises:
-        ConfigError: there is no such function.
+        ConfigError: an argument is out of range.
     """
 
     def __init__(
-        self, size: int, kind: str = "mlp", *, init: str = "kaiming", fused: bool = True
+        self, size: Count, kind: ScoreName = "mlp", *, init: Init = "kaiming", fused: bool = True
     ) -> None:
         super().__init__()
-        if kind not in SCORES:
-            raise ConfigError(f"expected score to be one of {', '.join(SCORES)}, got {kind!r}")
         self.kind, self.fused = kind, fused
         if kind == "mlp":
             self.W_1 = nn.Parameter(torch.empty(size, size))

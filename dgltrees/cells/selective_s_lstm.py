@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.initial import initialize
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.s_lstm import SLSTM
-from dgltrees.cells.scores import Score
+from dgltrees.cells.scores import Score, ScoreName
+from dgltrees.options import Count, checked
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["SelectiveSLSTM", "sparsemax"]
 
 
+@checked
 class SelectiveSLSTM(SLSTM):
     r"""S-LSTM over those of its children that it selects.
 
@@ -33,9 +37,8 @@ class SelectiveSLSTM(SLSTM):
     choose from on wide trees, or on those whose sub-trees overlap.
 
     Arguments:
-        input_size, hidden_size, max_children, leaf, dropout, init: see
-            :class:`~dgltrees.cells.node_function.NodeFunction`.
-        score: ``"mlp"``, ``"dot"`` or ``"map"`` (:class:`~dgltrees.cells.scores.Score`).
+        score: the scoring function of a child for the learned query: mlp, dot or map.
+        options: as of :class:`~dgltrees.cells.node_function.NodeFunction`.
 
     Shapes:
         ``x`` (N, m) and, if wanted, ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
@@ -46,18 +49,15 @@ class SelectiveSLSTM(SLSTM):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        max_children: int,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
         *,
-        score: str = "mlp",
-        leaf: str = "linear",
-        dropout: float = 0.0,
-        init: str = "kaiming",
+        score: ScoreName = "mlp",
+        init: Init = "kaiming",
+        **options: Any,
     ) -> None:
-        super().__init__(
-            input_size, hidden_size, max_children, leaf=leaf, dropout=dropout, init=init
-        )
+        super().__init__(input_size, hidden_size, max_children, init=init, **options)
         self.score = Score(hidden_size, score, init=init)
         self.q = nn.Parameter(torch.empty(hidden_size))
         initialize(self.q, hidden_size, 1, init)

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import grouped, to_device
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
+from dgltrees.options import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.dependencies import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import inverse
@@ -46,8 +47,6 @@ class _SourceLSTM(BaseCell):
 
     def __init__(self, input_size: int, hidden_size: int, layers: int, types: int) -> None:
         super().__init__(input_size, hidden_size)
-        if layers < 1:
-            raise ConfigError(f"expected layers to be at least 1, got {layers}")
         self.layers, self.types = layers, types
         K, m, d = types, input_size, hidden_size
         sizes = [m, *[d] * (layers - 1)]
@@ -144,6 +143,7 @@ class _SourceLSTM(BaseCell):
         return f"m={self.input_size}, d={self.hidden_size}, layers={self.layers}"
 
 
+@checked
 class TopDownLSTM(_SourceLSTM):
     r"""The four LSTMs GEN-L, GEN-R, GEN-NX-L and GEN-NX-R, which share their hidden states.
 
@@ -167,11 +167,11 @@ class TopDownLSTM(_SourceLSTM):
     The graph's edges go from a source to its dependent (``batch.reversed()``).
 
     Arguments:
-        input_size: s, the size of ``x``.
-        hidden_size: d.
-        layers: L.
-        left_size: the size of q, 0 for the TreeLSTM without LD.
-        shared: one LSTM for all four types.
+        input_size: s, the size of the node field ``x``.
+        hidden_size: d, the size of a state.
+        layers: L, the number of layers of each LSTM.
+        left_size: the size of q, the state of the LD LSTM; 0 for the TreeLSTM without LD.
+        shared: use one LSTM for all four types of edges.
 
     Shapes:
         ``x`` (N, s), ``etype`` (N,), the type of the edge into each node
@@ -184,16 +184,14 @@ class TopDownLSTM(_SourceLSTM):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
+        input_size: Count,
+        hidden_size: Count,
         *,
-        layers: int = 1,
-        left_size: int = 0,
+        layers: Count = 1,
+        left_size: NonNegativeInt = 0,
         shared: bool = False,
     ) -> None:
         super().__init__(input_size, hidden_size, layers, 1 if shared else len(EDGE_TYPES))
-        if left_size < 0:
-            raise ConfigError(f"expected left_size to be 0 or more, got {left_size}")
         self.left_size = left_size
         self.group_by = None if shared else "etype"
         self.input_fields = ("x", "etype", "left") if left_size else ("x", "etype")
@@ -257,6 +255,7 @@ class TopDownLSTM(_SourceLSTM):
         return None if self.types == 1 else self._types(ndata)
 
 
+@checked
 class LeftDependentLSTM(_SourceLSTM):
     r"""The LD LSTM over the left dependents of a node, from the farthest to the nearest.
 
@@ -268,9 +267,9 @@ class LeftDependentLSTM(_SourceLSTM):
     :math:`q_0` is 0.01. The graph's edges go from each left dependent to the next nearer one.
 
     Arguments:
-        input_size: s, the size of ``x``.
-        hidden_size: d.
-        layers: L; the authors' code has one.
+        input_size: s, the size of the node field ``x``.
+        hidden_size: d, the size of a state.
+        layers: L, the number of layers; the authors' code has one.
 
     Shapes:
         ``x`` (N, s) in; ``h`` and ``c``, each (N, L, d), out.
@@ -278,7 +277,7 @@ class LeftDependentLSTM(_SourceLSTM):
 
     starts = True
 
-    def __init__(self, input_size: int, hidden_size: int, *, layers: int = 1) -> None:
+    def __init__(self, input_size: Count, hidden_size: Count, *, layers: Count = 1) -> None:
         super().__init__(input_size, hidden_size, layers, 1)
         uniform(self)
 

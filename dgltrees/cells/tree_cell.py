@@ -9,13 +9,21 @@ from typing import Any, ClassVar, Literal, Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators import AGGREGATORS, Aggregator, aggregator_class
+from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
 from dgltrees.cells.base import BaseCell, GateNorm
 from dgltrees.cells.child_gate import ChildGate, own_child
 from dgltrees.cells.grouped import check_types, grouped
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Count, Fraction, options_of
+from dgltrees.options import (
+    Count,
+    Fraction,
+    NonNegativeInt,
+    checked,
+    expected,
+    nearest,
+    options_of,
+)
 from dgltrees.traversal.views import Groups, Nodes
 
 __all__ = ["TreeCell"]
@@ -23,6 +31,7 @@ __all__ = ["TreeCell"]
 ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 
 
+@checked
 class TreeCell(BaseCell):
     """A cell whose pre-activations come from any aggregator.
 
@@ -35,33 +44,39 @@ class TreeCell(BaseCell):
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        max_children: largest number L of children of a node; a child at a position of L or more
-            is an error of the traversal, and an absent child has the state zero.
-        aggregator: how the states of the children are combined.
-        operators: number K of sets of parameters; 0 for one set, without operators.
-        activation: activation of the update: tanh, as in Tai et al., or sigmoid, as the tensor
+        max_children: L, the largest number of children of a node. A child at a position of L or
+            more is an error of the traversal; an absent child has the state zero.
+        aggregator: the map from the states of the children to the pre-activations of the gates.
+        operators: K, the number of sets of parameters; 0: one set, and every node has an input.
+        activation: the activation of the update: tanh as in Tai et al., or sigmoid as the tensor
             paper prints it.
-        dropout: probability of the recurrent dropout (see the cell).
-        layer_norm: normalise the pre-activations of every gate by itself, and the memory cell where
-            there is one (Ba et al., 2016); gains and biases are shared by all operators.
-        init: initial weights: kaiming (normal), xavier (uniform), or uniform.
-        aggregator_options: arguments of the aggregator's class, such as ``rank``.
+        dropout: probability of the recurrent dropout.
+        layer_norm: normalise the pre-activations of every gate, and the memory where there is one
+            (Ba et al., 2016); gains and biases are shared by all operators.
+        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
+        aggregator_options: the arguments of the aggregator, such as ``rank``, by name.
 
     Raises:
-        ConfigError: an argument is out of range, or the tensor too large.
+        ConfigError: an argument is out of range or not read, or the tensor too large.
     """
 
-    parts: ClassVar[Mapping[str, Mapping[str, type[Aggregator]]]] = {"aggregator": AGGREGATORS}
+    parts: ClassVar[Mapping[str, Any]] = {"aggregator": AGGREGATORS}
     hidden: ClassVar[tuple[str, ...]] = ("children", "size", "gates", "types", "label_size")
+    """The arguments of the aggregator that the cell gives."""
+
+    @staticmethod
+    def unread(options: Mapping[str, Any]) -> dict[str, str]:
+        """The options that are not read with these, and why: sets of operators have no label."""
+        return {"label": "with operators"} if options["operators"] else {}
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
+        input_size: Count,
+        hidden_size: Count,
         max_children: Count,
         aggregator: str = "sum",
         *,
-        operators: int = 0,
+        operators: NonNegativeInt = 0,
         activation: Literal["tanh", "sigmoid"] = "tanh",
         dropout: Fraction = 0.0,
         layer_norm: bool = False,
@@ -69,49 +84,54 @@ class TreeCell(BaseCell):
         **aggregator_options: Any,
     ) -> None:
         super().__init__(input_size, hidden_size, dropout=dropout)
-        if operators < 0:
-            raise ConfigError(f"expected operators to be 0 or more, got {operators}")
-        if max_children < 1:
-            raise ConfigError(f"expected max_children to be at least 1, got {max_children}")
-        label = aggregator_options.get("label")
-        if operators and label is not None:
+        if aggregator not in AGGREGATORS:
             raise ConfigError(
-                f"got label={label!r} with {operators} operators, whose sets have no label; "
-                "leave it out"
+                f"expected aggregator to be {expected(str, aggregator, AGGREGATORS)}, got "
+                f"{aggregator!r}"
             )
-        known = {*options_of(aggregator_class(aggregator))} - {*self.hidden}
-        for option in aggregator_options:
-            if option not in known:
-                raise ConfigError(
-                    f"aggregator {aggregator} has no option {option!r}; it has "
-                    f"{', '.join(sorted(known))}"
-                )
-        if activation not in ACTIVATIONS:
+        if operators and "label" in aggregator_options:
             raise ConfigError(
-                f"expected activation to be one of {[*ACTIVATIONS]}, got {activation!r}"
+                f"got label={aggregator_options['label']!r} with {operators} operators, whose sets "
+                "have no label; leave it out"
             )
         self.max_children = self.slots = max_children
-        self.operators, self.init, self.layer_norm = operators, init, layer_norm
-        self.aggregator_options = aggregator_options
+        self.operators, self.layer_norm, self.init = operators, layer_norm, init
         self.group_by = "op" if operators else None
         self.input_fields = ("x", "op") if operators else ("x",)
-        self.aggregator, self.ordered = aggregator, aggregator_class(aggregator).ordered
+        self.aggregator, self.ordered = aggregator, AGGREGATORS[aggregator].ordered
+        self.aggregator_options = self._checked_options(aggregator_options)
         self.activation = ACTIVATIONS[activation]
         self.leaf: Optional[nn.Linear] = None
         self.child_gate: Optional[ChildGate] = None
-        self._build()
 
-    @abstractmethod
-    def _build(self) -> None:
-        """Make the cell's modules."""
+    def _checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The aggregator's options with their defaults.
+
+        Raises:
+            ConfigError: it does not read one of them.
+        """
+        accepted = {
+            name: option.default
+            for name, option in options_of(AGGREGATORS[self.aggregator]).items()
+            if name not in (*self.hidden, "init")
+        }
+        for name in options:
+            if name not in accepted:
+                names = [*options_of(type(self)), *accepted]
+                raise ConfigError(
+                    f"{type(self).__name__} with aggregator {self.aggregator!r} has no argument "
+                    f"{name!r}; {nearest(name, names)}"
+                )
+        return {**accepted, **options}
 
     @property
     @abstractmethod
     def aggregators(self) -> tuple[Aggregator, ...]:
         """The aggregators of all gates, in the order of the pre-activations."""
 
-    def _aggregator(self, gates: int) -> Aggregator:
-        return aggregator_class(self.aggregator)(
+    def make_aggregator(self, gates: int) -> Aggregator:
+        """The aggregator of some gates."""
+        return AGGREGATORS[self.aggregator](
             self.max_children,
             self.hidden_size,
             gates,
@@ -121,7 +141,8 @@ class TreeCell(BaseCell):
             **self.aggregator_options,
         )
 
-    def _child_gate(self) -> ChildGate:
+    def make_child_gate(self) -> ChildGate:
+        """A gate of each child, on its own child alone."""
         return ChildGate(
             self.max_children,
             self.hidden_size,
@@ -131,7 +152,8 @@ class TreeCell(BaseCell):
             init=self.init,
         )
 
-    def _leaf_set(self, gates: int) -> Optional[nn.Linear]:
+    def make_leaf(self, gates: int) -> Optional[nn.Linear]:
+        """With operators, the map from the input of a leaf to its pre-activations."""
         if not self.operators:
             return None
         leaf = nn.Linear(self.input_size, gates * self.hidden_size)
@@ -139,7 +161,8 @@ class TreeCell(BaseCell):
         nn.init.zeros_(leaf.bias)
         return leaf
 
-    def _norm(self, gates: int) -> nn.Module:
+    def make_norm(self, gates: int) -> nn.Module:
+        """Layer normalisation of some gates, or nothing."""
         return GateNorm(gates, self.hidden_size) if self.layer_norm else nn.Identity()
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:

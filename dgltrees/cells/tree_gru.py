@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.child_gate import ChildGate
 from dgltrees.cells.tree_cell import TreeCell
+from dgltrees.options import Count
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["TreeGRU"]
@@ -43,11 +46,19 @@ class TreeGRU(TreeCell):
 
     child_gate: ChildGate
 
-    def _build(self) -> None:
-        self.f_z, self.f_u = self._aggregator(1), self._aggregator(1)
-        self.child_gate = self._child_gate()
-        self.leaf = self._leaf_set(2)
-        self.norm, self.norm_r = self._norm(2), self._norm(1)
+    def __init__(
+        self,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
+        aggregator: str = "sum",
+        **options: Any,
+    ) -> None:
+        super().__init__(input_size, hidden_size, max_children, aggregator, **options)
+        self.f_z, self.f_u = self.make_aggregator(1), self.make_aggregator(1)
+        self.child_gate = self.make_child_gate()
+        self.leaf = self.make_leaf(2)
+        self.norm, self.norm_r = self.make_norm(2), self.make_norm(1)
 
     @property
     def aggregators(self) -> tuple[Aggregator, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -9,6 +11,7 @@ from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.child_gate import ChildGate
 from dgltrees.cells.lstm_state import lstm_state
 from dgltrees.cells.tree_cell import TreeCell
+from dgltrees.options import Count
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["TreeLSTM"]
@@ -48,11 +51,23 @@ class TreeLSTM(TreeCell):
 
     child_gate: ChildGate
 
-    def _build(self) -> None:
-        self.f = self._aggregator(3)
-        self.child_gate = self._child_gate()
-        self.leaf = self._leaf_set(3)
-        self.norm, self.norm_f, self.norm_c = self._norm(3), self._norm(1), self._norm(1)
+    def __init__(
+        self,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
+        aggregator: str = "sum",
+        **options: Any,
+    ) -> None:
+        super().__init__(input_size, hidden_size, max_children, aggregator, **options)
+        self.f = self.make_aggregator(3)
+        self.child_gate = self.make_child_gate()
+        self.leaf = self.make_leaf(3)
+        self.norm, self.norm_f, self.norm_c = (
+            self.make_norm(3),
+            self.make_norm(1),
+            self.make_norm(1),
+        )
 
     @property
     def aggregators(self) -> tuple[Aggregator, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from dgltrees.cells.aggregators import Aggregator
 from dgltrees.cells.tree_cell import TreeCell
+from dgltrees.options import Count
 from dgltrees.traversal.views import Nodes
 
 __all__ = ["TreeRNN"]
@@ -24,10 +27,18 @@ class TreeRNN(TreeCell):
         ``x`` (N, m), ``op`` (N,) in; ``h`` (N, c) out.
     """
 
-    def _build(self) -> None:
-        self.f = self._aggregator(1)
-        self.leaf = self._leaf_set(1)
-        self.norm = self._norm(1)
+    def __init__(
+        self,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
+        aggregator: str = "sum",
+        **options: Any,
+    ) -> None:
+        super().__init__(input_size, hidden_size, max_children, aggregator, **options)
+        self.f = self.make_aggregator(1)
+        self.leaf = self.make_leaf(1)
+        self.norm = self.make_norm(1)
 
     @property
     def aggregators(self) -> tuple[Aggregator, ...]:

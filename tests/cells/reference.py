@@ -50,7 +50,7 @@ def maps(f: Aggregator, k: int, h: list[Tensor], x: Optional[Tensor]) -> Tensor:
     kind = type(f).__name__
     p = {name: getattr(f, name)[k] for name in f.stacked if hasattr(f, name)}
     mode = f.label == "mode"
-    if mode and f.has_rank:
+    if mode and f.r:
         w = (f.w.weight @ x + f.w.bias).view(G, r)
     if kind == "Sum":
         U = p["U"].view(L, c, G, c)

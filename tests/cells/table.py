@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -16,7 +16,9 @@ from dgltrees.cells import (
     TopDownLSTM,
     make_cell,
 )
-from dgltrees.cells.scores import SCORES
+from dgltrees.cells.aggregators import FactorisedAggregator
+from dgltrees.cells.scores import ScoreName
+from dgltrees.options import options_of
 
 OF_MODELS = {
     "top_down": TopDownLSTM,
@@ -65,7 +67,7 @@ class Row:
         options = {"input_size": INPUT, "hidden_size": size, **self.options}
         if self.up and self.cell != "child_sum":
             options["max_children"] = CHILDREN
-        if "aggregator" in options and AGGREGATORS[options["aggregator"]].has_rank:
+        if issubclass(AGGREGATORS[options.get("aggregator", "sum")], FactorisedAggregator):
             options["rank"] = RANK
         torch.manual_seed(0)
         options.update(changes)
@@ -83,8 +85,9 @@ def _rows() -> list[Row]:
         rows.append(Row("lstm", {"aggregator": aggregator}))
         rows.append(Row("lstm", {"aggregator": aggregator, "operators": OPERATORS}))
     for aggregator, cls in AGGREGATORS.items():
-        for label in cls.labels[1:]:
-            rows.append(Row("lstm", {"aggregator": aggregator, "label": label}))
+        if "label" in options_of(cls):
+            other = {"mode": "add", "add": "mode"}[options_of(cls)["label"].default]
+            rows.append(Row("lstm", {"aggregator": aggregator, "label": other}))
     for cell in ("rnn", "gru"):
         for aggregator in ("sum", "hosvd", "symmetric_hosvd"):
             rows.append(Row(cell, {"aggregator": aggregator}))
@@ -98,7 +101,7 @@ def _rows() -> list[Row]:
         rows.append(Row(cell, {"layer_norm": True}))
     rows.append(Row("s_lstm"))
     rows.append(Row("chainer_s_lstm"))
-    for score in SCORES:
+    for score in get_args(ScoreName):
         rows.append(Row("anf", {"score": score}))
         rows.append(Row("anf", {"score": score, "query": "given"}))
         rows.append(Row("selective_s_lstm", {"score": score}))

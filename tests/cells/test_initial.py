@@ -67,10 +67,11 @@ def cases() -> Iterator[tuple[str, dict[str, object], dict[str, Start]]]:
         own = {f"f.{each}": start for each, start in starts.items()}
         options = {"aggregator": name, **({"rank": R} if name in RANKED else {})}
         yield "lstm", {**options, "operators": K}, {**own, **gate, **leaf}
-        yield "rnn", {**options, "label": "add"}, {**own, "f.W": (M, C)}
+        added = {"label": "add"} if name in LABEL_MODES else {}
+        yield "rnn", {**options, **added}, {**own, "f.W": (M, C)}
     for name, starts in LABEL_MODES.items():
         own = {f"f.{each}": start for each, start in starts.items()}
-        options = {"aggregator": name, **({"rank": R} if name in RANKED else {}), "label": "mode"}
+        options = {"aggregator": name, "label": "mode", **({"rank": R} if name in RANKED else {})}
         yield "lstm", options, {**own, **gate, **label}
     maps: dict[str, Start] = {
         f"{f}.{each}": start

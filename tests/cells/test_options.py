@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any, Optional
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 from dgltrees import Forest
-from dgltrees.cells import AGGREGATORS, CELLS, cell_options, make_cell
+from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, Score, TreeLSTM, make_cell
+from dgltrees.cells.aggregators import FactorisedAggregator
 from dgltrees.cells.base import GateNorm
 from dgltrees.cells.child_gate import ChildGate
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.options import Options, options_of
 from dgltrees.traversal import Nodes, traverse
-from tests.cells.table import ONE_OF_EACH, Row
+from tests.cells.table import OF_MODELS, ONE_OF_EACH, Row
 
 SIZES = {"input_size": 3, "hidden_size": 2, "max_children": 2}
 
@@ -25,13 +28,14 @@ def _seed() -> None:
     torch.manual_seed(0)
 
 
-def given(rank: int | None) -> dict[str, int]:
-    """A rank as an argument, where there is one."""
-    return {} if rank is None else {"rank": rank}
-
-
-def lstm(**options: object) -> torch.nn.Module:
+def lstm(**options: Any) -> BaseCell:
     return make_cell("lstm", **{**SIZES, **options})
+
+
+def ranks(aggregator: str, rank: Optional[int]) -> dict[str, Any]:
+    """The rank of an aggregator that has one."""
+    has_rank = issubclass(AGGREGATORS[aggregator], FactorisedAggregator)
+    return {"rank": rank} if has_rank else {}
 
 
 @pytest.mark.parametrize("row", [row for row in ONE_OF_EACH if row.up], ids=str)
@@ -87,8 +91,7 @@ def test_the_full_tensor_starts_by_its_fan_in(init: str, variance: float) -> Non
 @pytest.mark.parametrize("name", AGGREGATORS)
 def test_without_children_the_constants_are_left_at_first(name: str) -> None:
     """Sums start at zero; products, whose absent children are neutral, at Q (1, .., 1)."""
-    cls = AGGREGATORS[name]
-    f = cls(3, 4, 2, **({"rank": 2} if cls.has_rank else {}))
+    f = AGGREGATORS[name](3, 4, 2, **ranks(name, 2))
     h = torch.randn(5, 3, 4)
     alone = h.clone()
     alone[:, 1:] = 0.0
@@ -100,40 +103,57 @@ def test_without_children_the_constants_are_left_at_first(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden_size": 0}, "expected hidden_size to be at least 1, got 0"),
-        ({"max_children": 0}, "expected max_children to be at least 1, got 0"),
-        ({"operators": -1}, "expected operators to be 0 or more, got -1"),
-        ({"dropout": 1.0}, "expected dropout to be at least 0 and below 1, got 1.0"),
+        ({"hidden_size": 0}, "hidden_size to be a whole number of at least 1, got 0"),
+        ({"max_children": 0}, "max_children to be a whole number of at least 1, got 0"),
+        ({"operators": -1}, "operators to be a whole number of at least 0, got -1"),
+        ({"dropout": 1.0}, "dropout to be a number of at least 0 and below 1, got 1.0"),
+        ({"activation": "relu"}, "activation to be one of tanh, sigmoid, got 'relu'"),
+        ({"init": "normal"}, "init to be one of kaiming, xavier, uniform, got"),
+        ({"aggregator": "mean"}, "aggregator to be one of sum, full, hosvd, "),
+        ({"aggregator": "hosvd"}, "rank to be a whole number of at least 1, got None"),
+        ({"aggregator": "hosvd", "rank": 0}, "rank to be a whole number of at least 1, got 0"),
         (
-            {"activation": "relu"},
-            "activation to be one of ['tanh', 'sigmoid'], got 'relu'",
+            {"rank": 3},
+            "TreeLSTM with aggregator 'sum' has no argument 'rank'; there are input_size",
         ),
-        ({"init": "normal"}, "expected init to be one of kaiming, xavier, uniform, got"),
-        ({"aggregator": "mean"}, "expected aggregator to be one of sum, full, hosvd, "),
-        ({"aggregator": "hosvd"}, "HOSVD needs a rank of at least 1, got None"),
-        ({"rank": 3}, "aggregator sum has no option 'rank'; it has "),
-        ({"label": "mode"}, "expected Sum's label to be ('add',), got 'mode'"),
-        ({"operators": 2, "label": "add"}, "got label='add' with 2 operators"),
-        ({"hidden": 2}, "aggregator sum has no option 'hidden'; it has "),
+        ({"label": "mode"}, "TreeLSTM with aggregator 'sum' has no argument 'label'; there are"),
+        ({"aggregator": "hosvd", "rnk": 3}, "no argument 'rnk'; did you mean rank?"),
+        ({"aggregator": "full", "operators": 2, "label": "add"}, "label='add' with 2 operators"),
+        ({"max_child": 2}, "no argument 'max_child'; did you mean max_children?"),
     ],
 )
-def test_refused_settings(options: dict[str, object], message: str) -> None:
+def test_refused_settings(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
-        lstm(**options)
+        TreeLSTM(**{**SIZES, **options})
 
 
 def test_make_cell_says_what_is_missing() -> None:
-    with pytest.raises(ConfigError, match="cell 'nary': missing a required argument: "):
+    with pytest.raises(ConfigError, match="max_children to be a whole number of .*, got None"):
         make_cell("nary", input_size=3, hidden_size=2)
+    with pytest.raises(ConfigError, match=r"nary.rank is not read here; there are nary.input_size"):
+        make_cell("nary", **SIZES, rank=2)
     with pytest.raises(ConfigError, match="one of rnn, lstm, .*, selective_s_lstm, got 'lstn'"):
         make_cell("lstn")
-    assert set(cell_options("child_sum")) == {
-        "input_size",
-        "hidden_size",
-        "dropout",
-        "layer_norm",
-        "init",
-    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*CELLS.values(), *OF_MODELS.values(), *AGGREGATORS.values(), ChildGate, Score],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_argument_has_a_sentence(kind: type[torch.nn.Module]) -> None:
+    for name, option in options_of(kind).items():
+        assert option.sentence.endswith("."), name
+        assert len(option.sentence) > 12, name
+        assert ":class:" not in option.sentence, name
+        assert ":data:" not in option.sentence, name
+
+
+def test_a_cell_reads_the_arguments_of_its_aggregator() -> None:
+    read = set(Options(TreeLSTM, {"aggregator": "hosvd", "rank": 2}, "cell"))
+    assert read == {*options_of(TreeLSTM), "rank", "label"}
+    assert set(Options(TreeLSTM, {}, "cell")) == {*options_of(TreeLSTM)}
+    assert options_of(TreeLSTM)["aggregator"].choices == AGGREGATORS
 
 
 @pytest.mark.parametrize(
@@ -145,9 +165,15 @@ def test_make_cell_says_what_is_missing() -> None:
         ("symmetric_hosvd", 9, "L = 32, r = 9 needs a core of 1 * (41 over 32) * 9 entries"),
     ],
 )
-def test_a_tensor_too_large_is_refused(aggregator: str, rank: int | None, message: str) -> None:
+def test_a_tensor_too_large_is_refused(aggregator: str, rank: Optional[int], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
-        lstm(max_children=32, hidden_size=20, operators=4, aggregator=aggregator, **given(rank))
+        lstm(
+            max_children=32,
+            hidden_size=20,
+            operators=4,
+            aggregator=aggregator,
+            **ranks(aggregator, rank),
+        )
     assert "over the limit of 4 GiB; choose a smaller hidden size or rank" in str(caught.value)
 
 
@@ -160,10 +186,12 @@ def test_a_tensor_too_large_is_refused(aggregator: str, rank: int | None, messag
     ],
 )
 def test_a_size_beyond_floats_is_refused(
-    aggregator: str, children: int, rank: int | None, message: str
+    aggregator: str, children: int, rank: Optional[int], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
-        lstm(max_children=children, hidden_size=20, aggregator=aggregator, **given(rank))
+        lstm(
+            max_children=children, hidden_size=20, aggregator=aggregator, **ranks(aggregator, rank)
+        )
 
 
 @pytest.mark.parametrize(
@@ -177,9 +205,11 @@ def test_a_size_beyond_floats_is_refused(
         ("shared_tensor_train", 1000, "c = 20000, r = 1000 needs 20000 * 1000^2 entries"),
     ],
 )
-def test_parameters_too_large_are_refused(aggregator: str, rank: int | None, message: str) -> None:
+def test_parameters_too_large_are_refused(
+    aggregator: str, rank: Optional[int], message: str
+) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
-        lstm(hidden_size=20_000, aggregator=aggregator, **given(rank))
+        lstm(hidden_size=20_000, aggregator=aggregator, **ranks(aggregator, rank))
     assert str(caught.value).endswith(
         "over the limit of 4 GiB; choose a smaller hidden size or rank"
     )
@@ -202,8 +232,7 @@ def test_a_fan_in_beyond_floats(init: str) -> None:
 
 @pytest.mark.parametrize("aggregator", ["sum", "canonical", "tensor_train", "symmetric_hosvd"])
 def test_32_children_fit_into_the_others(aggregator: str) -> None:
-    rank = 2 if AGGREGATORS[aggregator].has_rank else None
-    cell = lstm(max_children=32, hidden_size=20, aggregator=aggregator, **given(rank))
+    cell = lstm(max_children=32, hidden_size=20, aggregator=aggregator, **ranks(aggregator, 2))
     forest = Forest.build([-1] + [0] * 32)
     h = traverse(cell, forest.batch(), {"x": torch.randn(33, 3)})["h"]
     assert torch.isfinite(h).all()
@@ -244,5 +273,5 @@ def test_too_many_children_are_refused() -> None:
 
 def test_all_cells_print_their_sizes() -> None:
     for name in CELLS:
-        sizes = {k: v for k, v in SIZES.items() if k in cell_options(name)}
+        sizes = {k: v for k, v in SIZES.items() if k in options_of(CELLS[name])}
         assert "m=3, c=2" in repr(make_cell(name, **sizes))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import (
+    Aggregator,
+    FactorisedAggregator,
+    ProductAggregator,
+    TensorAggregator,
+)
 from dgltrees.cells.aggregators.canonical import Canonical
 from dgltrees.cells.aggregators.full import Full
 from dgltrees.cells.aggregators.hosvd import HOSVD
@@ -13,22 +18,23 @@ from dgltrees.cells.aggregators.sum import Sum
 from dgltrees.cells.aggregators.symmetric_full import SymmetricFull
 from dgltrees.cells.aggregators.symmetric_hosvd import SymmetricHOSVD
 from dgltrees.cells.aggregators.tensor_train import TensorTrain
-from dgltrees.errors import ConfigError
 
 __all__ = [
     "AGGREGATORS",
     "HOSVD",
     "Aggregator",
     "Canonical",
+    "FactorisedAggregator",
     "Full",
+    "ProductAggregator",
     "SharedCanonical",
     "SharedSum",
     "SharedTensorTrain",
     "Sum",
     "SymmetricFull",
     "SymmetricHOSVD",
+    "TensorAggregator",
     "TensorTrain",
-    "aggregator_class",
 ]
 
 AGGREGATORS: dict[str, type[Aggregator]] = {
@@ -44,16 +50,3 @@ AGGREGATORS: dict[str, type[Aggregator]] = {
     "symmetric_hosvd": SymmetricHOSVD,
 }
 """The aggregators by the names that settings use."""
-
-
-def aggregator_class(name: str) -> type[Aggregator]:
-    """The class of the aggregator ``name``.
-
-    Raises:
-        ConfigError: there is none of that name.
-    """
-    if name not in AGGREGATORS:
-        raise ConfigError(
-            f"expected aggregator to be one of {', '.join(AGGREGATORS)}, got {name!r}"
-        )
-    return AGGREGATORS[name]

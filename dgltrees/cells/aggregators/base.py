@@ -1,4 +1,4 @@
-"""What all aggregators share: the label, the types, and the children that are not there."""
+"""What all aggregators share: the label, the types, and the children that are absent."""
 
 from __future__ import annotations
 
@@ -11,78 +11,66 @@ from torch import Tensor, nn
 from dgltrees.cells.grouped import grouped
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count
+from dgltrees.options import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups
 
-__all__ = ["Aggregator", "RankedAggregator"]
+__all__ = ["Aggregator", "FactorisedAggregator", "Label", "ProductAggregator", "TensorAggregator"]
+
+Label = Literal["mode", "add"]
+"""How a label comes in; see :class:`TensorAggregator`."""
 
 
+@checked
 class Aggregator(nn.Module, ABC):
     r"""A map of the label and the children's states to the pre-activations of all gates.
 
     .. math:: a^g = f^g(x, h_1, \dots, h_L) \in \mathbb{R}^c
 
     multi-affine in its arguments: Castellana and Bacciu, "Generalising Recursive Neural Models by
-    Tensor Decomposition", section III. The bias is included. An absent child is h = 0.
+    Tensor Decomposition", section III. The bias is included, W x of the label is added. An absent
+    child is h = 0.
+
+    A subclass allocates its parameters in its constructor and then calls :meth:`reset_parameters`.
 
     Arguments:
-        children: L, the largest number of children.
+        children: L, the largest number of children of a node.
         size: c, the size of a state.
         gates: G, how many maps are computed from the same arguments.
-        types: K, how many sets of parameters there are (one for each operator).
+        types: K, how many sets of parameters there are, one per operator.
         label_size: m, the size of the label x; 0: there is no label.
-        label: ``"mode"``: the label is one more mode of the tensor, as in equation (4);
-            ``"add"``: W x is added to the result, as in (5). The default is the first of
-            :attr:`labels`.
-        init: initial weights: kaiming (normal), xavier (uniform), or uniform.
+        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
 
     Raises:
-        ConfigError: a size is not positive, the tensor is too large, or there are both types and
-            labels.
+        ConfigError: an argument is out of range, the tensor is too large, or there are both types
+            and labels.
     """
 
     ordered: ClassVar[bool] = True
     """Whether swapping two children changes the result."""
-    has_rank: ClassVar[bool] = False
-    """Whether the map is factorised, with a rank to choose."""
-    r: int = 0
-    """The rank; 0 without one."""
     bias_init: ClassVar[float] = 0.0
-    """Initial value of the bias of a reduced child or label."""
-    labels: ClassVar[tuple[str, ...]] = ("add", "mode")
-    """How a label can come in; the first is the default."""
+    """Where the bias of a reduced child or label starts."""
     stacked: ClassVar[tuple[str, ...]] = ()
     """Names of the parameters ``(K, ...)`` in the order in which :meth:`compute` takes them."""
 
     def __init__(
         self,
-        children: int,
-        size: int,
-        gates: int = 1,
+        children: Count,
+        size: Count,
+        gates: Count = 1,
         *,
-        types: int = 1,
-        label_size: int = 0,
-        label: Optional[Literal["add", "mode"]] = None,
+        types: Count = 1,
+        label_size: NonNegativeInt = 0,
         init: Init = "kaiming",
     ) -> None:
         super().__init__()
-        kind = type(self).__name__
-        for what, value in (("children", children), ("size", size), ("types", types)):
-            if value < 1:
-                raise ConfigError(f"expected {kind}'s {what} to be at least 1, got {value}")
-        if label is not None and label not in self.labels:
-            raise ConfigError(f"expected {kind}'s label to be {self.labels}, got {label!r}")
         if label_size and types > 1:
-            raise ConfigError(f"{kind} takes either a label or types, got both")
-        self.L, self.c, self.G, self.K = children, size, gates, types
+            raise ConfigError(f"{type(self).__name__} takes either a label or types, got both")
+        self.L, self.c, self.G, self.K, self.r = children, size, gates, types, 0
         self.m, self.init = label_size, init
-        self.label = (label or self.labels[0]) if label_size else None
-        if self.label == "add":
+        self.label: Optional[Label] = "add" if label_size else None
+        self.W: Optional[nn.Parameter] = None
+        if self.label:
             self.W = nn.Parameter(torch.empty(label_size, gates * size))
-        if self.label == "mode" and self.has_rank:
-            self.w = nn.Linear(label_size, gates * self.r)
-        self._build()
-        self.reset_parameters()
 
     @staticmethod
     @abstractmethod
@@ -90,20 +78,16 @@ class Aggregator(nn.Module, ABC):
         """Parameters of one map as the paper's tables count them: no biases, no label."""
 
     @abstractmethod
-    def _build(self) -> None:
-        """Allocate the parameters."""
-
-    @abstractmethod
     def _draw(self) -> None:
-        """Draw the parameters anew."""
+        """Draw the parameters anew, those of the label apart."""
 
     @abstractmethod
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """The formula, types apart.
 
         Arguments:
             h: ``(K, n, L, c)``.
-            rest: the parameters named in :attr:`stacked`, ``(K, ...)``; before them the label
+            parameters: those named in :attr:`stacked`, ``(K, ...)``; before them the label
                 ``(1, n, e)`` where it is a mode.
 
         Returns:
@@ -112,9 +96,7 @@ class Aggregator(nn.Module, ABC):
 
     def embed(self, x: Tensor) -> Tensor:
         """What the map needs of the labels, ``(n, m)`` to ``(n, e)``: one product for all nodes."""
-        if self.label == "add":
-            return x @ self.W
-        return self.w(x) if self.has_rank else x
+        return x if self.W is None else x @ self.W
 
     def forward(
         self, h: Tensor, groups: Optional[Groups] = None, x: Optional[Tensor] = None
@@ -167,44 +149,84 @@ class Aggregator(nn.Module, ABC):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        if self.label == "add":
+        if self.W is not None:
             initialize(self.W, self.m, self.c, self.init)
-        if self.label == "mode" and self.has_rank:
-            initialize(self.w.weight, self.m, self.r, self.init)
-            nn.init.constant_(self.w.bias, self.bias_init)
         self._draw()
 
     def extra_repr(self) -> str:
         """The sizes, for printing."""
-        rank = f", rank={self.r}" if self.has_rank else ""
+        rank = f", rank={self.r}" if self.r else ""
         label = f", label={self.label}({self.m})" if self.label else ""
         return f"L={self.L}, c={self.c}, gates={self.G}, types={self.K}{rank}{label}"
 
 
-class RankedAggregator(Aggregator):
-    """An aggregator whose tensor is factorised.
+@checked
+class TensorAggregator(Aggregator):
+    """An aggregator that is a tensor, one of whose modes the label can be.
 
     Arguments:
-        children, size, gates: see :class:`Aggregator`.
-        rank: rank r of the factorised map.
-        arguments: the others of :class:`Aggregator`.
-
-    Raises:
-        ConfigError: the rank is missing or not positive, or as :class:`Aggregator`.
+        label: how the label comes in: mode, one more mode of the tensor as in equation (4) of
+            Castellana and Bacciu, or add, W x added to the result as in equation (5).
     """
-
-    has_rank = True
 
     def __init__(
         self,
-        children: int,
-        size: int,
-        gates: int = 1,
+        children: Count,
+        size: Count,
+        gates: Count = 1,
         *,
-        rank: Optional[Count] = None,
-        **arguments: Any,
+        label: Label = "mode",
+        **options: Any,
     ) -> None:
-        if rank is None or rank < 1:
-            raise ConfigError(f"{type(self).__name__} needs a rank of at least 1, got {rank}")
-        self.r = rank  # the base class builds the parameters, whose shapes depend on it
-        super().__init__(children, size, gates, **arguments)
+        super().__init__(children, size, gates, **options)
+        if self.label and label == "mode":
+            self.label, self.W = "mode", None
+
+
+@checked
+class FactorisedAggregator(TensorAggregator):
+    """A tensor that is factorised, which has a rank.
+
+    Arguments:
+        rank: r, the rank of the factorised tensor.
+    """
+
+    def __init__(
+        self, children: Count, size: Count, gates: Count = 1, *, rank: Count, **options: Any
+    ) -> None:
+        super().__init__(children, size, gates, **options)
+        self.r = rank
+        if self.label == "mode":
+            self.w = nn.Linear(self.m, gates * rank)
+
+    def embed(self, x: Tensor) -> Tensor:
+        """What the map needs of the labels, ``(n, m)`` to ``(n, e)``: one product for all nodes."""
+        return self.w(x) if self.label == "mode" else super().embed(x)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        if self.label == "mode":
+            initialize(self.w.weight, self.m, self.r, self.init)
+            nn.init.constant_(self.w.bias, self.bias_init)
+        super().reset_parameters()
+
+
+class ProductAggregator(FactorisedAggregator):
+    """A factorised tensor that multiplies what its children give, so that absent ones give 1.
+
+    Arguments:
+        label: how the label comes in: add, W x added to the result, or mode, one more factor.
+    """
+
+    bias_init = 1.0
+
+    def __init__(
+        self,
+        children: Count,
+        size: Count,
+        gates: Count = 1,
+        *,
+        label: Label = "add",
+        **options: Any,
+    ) -> None:
+        super().__init__(children, size, gates, label=label, **options)

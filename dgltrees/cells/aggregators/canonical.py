@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import RankedAggregator
+from dgltrees.cells.aggregators.base import ProductAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["Canonical", "canonical", "product"]
 
@@ -44,26 +45,21 @@ def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Optional[Tensor] = None) -> Te
     return expand(g, Q, b)
 
 
-class Canonical(RankedAggregator):
+class Canonical(ProductAggregator):
     r"""The canonical factorisation: the core of a Tucker factorisation made diagonal.
 
     .. math:: a = Q \, (U_1 \bar h_1 \odot \dots \odot U_L \bar h_L) + W x + b
 
     where :math:`\bar h = [h; 1]`. Castellana and Bacciu (2020) name it as their next step. The last
-    column of :math:`U_j`, which meets the 1, starts at one, so that an absent child is a bias_init
+    column of :math:`U_j`, which meets the 1, starts at one, so that an absent child is a neutral
     factor; b starts at zero. With ``label="mode"`` the label is one more factor,
     :math:`W \bar x`, of the same kind. Arguments and shapes are those of :class:`Aggregator`.
     """
 
-    bias_init = 1.0
     stacked = ("U", "b_U", "Q", "b")
 
-    @staticmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``L c r``: like the table's HOSVD, without biases and output matrix."""
-        return L * c * r
-
-    def _build(self) -> None:
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
         K, L, c, G, r = self.K, self.L, self.c, self.G, self.r
         each = (L,) if self.ordered else ()  # one matrix for all positions: a symmetric tensor
         number = f"{c} * {r}" if not each else f"{L} * {c} * {r}"
@@ -74,6 +70,12 @@ class Canonical(RankedAggregator):
         self.b_U = nn.Parameter(torch.empty(K, *each, 1, G * r))
         self.Q = nn.Parameter(torch.empty(K, G, r, c))
         self.b = nn.Parameter(torch.empty(K, G, 1, c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``L c r``: like the table's HOSVD, without biases and output matrix."""
+        return L * c * r
 
     def _draw(self) -> None:
         initialize(self.U, self.c, self.r, self.init)
@@ -85,7 +87,7 @@ class Canonical(RankedAggregator):
         """``U_j h̄_j``: ``(K, n, L, c)`` to ``(K, L, n, G r)``."""
         return reduce_children(h, U, b_U)
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """The product over the children."""
-        *label, U, b_U, Q, b = rest
+        *label, U, b_U, Q, b = parameters
         return canonical(self._reduce(h, U, b_U), Q, b, *label)

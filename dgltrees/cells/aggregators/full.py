@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import TensorAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["Full", "full"]
 
@@ -33,7 +34,7 @@ def full(h: Tensor, T: Tensor, x: Optional[Tensor] = None) -> Tensor:
     return multilinear(T, factors).view(*h.shape[:2], -1, h.shape[-1])
 
 
-class Full(Aggregator):
+class Full(TensorAggregator):
     r"""The full tensor of equation (4) in Castellana and Bacciu.
 
     .. math::
@@ -46,15 +47,10 @@ class Full(Aggregator):
     :class:`Aggregator`.
     """
 
-    labels = ("mode", "add")
     stacked = ("T",)
 
-    @staticmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``(c + 1)^L c``."""
-        return int((c + 1) ** L) * c
-
-    def _build(self) -> None:
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
         L, c = self.L, self.c
         m = self.m if self.label == "mode" else 0
         self.inputs = (m + 1) * (c + 1) ** L
@@ -66,13 +62,19 @@ class Full(Aggregator):
             self.K,
         )
         self.T = nn.Parameter(torch.empty(self.K, self.inputs, self.G * c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``(c + 1)^L c``."""
+        return int((c + 1) ** L) * c
 
     def _draw(self) -> None:
         initialize(self.T, self.inputs, self.c, self.init)
         with torch.no_grad():
             self.T[:, -1] = 0.0
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Equation (4)."""
-        *label, T = rest
+        *label, T = parameters
         return full(h, T, *label)

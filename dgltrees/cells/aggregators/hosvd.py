@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import RankedAggregator
+from dgltrees.cells.aggregators.base import FactorisedAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["HOSVD", "hosvd"]
 
@@ -51,7 +52,7 @@ def hosvd(
     return expand(g, Q, b)
 
 
-class HOSVD(RankedAggregator):
+class HOSVD(FactorisedAggregator):
     r"""The HOSVD (Tucker) approximation of equation (10) in Castellana and Bacciu.
 
     .. math:: a = q(G(w(x), u_1(h_1), \dots, u_L(h_L)))
@@ -67,15 +68,10 @@ class HOSVD(RankedAggregator):
     core whose input indices are all last. Arguments and shapes are those of :class:`Aggregator`.
     """
 
-    labels = ("mode", "add")
     stacked = ("U", "b_U", "core", "Q", "b")
 
-    @staticmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``L c r + r (r + 1)^L``."""
-        return L * c * r + r * int((r + 1) ** L)
-
-    def _build(self) -> None:
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
         K, L, c, G, r = self.K, self.L, self.c, self.G, self.r
         self.inputs = (r + 1) ** (L + (self.label == "mode"))
         check_entries(
@@ -89,6 +85,12 @@ class HOSVD(RankedAggregator):
         self.core = nn.Parameter(torch.empty(K, G, self.inputs, r))
         self.Q = nn.Parameter(torch.empty(K, G, r, c))
         self.b = nn.Parameter(torch.empty(K, G, 1, c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``L c r + r (r + 1)^L``."""
+        return L * c * r + r * int((r + 1) ** L)
 
     def _draw(self) -> None:
         initialize(self.U, self.c, self.r, self.init)
@@ -99,7 +101,7 @@ class HOSVD(RankedAggregator):
         with torch.no_grad():
             self.core[:, :, -1] = 0.0
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Equation (10)."""
-        *label, U, b_U, core, Q, b = rest
+        *label, U, b_U, core, Q, b = parameters
         return hosvd(h, U, b_U, core, Q, b, *label)

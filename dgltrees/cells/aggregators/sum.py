@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators.base import Aggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["Sum", "weighted_sum"]
 
@@ -36,25 +39,26 @@ class Sum(Aggregator):
     shapes are those of :class:`Aggregator`; the label is always added.
     """
 
-    labels = ("add",)
     stacked = ("U", "b")
+
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
+        L, c = self.L, self.c
+        check_entries(f"L = {L}, c = {c} needs {L} * {c}^2", L * c**2, self.G, self.K, linear=True)
+        self.U = nn.Parameter(torch.empty(self.K, self.L * self.c, self.G * self.c))
+        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * self.c))
+        self.reset_parameters()
 
     @staticmethod
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``L c^2``."""
         return L * c**2
 
-    def _build(self) -> None:
-        L, c = self.L, self.c
-        check_entries(f"L = {L}, c = {c} needs {L} * {c}^2", L * c**2, self.G, self.K, linear=True)
-        self.U = nn.Parameter(torch.empty(self.K, self.L * self.c, self.G * self.c))
-        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * self.c))
-
     def _draw(self) -> None:
         initialize(self.U, self.L * self.c, self.c, self.init)
         nn.init.zeros_(self.b)
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Equation (5)."""
-        U, b = rest
+        U, b = parameters
         return weighted_sum(h, U, b)

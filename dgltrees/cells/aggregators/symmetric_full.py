@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
+from dgltrees.cells.aggregators.base import TensorAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
 from dgltrees.cells.aggregators.symmetric import multisets, symmetric_maps, symmetric_product
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["SymmetricFull", "symmetric_full"]
 
@@ -38,7 +39,7 @@ def symmetric_full(
     return multilinear(S, factors).view(*h.shape[:2], -1, h.shape[-1])
 
 
-class SymmetricFull(Aggregator):
+class SymmetricFull(TensorAggregator):
     r"""The full tensor of equation (4), symmetric in the modes of the children.
 
     .. math::
@@ -53,15 +54,10 @@ class SymmetricFull(Aggregator):
     """
 
     ordered = False
-    labels = ("mode", "add")
     stacked = ("S",)
 
-    @staticmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``(c + L over L) c``."""
-        return multisets(c + 1, L) * c
-
-    def _build(self) -> None:
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
         L, c = self.L, self.c
         m = self.m if self.label == "mode" else 0
         M = (m + 1) * multisets(c + 1, L)
@@ -73,13 +69,19 @@ class SymmetricFull(Aggregator):
         self.S = nn.Parameter(torch.empty(self.K, M, self.G * c))
         for j, at in enumerate(symmetric_maps(c + 1, L), start=2):
             self.register_buffer(f"map_{j}", at, persistent=False)
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``(c + L over L) c``."""
+        return multisets(c + 1, L) * c
 
     def _draw(self) -> None:
         initialize(self.S, self.inputs, self.c, self.init)
         with torch.no_grad():
             self.S[:, -1] = 0.0
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Equation (4), symmetric."""
-        *label, S = rest
+        *label, S = parameters
         return symmetric_full(h, S, list(self.buffers()), *label)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import RankedAggregator
+from dgltrees.cells.aggregators.base import FactorisedAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_shared
 from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
 from dgltrees.cells.aggregators.symmetric import multisets, symmetric_maps, symmetric_product
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["SymmetricHOSVD", "symmetric_hosvd"]
 
@@ -56,7 +57,7 @@ def symmetric_hosvd(
     return expand(g, Q, b)
 
 
-class SymmetricHOSVD(RankedAggregator):
+class SymmetricHOSVD(FactorisedAggregator):
     r"""The HOSVD approximation of equation (10), symmetric in the children.
 
     .. math:: a = q(G(w(x), u(h_1), \dots, u(h_L)))
@@ -69,15 +70,10 @@ class SymmetricHOSVD(RankedAggregator):
     """
 
     ordered = False
-    labels = ("mode", "add")
     stacked = ("U", "b_U", "core", "Q", "b")
 
-    @staticmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``c r + r (r + L over L)``."""
-        return c * r + r * multisets(r + 1, L)
-
-    def _build(self) -> None:
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
         K, L, c, G, r = self.K, self.L, self.c, self.G, self.r
         labels = r + 1 if self.label == "mode" else 1
         M = labels * multisets(r + 1, L)
@@ -92,6 +88,12 @@ class SymmetricHOSVD(RankedAggregator):
         self.b = nn.Parameter(torch.empty(K, G, 1, c))
         for j, at in enumerate(symmetric_maps(r + 1, L), start=2):
             self.register_buffer(f"map_{j}", at, persistent=False)
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``c r + r (r + L over L)``."""
+        return c * r + r * multisets(r + 1, L)
 
     def _draw(self) -> None:
         initialize(self.U, self.c, self.r, self.init)
@@ -102,7 +104,7 @@ class SymmetricHOSVD(RankedAggregator):
         with torch.no_grad():
             self.core[:, :, -1] = 0.0
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Equation (10), symmetric."""
-        *label, U, b_U, core, Q, b = rest
+        *label, U, b_U, core, Q, b = parameters
         return symmetric_hosvd(h, U, b_U, core, Q, b, list(self.buffers()), *label)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import RankedAggregator
+from dgltrees.cells.aggregators.base import ProductAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
 
 __all__ = ["TensorTrain", "tensor_train"]
 
@@ -34,7 +37,7 @@ def tensor_train(w: Tensor, A: Tensor, Q: Tensor, b: Tensor) -> Tensor:
     return expand(r.flatten(0, 1), Q, b)
 
 
-class TensorTrain(RankedAggregator):
+class TensorTrain(ProductAggregator):
     r"""The tensor-train factorisation: one core for each child, chained from left to right.
 
     .. math:: r_0 = 1, \quad r_j = r_{j-1} A_j(\bar h_j), \quad a = Q r_L + W x + b
@@ -47,15 +50,10 @@ class TensorTrain(RankedAggregator):
     :class:`Aggregator`.
     """
 
-    bias_init = 1.0
     stacked = ("U", "b_U", "A", "b_A", "Q", "b")
 
-    @staticmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """``(c + 1) r + (L - 1) (c + 1) r^2``: whole cores, as the table counts HOSVD's core."""
-        return (c + 1) * r + (L - 1) * (c + 1) * r**2
-
-    def _build(self) -> None:
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
         K, c, G, r = self.K, self.c, self.G, self.r
         cores = self.L  # r x (c + 1) x r each, without and with the constant slice
         if self.label != "mode":
@@ -73,6 +71,12 @@ class TensorTrain(RankedAggregator):
         self.b_A = nn.Parameter(torch.empty(K, cores, 1, G * r * r))
         self.Q = nn.Parameter(torch.empty(K, G, r, c))
         self.b = nn.Parameter(torch.empty(K, G, 1, c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``(c + 1) r + (L - 1) (c + 1) r^2``: whole cores, as the table counts HOSVD's core."""
+        return (c + 1) * r + (L - 1) * (c + 1) * r**2
 
     def _draw(self) -> None:
         if self.label != "mode":
@@ -89,11 +93,11 @@ class TensorTrain(RankedAggregator):
         names = self.stacked[2:] if self.label == "mode" else self.stacked
         return [getattr(self, name) for name in names]
 
-    def compute(self, h: Tensor, *rest: Tensor) -> Tensor:
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """The chain over the children."""
         if self.label == "mode":
-            w, A, b_A, Q, b = rest
+            w, A, b_A, Q, b = parameters
         else:
-            U, b_U, A, b_A, Q, b = rest
+            U, b_U, A, b_A, Q, b = parameters
             w, h = reduce_children(h[:, :, :1], U, b_U)[:, 0], h[:, :, 1:]
         return tensor_train(w, reduce_children(h, A, b_A), Q, b)

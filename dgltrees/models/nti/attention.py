@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.cells.scores import Score
+from dgltrees.cells.scores import Score, ScoreName
 from dgltrees.models.encoding import Encoding
 from dgltrees.options import checked
-
-ScoreName = Literal["mlp", "dot", "map"]
-"""The names of scoring functions."""
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks", "pad_mass"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -15,7 +13,6 @@ from dgltrees.models.nti.attention import (
     Attended,
     AttentionOverTrees,
     GlobalAttention,
-    ScoreName,
 )
 from dgltrees.options import Fraction, checked
 from dgltrees.trees.segments import mask_of
@@ -65,7 +62,7 @@ class TreeMatching(ClassHead):
         self.full, self.root_query = full, root_query
         size = attention.size
         self.lstm = make_lstm(size, size, init)
-        score = cast(ScoreName, attention.score.kind)
+        score = attention.score.kind
         self.last = GlobalAttention(size, score=score, init=init) if last_step else None
         self.dropout = nn.Dropout(dropout)
 

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init, initialize
+from dgltrees.cells.scores import ScoreName
 from dgltrees.models.encoding import Encoding
-from dgltrees.models.nti.attention import Attended, AttentionOverTrees, ScoreName, in_chunks
+from dgltrees.models.nti.attention import Attended, AttentionOverTrees, in_chunks
 from dgltrees.options import checked
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of

@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 
 from torch import nn
 
-from dgltrees.cells import cell_options
+from dgltrees.cells import CELLS
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
@@ -27,7 +27,7 @@ from dgltrees.models.nti import (
     TreeMatching,
     make_leaves,
 )
-from dgltrees.options import Options
+from dgltrees.options import Options, options_of
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.rrnet.base import SequenceEncoders, make_classifier, make_sequence_encoder
 from dgltrees.tasks.sentences.pretrained import VECTOR
@@ -125,7 +125,7 @@ def _sequential(model: Options, words: Words) -> SequenceEncoders:
 def _nti(model: Options, words: Optional[Words], size: int, **cell: Any) -> NTIEncoder:
     """An encoder of Neural Tree Indexers over vectors of ``size``; ``cell``: of its cell."""
     linear = model["leaves"] == "linear"
-    if linear and "leaf" not in cell_options(model["cell"]):
+    if linear and "leaf" not in options_of(CELLS[model["cell"]]):
         raise ConfigError(
             f"model.cell {model['cell']} has a map of its own for leaves (no argument 'leaf'); "
             "choose another of model.leaves than linear"
@@ -133,7 +133,7 @@ def _nti(model: Options, words: Optional[Words], size: int, **cell: Any) -> NTIE
     leaves = make_leaves(model["leaves"], size, model["hidden_size"], init=model["init"])
     branching = model.get("branching", 2)
     named = {"max_children": branching, "leaf": "linear" if linear else "identity", **cell}
-    accepted = cell_options(model["cell"])
+    accepted = options_of(CELLS[model["cell"]])
     arguments = {name: value for name, value in named.items() if name in accepted}
     return NTIEncoder(
         words,

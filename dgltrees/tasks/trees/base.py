@@ -8,7 +8,7 @@ from typing import Any, Union
 
 from torch import nn
 
-from dgltrees.cells import CELLS, BaseCell, cell_options, count_parameters
+from dgltrees.cells import CELLS, BaseCell, count_parameters
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
@@ -20,7 +20,7 @@ from dgltrees.models import (
     Root,
     TreeEncoder,
 )
-from dgltrees.options import Options
+from dgltrees.options import Options, options_of
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Vocabulary
 
@@ -47,7 +47,7 @@ class TreeTask(Task):
         encoder: Any = model.encoder
         counts = count_parameters(encoder.cell)
         total = sum(p.numel() for p in model.parameters())
-        return {"table": counts["table"], "cell": counts["true"], "model": total}
+        return {"table": counts["paper"], "cell": counts["total"], "model": total}
 
 
 def cell_name(model: Options) -> str:
@@ -90,8 +90,8 @@ def make_cell_of(model: Options, input_size: int, operators: int = 0, **argument
     """
     name = model["cell"]
     if operators:
-        if "operators" not in cell_options(name):
-            able = [each for each in CELLS if "operators" in cell_options(each)]
+        if "operators" not in options_of(CELLS[name]):
+            able = [each for each in CELLS if "operators" in options_of(CELLS[each])]
             raise ConfigError(
                 f"model.cell {name} has no argument 'operators', a set of parameters per operator, "
                 f"which this task needs; choose one of {', '.join(able)}"

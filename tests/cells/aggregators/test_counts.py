@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dgltrees.cells import ParameterCount, aggregator_class, count_parameters, make_cell
+from dgltrees.cells import AGGREGATORS, ParameterCount, count_parameters, make_cell
 
 LRT, LISTOPS = 2, 5  # children
 
@@ -24,7 +24,7 @@ LRT, LISTOPS = 2, 5  # children
     ],
 )
 def test_full(children: int, size: int, printed: int) -> None:
-    assert aggregator_class("full").paper_parameter_count(children, size) == printed
+    assert AGGREGATORS["full"].paper_parameter_count(children, size) == printed
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_full(children: int, size: int, printed: int) -> None:
     ],
 )
 def test_sum(children: int, size: int, printed: int) -> None:
-    assert aggregator_class("sum").paper_parameter_count(children, size) == printed
+    assert AGGREGATORS["sum"].paper_parameter_count(children, size) == printed
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_sum(children: int, size: int, printed: int) -> None:
 )
 def test_hosvd(children: int, size: int, grid: tuple[int, ...], rank: int, printed: int) -> None:
     """The tables print the best rank's count alone: exactly one rank of the grid has it."""
-    count = aggregator_class("hosvd").paper_parameter_count
+    count = AGGREGATORS["hosvd"].paper_parameter_count
     assert [r for r in grid if count(children, size, r) == printed] == [rank]
 
 
@@ -76,7 +76,7 @@ def test_hosvd(children: int, size: int, grid: tuple[int, ...], rank: int, print
     ],
 )
 def test_the_others_count_alike(aggregator: str, rank: int | None, table: int) -> None:
-    assert aggregator_class(aggregator).paper_parameter_count(5, 20, rank or 0) == table
+    assert AGGREGATORS[aggregator].paper_parameter_count(5, 20, rank or 0) == table
 
 
 def test_count_parameters() -> None:
@@ -92,12 +92,12 @@ def test_count_parameters() -> None:
     aggregation = 5 * (20 * 3 + 3) + 4**5 * 3 + 3 * 20 + 20  # one gate of one operator
     forget = 5 * (20 * 20 + 20)
     leaf = 3 * (10 * 20 + 20)
-    expected = ParameterCount(table=3372, true=4 * (3 * aggregation + forget) + leaf)
+    expected = ParameterCount(paper=3372, total=4 * (3 * aggregation + forget) + leaf)
     assert count_parameters(cell) == expected
 
 
 def test_count_parameters_of_tai() -> None:
     child_sum = make_cell("child_sum", input_size=3, hidden_size=2)
-    assert count_parameters(child_sum) == ParameterCount(table=4, true=24 + 12 + 4 + 8)
+    assert count_parameters(child_sum) == ParameterCount(paper=4, total=24 + 12 + 4 + 8)
     nary = make_cell("nary", input_size=3, hidden_size=2, max_children=2)
-    assert count_parameters(nary) == ParameterCount(table=8, true=24 + 40 + 8)
+    assert count_parameters(nary) == ParameterCount(paper=8, total=24 + 40 + 8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from typing import Any, Optional
 
 import pytest
 import tensorly
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees.cells import AGGREGATORS, Aggregator, aggregator_class
+from dgltrees.cells import AGGREGATORS, Aggregator
 from dgltrees.cells.aggregators import (
     HOSVD,
     Canonical,
@@ -23,6 +24,7 @@ from dgltrees.cells.aggregators import (
     SymmetricHOSVD,
     TensorTrain,
 )
+from dgltrees.options import options_of
 from tests.cells.reference import symmetric_tensor
 
 L, C, G, K, R, M = 3, 4, 2, 3, 2, 5
@@ -33,11 +35,12 @@ def _torch_backend() -> None:
     tensorly.set_backend("pytorch")
 
 
-def make(name: str, **options: object) -> Aggregator:
-    cls = aggregator_class(name)
+def make(name: str, label: Optional[str] = None, **options: Any) -> Aggregator:
+    """An aggregator, of a rank and with a way for labels if it has some."""
+    asked = {"rank": R, **({"label": label} if label else {}), **options}
+    accepted = options_of(AGGREGATORS[name])
     torch.manual_seed(0)
-    rank = {"rank": R} if cls.has_rank else {}
-    f = cls(L, C, G, **rank, **options).double()
+    f = AGGREGATORS[name](L, C, G, **{k: v for k, v in asked.items() if k in accepted}).double()
     with torch.no_grad():
         for p in f.parameters():
             p.uniform_(-1, 1)
@@ -76,7 +79,7 @@ def dense(f: Aggregator, k: int, g: int) -> Tensor:
     mode = f.label == "mode"
     gate = slice(g * R, (g + 1) * R)
     label = []
-    if mode and f.has_rank:
+    if mode and f.r:
         label = [(f.w.weight[gate].T, f.w.bias[gate])]
     if isinstance(f, (Sum, SharedSum)):
         positions = L if isinstance(f, Sum) else 1
@@ -147,12 +150,12 @@ def einsum(T: Tensor, vectors: list[Tensor]) -> Tensor:
 LABELS = [
     (name, label)
     for name, cls in AGGREGATORS.items()
-    for label in (None, *(("mode",) if "mode" in cls.labels else ("add",)))
+    for label in (None, "mode" if "label" in options_of(cls) else "add")
 ]
 
 
 @pytest.mark.parametrize(("name", "label"), LABELS)
-def test_equals_the_dense_tensor(name: str, label: str | None) -> None:
+def test_equals_the_dense_tensor(name: str, label: Optional[str]) -> None:
     f = make(name, label_size=M if label else 0, label=label)
     h, x = torch.randn(6, L, C).double(), torch.randn(6, M).double()
     h[1, 2] = 0.0
