@@ -94,12 +94,12 @@ def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
     encoder: nn.Module
     if model["encoder"] == "nti":
         answer = _nti(model, None, words.size)
-        head = make_pair_head(model, answer.size, 1, extra=model["word_count"])
+        head = make_pair_head(model, answer.size, 1, extra=int(model["word_count"]))
         question = _nti(model.replace(cell="anf"), None, words.size, query="given")
         encoder = QuestionAnswerEncoder(words, question, answer)
     else:
         sequential = _sequential(model, words)
-        head = make_pair_head(model, sequential.size, 1, extra=model["word_count"])
+        head = make_pair_head(model, sequential.size, 1, extra=int(model["word_count"]))
         encoder = sequential
     features = SharedWordCount(_SHARED) if model["word_count"] else None
     return Classifier(encoder, Root(), head, features=features)
