@@ -1,4 +1,4 @@
-"""Cells: recurrent units over trees, and the aggregators they are made of."""
+"""Cells: recurrent units over trees, and the aggregators that some of them use."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def make_cell(name: str, **options: Any) -> BaseCell:
         options: the arguments of its class, by name.
 
     Raises:
-        ConfigError: there is no such cell, or it does not read one of the options, or lacks one.
+        ConfigError: there is no such cell, an option is no argument of it, or one is missing.
     """
     if name not in CELLS:
         raise ConfigError(f"expected the cell to be one of {', '.join(CELLS)}, got {name!r}")

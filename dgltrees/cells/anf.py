@@ -31,8 +31,8 @@ class AttentiveNode(NodeFunction):
         z      &= \textstyle\sum_j \alpha_j h_j \\
         h_p    &= ReLU(W z)
 
-    where j runs over the children that are there and q is the vector of another text, which the
-    node field ``q`` ``(N, c)`` gives to each node, or one parameter for all. There is no memory.
+    where j runs over the children of the node and q is the vector of another text, a row of the
+    node field ``q`` ``(N, c)``, or one parameter for all nodes. There is no memory.
 
     Arguments:
         score: the scoring function of a child for the query: mlp, dot or map.
@@ -79,10 +79,10 @@ class AttentiveNode(NodeFunction):
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equations (7) to (9): ``a``, the weighted mean of the children."""
-        there = self.child_mask(nodes)  # (n, L)
+        mask = self.child_mask(nodes)  # (n, L)
         h = self.dropout(nodes.mailbox["h"])  # (n, L, c)
         m = self.score.pairs(self.score.keys(h), nodes.data["wq"].unsqueeze(1))  # (n, L)
-        alpha = torch.softmax(m.masked_fill(~there, -torch.inf), 1)
+        alpha = torch.softmax(m.masked_fill(~mask, -torch.inf), 1)
         return {"a": (alpha.unsqueeze(2) * h).sum(1)}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""What all cells share: the three functions' form, the state that is sent, the checks of input."""
+"""What all cells share: functions that DGL can call too, messages, and the checks of inputs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Function = Callable[..., dict[str, Tensor]]
 
 
 def _message(function: Function) -> Function:
-    """A message function that DGL can call: on no edges, and so that slots can be found."""
+    """A message function that DGL can call, which calls it for no edges too and knows no slots."""
 
     @wraps(function)
     def message(self: BaseCell, edges: Any) -> dict[str, Tensor]:
         if not isinstance(edges, Edges) and not edges.batch_size():
-            return {}  # DGL begins with nodes that have no edges in, when no node has a state
+            return {}  # of the nodes that DGL updates first; no node has a state yet
         messages = function(self, edges)
         if self.slots is None or getattr(edges, "slotted", False):
             return messages
@@ -37,7 +37,7 @@ def _message(function: Function) -> Function:
 
 
 def _arranged(function: Function) -> Function:
-    """A reduce or update function that DGL can call: it finds groups and slots itself."""
+    """A reduce or update function that DGL can call, which knows neither groups nor slots."""
 
     @wraps(function)
     def arranged(self: BaseCell, nodes: Any) -> dict[str, Tensor]:
@@ -53,12 +53,12 @@ def _arranged(function: Function) -> Function:
 
 @checked
 class BaseCell(nn.Module, ABC):
-    """A recurrent unit over trees: ``x`` of ``(N, m)`` in, the fields of its state out.
+    """A recurrent unit over trees: from inputs ``x`` ``(N, m)`` to the states of all nodes.
 
     A cell is three functions in DGL's contract, :meth:`message`, :meth:`reduce` and
-    :meth:`update`, of which DGL's own ``prop_nodes_topo`` takes the results as well as ours does:
-    where no schedule hands over groups and slots, a cell finds them itself, by the field that it
-    groups by and by the edges' ``pos``.
+    :meth:`update`, so that ``dgl.prop_nodes_topo`` can call them as ours does. The node field
+    :attr:`group_by` and the edge field ``pos`` then say what a schedule says otherwise: which nodes
+    form a group, and which slot a message fills.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
@@ -76,7 +76,7 @@ class BaseCell(nn.Module, ABC):
     group_by: Optional[str] = None
     """The node field whose equal values are adjacent in :meth:`reduce` and :meth:`update`."""
     slots: Optional[int] = None
-    """The width of each mailbox, with each child at its position; None: as many as there are."""
+    """The width of each mailbox, with each child at its position; None: the number of children."""
     downward: ClassVar[bool] = False
     """Whether the edges go from the root down."""
     ordered: bool = True
@@ -105,20 +105,20 @@ class BaseCell(nn.Module, ABC):
             fields: other :attr:`input_fields` than those of the graph, by name.
 
         Raises:
-            TreeError: a field is missing or not what the cell takes, or the graph has a cycle.
+            TreeError: a field is missing or has another shape, or the graph has a cycle.
         """
         batch = as_batch(graph, downward=self.downward)
-        known = {**batch.ndata, **fields}
+        inputs = {**batch.ndata, **fields}
         if x is not None:
-            known["x"] = x
-        ndata = {name: known[name] for name in self.input_fields if name in known}
+            inputs["x"] = x
+        ndata = {name: inputs[name] for name in self.input_fields if name in inputs}
         return traverse(self, batch, ndata)
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: it is not there or has another size.
+            TreeError: it is missing or has another size.
         """
         x = ndata.get("x")
         if x is None:
@@ -140,11 +140,11 @@ class BaseCell(nn.Module, ABC):
 
     @abstractmethod
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What of the inputs can be computed for all nodes at once."""
+        """Fields of all nodes that depend on the inputs alone, computed before the traversal."""
 
     @abstractmethod
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The pre-activations and what is kept of the children, of nodes that have some."""
+        """Fields of nodes with children, from the states of the children."""
 
     @abstractmethod
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
@@ -161,11 +161,11 @@ class BaseCell(nn.Module, ABC):
 
 
 class GateNorm(nn.Module):
-    """Layer normalisation of each gate by itself (Ba et al., 2016), with its own gain and bias.
+    """Layer normalisation of each gate (Ba et al., 2016), with a gain and a bias per gate.
 
     Arguments:
-        gates: G.
-        size: c.
+        gates: G, the number of gates.
+        size: c, the size of a gate.
 
     Shapes:
         ``(..., G, c)`` to ``(..., G, c)``.

@@ -27,11 +27,11 @@ class ChainerSLSTM(NodeFunction):
         c_p &= \textstyle\sum_j \sigma(i_j) \odot \tanh(a_j) + \sigma(f_j) \odot c_j \\
         h_p &= \sigma(\textstyle\sum_j o_j) \odot \tanh(c_p)
 
-    The sums run over the children that are there. Arguments are those of :class:`NodeFunction`;
+    The sums run over the children of the node. Arguments are those of :class:`NodeFunction`;
     dropout acts on the children's h, not on their c.
 
     Shapes:
-        ``x`` (N, m) and, if wanted, ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+        ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
     """
 
     state_fields = ("h", "c")
@@ -51,13 +51,13 @@ class ChainerSLSTM(NodeFunction):
         initialize(self.U, hidden_size, hidden_size, init)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The memory ``k``, and ``a``, what opens it to the outside."""
-        there = self.child_mask(nodes).unsqueeze(2)  # (n, L, 1)
+        """The memory ``k``, and the pre-activation ``a`` of the output gate."""
+        mask = self.child_mask(nodes).unsqueeze(2)  # (n, L, 1)
         h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
         gates = torch.baddbmm(self.b, h.transpose(0, 1), self.U).transpose(0, 1)  # (n, L, 4 c)
         a, i, f, o = gates.chunk(4, 2)
         new = torch.sigmoid(i) * torch.tanh(a) + torch.sigmoid(f) * c
-        return {"a": (o * there).sum(1), "k": (new * there).sum(1)}
+        return {"a": (o * mask).sum(1), "k": (new * mask).sum(1)}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
         """The last equation."""

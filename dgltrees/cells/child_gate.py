@@ -1,4 +1,4 @@
-"""A gate for each child that looks at this child alone."""
+"""A gate per child, computed from the state of that child alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
 
-__all__ = ["ChildGate", "own_child"]
+__all__ = ["ChildGate", "per_child"]
 
 
-def own_child(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
+def per_child(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
     """``U_j h_j + b_j``, the pre-activation of a gate on child j alone.
 
     Arguments:
@@ -32,7 +32,7 @@ def own_child(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
 
 
 class ChildGate(nn.Module):
-    r"""The pre-activation of the forget gate of equation (11), on its own child alone.
+    r"""The pre-activation of the forget gate of equation (11), one per child.
 
     .. math:: a_j = W x + U_j h_j + b_j
 
@@ -82,14 +82,14 @@ class ChildGate(nn.Module):
         """``W x`` of all nodes, ``(N, m)`` to ``(N, c)``.
 
         Raises:
-            ConfigError: the gate was made without a label.
+            ConfigError: the gate has no label.
         """
         if self.W is None:
             raise ConfigError("expected a gate with a label, got label_size=0; there is no W x")
         return x @ self.W
 
     def forward(self, h: Tensor, label: Tensor) -> Tensor:
-        """Pre-activations of the gates of all children, where there is one type.
+        """Pre-activations of the gates of all children, with one type.
 
         Arguments:
             h: ``(n, L, c)`` states of the children.
@@ -98,4 +98,4 @@ class ChildGate(nn.Module):
         Returns:
             ``(n, L, c)``.
         """
-        return own_child(h[None], self.U, self.b)[0] + label.unsqueeze(1)
+        return per_child(h[None], self.U, self.b)[0] + label.unsqueeze(1)

@@ -33,7 +33,7 @@ class ChildSumTreeLSTM(BaseCell):
         c_v    &= i_v \odot u_v + \sum_{j} f_{vj} \odot c_{v_j} \\
         h_v    &= o_v \odot \tanh(c_v)
 
-    The sums run over the children that are there, as many as there are. Recurrent dropout acts on
+    The sums run over all children of the node. Recurrent dropout acts on
     u alone (Semeniuta et al., 2016). With layer normalisation the pre-activations of i, o, u and f
     are normalised, and c on its way into h.
 
@@ -81,7 +81,7 @@ class ChildSumTreeLSTM(BaseCell):
         return {"wx": torch.addmm(b, x, W), "wx_f": torch.addmm(b_f, x, W_f)}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a`` and what is kept of the children ``k``."""
+        """Pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, d, c)
         f = nodes.data["wx_f"].unsqueeze(1) + h @ self.U_f  # (n, d, c)
         a = torch.addmm(nodes.data["wx"], h.sum(1), self.U)  # (n, 3 c)

@@ -1,4 +1,4 @@
-"""One function with the parameters of several types, applied to rows that stand type by type."""
+"""One function of rows with the parameters of several types; rows of a type are adjacent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def grouped(
             without it there is one type, K = 1.
 
     Returns:
-        what the function returned, each ``(n, ...)``.
+        the results of the function, each ``(n, ...)``.
 
     Raises:
         TreeError: the type of a run is not in ``0 .. K - 1``.
@@ -55,8 +55,8 @@ def grouped(
     check_types([value for value, _ in groups], types)
     if len(groups) == 1:
         value = groups[0][0]
-        own = stacked if types == 1 else [p[value : value + 1] for p in stacked]
-        return tuple(out[0] for out in function(*(row[None] for row in rows), *own))
+        parameters = stacked if types == 1 else [p[value : value + 1] for p in stacked]
+        return tuple(out[0] for out in function(*(row[None] for row in rows), *parameters))
     totals: dict[int, int] = {}  # a type may have several runs
     for value, count in groups:
         totals[value] = totals.get(value, 0) + count
@@ -66,8 +66,8 @@ def grouped(
     if area > PADDED_ROWS and area > 2 * len(rows[0]):
         return _one_by_one(function, rows, stacked, groups)
     if few:
-        present = to_device(np.fromiter(totals, np.int64), rows[0].device)
-        stacked = [p.index_select(0, present) for p in stacked]
+        used = to_device(np.fromiter(totals, np.int64), rows[0].device)
+        stacked = [p.index_select(0, used) for p in stacked]
         new = {value: i for i, value in enumerate(totals)}
         groups = [(new[value], count) for value, count in groups]
     return _padded(function, rows, stacked, groups, longest)
@@ -140,9 +140,9 @@ def _one_by_one(
 ) -> tuple[Tensor, ...]:
     counts = [count for _, count in groups]
     parts = zip(*(torch.split(row, counts) for row in rows))
-    own = [p.unbind(0) for p in stacked]
+    parameters = [p.unbind(0) for p in stacked]
     outs = [
-        function(*(row[None] for row in part), *(p[value][None] for p in own))
+        function(*(row[None] for row in part), *(p[value][None] for p in parameters))
         for part, (value, _) in zip(parts, groups)
     ]
     return tuple(torch.cat([out[0] for out in same]) for same in zip(*outs))

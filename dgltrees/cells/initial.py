@@ -27,9 +27,8 @@ UNIFORM = 0.1
 def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: Init = "kaiming") -> None:
     """Draw ``weight`` in place.
 
-    The fans are given and not read off the shape, since stacks of tensors have none that could be
-    read off: ``fan_in`` is the number of inputs that are summed into one output, ``(c + 1)^L`` for
-    a full tensor.
+    The fans are arguments, since the shape of a stack of tensors does not tell them: ``fan_in`` is
+    the number of inputs that are summed into one output, ``(c + 1)^L`` for a full tensor.
 
     Arguments:
         weight: the parameter, of any shape.

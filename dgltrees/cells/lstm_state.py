@@ -13,7 +13,7 @@ __all__ = ["lstm_state"]
 
 def lstm_state(
     a: Tensor,
-    kept: Optional[Tensor],
+    carry: Optional[Tensor],
     dropout: nn.Module,
     norm: nn.Module,
     activation: Callable[[Tensor], Tensor] = torch.tanh,
@@ -27,7 +27,7 @@ def lstm_state(
 
     Arguments:
         a: ``(n, 3, c)`` pre-activations of i, o and u.
-        kept: ``(n, c)`` the sum over the children, None at leaves.
+        carry: ``(n, c)`` the sum of f_j c_j over the children, None at leaves.
         dropout: acts on the update.
         norm: acts on c on its way into h.
         activation: that of u.
@@ -37,6 +37,6 @@ def lstm_state(
     """
     i, o, u = a.unbind(1)
     c = torch.sigmoid(i) * dropout(activation(u))
-    if kept is not None:
-        c = c + kept
+    if carry is not None:
+        c = c + carry
     return {"h": torch.sigmoid(o) * torch.tanh(norm(c)), "c": c}

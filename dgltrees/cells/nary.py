@@ -87,7 +87,7 @@ class NaryTreeLSTM(BaseCell):
         return {"wx": wx, "wx_f": wx_f}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a`` and what is kept of the children ``k``."""
+        """Pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, L, c)
         size = self.hidden_size
         uh = h.flatten(1) @ self.U  # (n, (3 + L) c)

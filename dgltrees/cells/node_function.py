@@ -1,4 +1,4 @@
-"""What the node functions of Neural Tree Indexers share: leaves read, other nodes compose."""
+"""The base class of the node functions of Neural Tree Indexers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["NodeFunction"]
 
 @checked
 class NodeFunction(BaseCell):
-    """A cell whose leaves are a function of their input, and whose other nodes have none.
+    """A cell in which leaves are a function of their inputs, and other nodes of their children.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: a leaf
-    is f_leaf(x), a node above f_node(h_1 .. h_L). The input of a node with children is not looked
-    at; a missing child has the state zero. Dropout acts on the states of all children before each
+    is f_leaf(x), a node above f_node(h_1 .. h_L). The input of a node with children is ignored;
+    an absent child has the state zero. Dropout acts on the states of all children before each
     node function. The memory of a leaf, where the cell has one, is the node field ``c0``
     ``(N, c)``, or zero if there is none.
 
@@ -103,4 +103,4 @@ class NodeFunction(BaseCell):
 
     @abstractmethod
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of nodes with children, from what :meth:`reduce` made."""
+        """The state of nodes with children, from the fields that :meth:`reduce` returns."""

@@ -30,7 +30,7 @@ PUSH = 3
 
 
 class Step(NamedTuple):
-    """What a step makes of each row: the new state, and what splits push; each ``(n, d)``."""
+    """The state and memory after a step, and those that splits push; each ``(n, d)``."""
 
     h: Tensor
     c: Tensor
@@ -71,11 +71,11 @@ class RRNetCell(BaseCell):
             (Ba et al., 2016).
 
     Shapes:
-        ``x`` (N, m) and ``op`` (N,) in, and if there are, the state at START and what OPEN pushed,
-        ``h``, ``c``, ``down`` and ``down_c``, each (N, d) and 0 without; ``mask`` (N, d), if there
-        is one, is what the state h of the step before is multiplied with where it is read (dropout
-        with one mask for all steps). ``h``, ``c``, ``down`` and, with ``stack_cell``, ``down_c``
-        out, each (N, d); ``down`` and ``down_c`` are 0 where nothing is pushed.
+        ``x`` (N, m) and ``op`` (N,) in. Optional inputs, each (N, d): the states ``h`` and ``c`` at
+        START, and ``down`` and ``down_c``, which an OPEN of an earlier window pushed, 0 if absent;
+        and ``mask``, a dropout mask that multiplies the state h of the step before. ``h``, ``c``,
+        ``down`` and, with ``stack_cell``, ``down_c`` out, each (N, d); ``down`` and ``down_c`` are
+        0 where nothing is pushed.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -113,7 +113,7 @@ class RRNetCell(BaseCell):
 
     @property
     def state_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The node fields that the steps make."""
+        """The node fields of a state."""
         return ("h", "c", "down", "down_c") if self.stack_cell else ("h", "c", "down")
 
     def reset_parameters(self) -> None:
@@ -127,24 +127,24 @@ class RRNetCell(BaseCell):
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: a field is missing or not what the cell takes.
+            TreeError: a field is missing or has another shape or type.
         """
         x = super().check(ndata)
         expected = len(x), self.hidden_size
         for name in ("h", "c", "down", "down_c", "mask"):
-            given = ndata.get(name)
-            if given is not None and tuple(given.shape) != expected:
+            field = ndata.get(name)
+            if field is not None and tuple(field.shape) != expected:
                 raise TreeError(
                     f"expected the node field {name!r} to be {expected}, as many rows as 'x' and "
-                    f"the cell's hidden_size, got {tuple(given.shape)}"
+                    f"the cell's hidden_size, got {tuple(field.shape)}"
                 )
         return x
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """``W x + b`` of the unit that each step ends with; START and OPEN, without one, get F1's.
+        """``W x + b`` of the unit of each step; of F1 at START and OPEN, which have no unit.
 
         Raises:
-            TreeError: a field is missing or not what the cell takes.
+            TreeError: a field is missing or has another shape or type.
         """
         x, operations = self.check(ndata), operations_in(ndata)
         no_step = np.isin(operations, (Operation.START, Operation.OPEN))
@@ -152,7 +152,7 @@ class RRNetCell(BaseCell):
         return {"wx": by_type(x, self.W, self.b, units)}
 
     def message(self, edges: Edges) -> dict[str, Tensor]:
-        """The state along NEXT, what was pushed along RETURN.
+        """The state along NEXT edges, the pushed state along RETURN edges.
 
         Raises:
             TreeError: on the CPU, there is a RETURN from a node that pushes nothing.
@@ -170,13 +170,13 @@ class RRNetCell(BaseCell):
         return {"h": h, "c": torch.where(returns, edges.src["down_c"], c) if self.stack_cell else c}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of the step before, and what a merge takes from the stack.
+        """The state of the step before, and of a merge the state on top of the stack.
 
         Raises:
             TreeError: on the CPU, the edges into a node are not those of its operation.
         """
-        present, op = self.child_mask(nodes), nodes.data["op"]
-        wrong = ~present[:, Flow.NEXT] | (present[:, Flow.RETURN] != (op == Operation.MERGE))
+        mask, op = self.child_mask(nodes), nodes.data["op"]
+        wrong = ~mask[:, Flow.NEXT] | (mask[:, Flow.RETURN] != (op == Operation.MERGE))
         wrong |= (op == Operation.START) | (op == Operation.OPEN)
         if _some(wrong):
             _refuse_edges(wrong, nodes)
@@ -184,43 +184,43 @@ class RRNetCell(BaseCell):
         return {"h_last": h[:, 0], "c_last": c[:, 0], "h_top": h[:, 1], "c_top": c[:, 1]}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The new state; START and OPEN have the one they are given.
+        """The new state; at START and OPEN the initial state.
 
         Raises:
             TreeError: there is no edge into a step.
         """
         data = nodes.data
         if "h_last" not in data:
-            return self._given(nodes)
+            return self._initial(nodes)
         last = Step(data["h_last"], data["c_last"], data["h_top"], data["c_top"])
         mask = data.get("mask")
         groups = cast(Groups, nodes.groups)
         step = self.step(data["x"], data["wx"], last, groups, mask)
         return {name: getattr(step, name) for name in self.state_fields}
 
-    def _given(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of nodes without an edge in."""
+    def _initial(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The state of START and OPEN: the input fields, or zeros."""
         data = nodes.data
         for op, _ in nodes.groups or ():
             if op not in (Operation.START, Operation.OPEN):
                 _refuse_edges(data["op"] == op, nodes)
         zero = data["wx"].new_zeros(len(nodes), self.hidden_size)
-        given = {name: data.get(name, zero) for name in self.state_fields}
+        state = {name: data.get(name, zero) for name in self.state_fields}
         pushes = (data["op"] == Operation.OPEN).unsqueeze(1)
         down = (name for name in self.state_fields if name.startswith("down"))
-        return {**given, **{name: torch.where(pushes, given[name], zero) for name in down}}
+        return {**state, **{name: torch.where(pushes, state[name], zero) for name in down}}
 
     def step(
         self, x: Tensor, wx: Tensor, last: Step, groups: Groups, mask: Optional[Tensor] = None
     ) -> Step:
-        """One step of n rows that stand operation by operation.
+        """One step of n rows, those of an operation adjacent.
 
         Arguments:
             x: ``(n, m)`` the inputs.
-            wx: ``(n, 4 d)`` what :meth:`prepare` makes of them.
-            last: the state of the step before, and what is on top of the stack (read by merges).
+            wx: ``(n, 4 d)`` the field of :meth:`prepare`.
+            last: the state of the step before, and the top of the stack, which merges read.
             groups: the operation and the number of rows of each run, no operation twice.
-            mask: ``(n, d)`` what h is multiplied with.
+            mask: ``(n, d)`` the dropout mask of h.
         """
         h, c = last.h if mask is None else last.h * mask, last.c
         counts = [count for _, count in groups]
@@ -228,7 +228,7 @@ class RRNetCell(BaseCell):
             list(each.split_with_sizes(counts)) for each in (h, c, x, last.down, last.down_c)
         )
         U, units = self.U.unbind(), [op - 1 for op, _ in groups]
-        own, begin = list(wx.split_with_sizes(counts)), 0
+        wxs, first = list(wx.split_with_sizes(counts)), 0
         for i, (op, _) in enumerate(groups):
             if op == Operation.MERGE:
                 hs[i] = self.merged(hs[i], tops[i])
@@ -237,19 +237,19 @@ class RRNetCell(BaseCell):
                 raise TreeError(
                     f"expected a step, got {Operation(op).name}, into which no edge goes"
                 )
-        if Operation.SPLIT - 1 in units:  # what is pushed: more rows, of F1
+        if Operation.SPLIT - 1 in units:  # rows of F1, whose states are pushed
             i = units.index(Operation.SPLIT - 1)
-            begin = sum(counts[:i])
-            own.append(torch.addmm(self.b[PUSH], xs[i], self.W[PUSH]))
+            first = sum(counts[:i])
+            wxs.append(torch.addmm(self.b[PUSH], xs[i], self.W[PUSH]))
             hs, cs, units, counts = [*hs, hs[i]], [*cs, cs[i]], [*units, PUSH], [*counts, counts[i]]
-        a = torch.cat([torch.addmm(*each) for each in zip(own, hs, (U[unit] for unit in units))])
+        a = torch.cat([torch.addmm(*each) for each in zip(wxs, hs, (U[unit] for unit in units))])
         new_h, new_c = self._units(a, torch.cat(cs), units, counts)
         n = len(h)
-        around = 0, 0, begin, n - begin - (len(new_h) - n)  # zeros where nothing is pushed
-        return Step(new_h[:n], new_c[:n], F.pad(new_h[n:], around), F.pad(new_c[n:], around))
+        padding = 0, 0, first, n - first - (len(new_h) - n)  # zeros where nothing is pushed
+        return Step(new_h[:n], new_c[:n], F.pad(new_h[n:], padding), F.pad(new_c[n:], padding))
 
     def merged(self, h: Tensor, top: Tensor) -> Tensor:
-        """``h_m`` of what is inside a sub-tree and before it, each ``(n, d)``."""
+        """``h_m``, from the state at the end of a sub-tree and that before it, each ``(n, d)``."""
         if self.merge == "average":
             return (h + top) / 2
         inner = torch.tanh(torch.addmm(self.b_1, torch.cat([h, top], 1), self.V_1))
@@ -271,17 +271,17 @@ class RRNetCell(BaseCell):
         """The gates or the memory, normalised, with the gain and shift of each run's unit."""
         runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)
         gain, shift = self.gain[:, which].unbind(), self.shift[:, which].unbind()
-        own = zip(units, runs)
-        return torch.cat([torch.addcmul(shift[unit], run, gain[unit]) for unit, run in own])
+        scaled = [torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)]
+        return torch.cat(scaled)
 
 
 def operations_in(
     ndata: Mapping[str, Tensor], batch: Optional[TreeBatch] = None
 ) -> NDArray[np.int64]:
-    """The node field ``op``, ``(N,)``; ``batch`` may know it without a device being asked.
+    """The node field ``op`` on the host, ``(N,)``; of a ``batch`` without a copy where it has one.
 
     Raises:
-        TreeError: it is missing or not what the cell takes.
+        TreeError: it is missing or holds no operations.
     """
     op = ndata.get("op")
     if op is None or op.dim() != 1 or op.dtype.is_floating_point:
@@ -290,14 +290,15 @@ def operations_in(
             "expected an integer node field 'op' of shape (N,), the operation of each step, got "
             f"{got}; make the graph with operation_graph"
         )
-    here = op.cpu() if batch is None else batch.on_host(op)
-    operations: NDArray[np.int64] = here.numpy().astype(np.int64)
+    on_host = op.cpu() if batch is None else batch.on_host(op)
+    operations: NDArray[np.int64] = on_host.numpy().astype(np.int64)
     wrong = (operations < 0) | (operations >= len(Operation))
     if wrong.any():
         names = ", ".join(f"{each.name} {each.value}" for each in Operation)
+        node = int(wrong.argmax())
         raise TreeError(
-            f"expected operations ({names}) in the node field 'op', got "
-            f"{operations[int(wrong.argmax())]}"
+            f"expected operations ({names}) in the node field 'op', got {operations[node]}",
+            node=node,
         )
     return operations
 

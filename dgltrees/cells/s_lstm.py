@@ -35,7 +35,7 @@ class SLSTM(NodeFunction):
     :class:`NodeFunction`; dropout acts on the children's h, not on their c.
 
     Shapes:
-        ``x`` (N, m) and, if wanted, ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+        ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
     """
 
     state_fields = ("h", "c")
@@ -58,19 +58,19 @@ class SLSTM(NodeFunction):
         for weight in (self.U, self.P, self.V):
             initialize(weight, len(weight), c, init)
 
-    def below(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+    def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         """States and memories of the children, each ``(n, L, c)``."""
         return self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Equations (1) to (4): the memory ``k``; and ``a``, what (5) has of the children."""
-        h, c = self.below(nodes)
+        """Equations (1) to (4): the memory ``k``; and ``a``, the sum over the children in (5)."""
+        h, c = self._children(nodes)
         L, size = self.max_children, self.hidden_size
         a = torch.addmm(self.b, h.flatten(1), self.U)  # (n, (3 + L) c)
         gates, a_o, a_u = a.split_with_sizes([(1 + L) * size, size, size], 1)
         gates = torch.sigmoid(torch.addmm(gates, c.flatten(1), self.P)).view(-1, 1 + L, size)
-        kept = (gates[:, 1:] * c).sum(1)  # (n, c)
-        return {"a": a_o, "k": kept + gates[:, 0] * torch.tanh(a_u)}
+        carry = (gates[:, 1:] * c).sum(1)  # (n, c)
+        return {"a": a_o, "k": carry + gates[:, 0] * torch.tanh(a_u)}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equations (5) and (6)."""

@@ -41,7 +41,7 @@ class SelectiveSLSTM(SLSTM):
         options: as of :class:`~dgltrees.cells.node_function.NodeFunction`.
 
     Shapes:
-        ``x`` (N, m) and, if wanted, ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+        ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -62,22 +62,22 @@ class SelectiveSLSTM(SLSTM):
         self.q = nn.Parameter(torch.empty(hidden_size))
         initialize(self.q, hidden_size, 1, init)
 
-    def below(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+    def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         """States and memories of the children, each ``(n, L, c)``, times what is selected."""
-        there = self.child_mask(nodes)  # (n, L)
-        h, c = super().below(nodes)
-        g = self.selected(h, there).unsqueeze(2)  # (n, L, 1)
+        mask = self.child_mask(nodes)  # (n, L)
+        h, c = super()._children(nodes)
+        g = self.selected(h, mask).unsqueeze(2)  # (n, L, 1)
         return g * h, g * c
 
-    def selected(self, h: Tensor, there: Tensor) -> Tensor:
+    def selected(self, h: Tensor, mask: Tensor) -> Tensor:
         """``(n, L)`` how much of each child is composed, 0 to 1, of ``(n, L, c)`` states.
 
         Arguments:
             h: the states.
-            there: ``(n, L)`` bool, which children there are, at least one of each node.
+            mask: ``(n, L)`` bool, the slots that hold a child, at least one per node.
         """
         m = self.score.pairs(self.score.keys(h), self.score.queries(self.q))
-        p = sparsemax(m.masked_fill(~there, -torch.inf))
+        p = sparsemax(m.masked_fill(~mask, -torch.inf))
         return p / p.amax(1, keepdim=True)
 
 

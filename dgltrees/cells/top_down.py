@@ -42,8 +42,8 @@ class _SourceLSTM(BaseCell):
 
     state_fields = ("h", "c")
     downward = True
-    starts: ClassVar[bool]
-    """Whether a node without a source takes a step, from the initial state, or has that state."""
+    steps_at_roots: ClassVar[bool]
+    """Whether a node without a source takes a step from the initial state, or has that state."""
 
     def __init__(self, input_size: int, hidden_size: int, layers: int, types: int) -> None:
         super().__init__(input_size, hidden_size)
@@ -69,20 +69,20 @@ class _SourceLSTM(BaseCell):
         """One step of n nodes from the states of their sources, for trees that are still growing.
 
         Arguments:
-            ndata: what the cell reads of the n nodes.
-            h, c: ``(n, L, d)`` of their sources.
+            ndata: the input fields of the n nodes.
+            h, c: ``(n, L, d)`` the states of their sources.
 
         Returns:
             the new h and c, each ``(n, L, d)``.
         """
-        wx, types = self.prepare(ndata)["wx"], self.sets(ndata)
+        wx, types = self.prepare(ndata)["wx"], self.types_of_nodes(ndata)
         if types is None:
             return self._typed(wx, h, c, None)
         order = np.argsort(types, kind="stable")
         counts = np.bincount(types)
-        there, back = to_device(order, h.device), to_device(inverse(order), h.device)
+        index, back = to_device(order, h.device), to_device(inverse(order), h.device)
         groups = [(int(kind), int(counts[kind])) for kind in np.flatnonzero(counts)]
-        wx, h, c = (row.index_select(0, there) for row in (wx, h, c))
+        wx, h, c = (row.index_select(0, index) for row in (wx, h, c))
         new_h, new_c = self._typed(wx, h, c, groups)
         return new_h.index_select(0, back), new_c.index_select(0, back)
 
@@ -128,14 +128,14 @@ class _SourceLSTM(BaseCell):
             return self.step(nodes, nodes.data["h_source"], nodes.data["c_source"])
         shape = len(nodes), self.layers, self.hidden_size
         first = nodes.data["wx"].new_full(shape, INITIAL)
-        return self.step(nodes, first, first) if self.starts else {"h": first, "c": first}
+        return self.step(nodes, first, first) if self.steps_at_roots else {"h": first, "c": first}
 
-    def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
-        """``(N,)`` which set of parameters each node takes, or None if there is one."""
+    def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
+        """``(N,)`` the set of parameters of each node, or None if there is one set."""
         return None
 
-    def more(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
-        """Some nodes ``(n,)``, and what they add to layer 1's ``W x + b``, ``(n, 4 d)``."""
+    def left_part(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
+        """Nodes ``(n,)`` that read ``left``, and what it adds to their W x, ``(n, 4 d)``."""
         return None, None
 
     def extra_repr(self) -> str:
@@ -180,7 +180,7 @@ class TopDownLSTM(_SourceLSTM):
         layer is ``h[:, -1]``.
     """
 
-    starts = False
+    steps_at_roots = False
 
     def __init__(
         self,
@@ -203,16 +203,16 @@ class TopDownLSTM(_SourceLSTM):
         """Layer 1's ``W x + b`` of all nodes.
 
         Raises:
-            TreeError: a field is missing or not what the cell takes.
+            TreeError: a field is missing or has another shape or type.
         """
         x = self.check(ndata)
-        wx = by_type(x, self.W[0], self.bias(0), self.sets(ndata))
-        nodes, more = self.more(ndata)
-        if nodes is not None and more is not None:
-            wx = wx.index_add(0, nodes, more.to(wx.dtype))
+        wx = by_type(x, self.W[0], self.bias(0), self.types_of_nodes(ndata))
+        nodes, left = self.left_part(ndata)
+        if nodes is not None and left is not None:
+            wx = wx.index_add(0, nodes, left.to(wx.dtype))
         return {"wx": wx}
 
-    def more(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
+    def left_part(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
         """The nodes on RIGHT edges, and their part of ``W r`` that is from q."""
         if not self.left_size:
             return None, None
@@ -250,7 +250,7 @@ class TopDownLSTM(_SourceLSTM):
             )
         return left
 
-    def sets(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
+    def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
         """``(N,)`` the type of the edge into each node, or None if all share their parameters."""
         return None if self.types == 1 else self._types(ndata)
 
@@ -275,7 +275,7 @@ class LeftDependentLSTM(_SourceLSTM):
         ``x`` (N, s) in; ``h`` and ``c``, each (N, L, d), out.
     """
 
-    starts = True
+    steps_at_roots = True
 
     def __init__(self, input_size: Count, hidden_size: Count, *, layers: Count = 1) -> None:
         super().__init__(input_size, hidden_size, layers, 1)
@@ -287,7 +287,7 @@ class LeftDependentLSTM(_SourceLSTM):
 
 
 def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]]) -> Tensor:
-    """Each row by the matrix of its type, one product a type.
+    """Each row times the matrix of its type, one product per type.
 
     Arguments:
         x: ``(N, m)``.
@@ -302,8 +302,8 @@ def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]])
     order = np.argsort(types, kind="stable")
     counts = np.bincount(types, minlength=len(W))
     parts = x.index_select(0, to_device(order, x.device)).split_with_sizes(counts.tolist())
-    made = [torch.addmm(*each) for each in zip(b.unbind(0), parts, W.unbind(0))]
-    return torch.cat(made).index_select(0, to_device(inverse(order), x.device))
+    products = [torch.addmm(*each) for each in zip(b.unbind(0), parts, W.unbind(0))]
+    return torch.cat(products).index_select(0, to_device(inverse(order), x.device))
 
 
 def uniform(module: nn.Module, bound: float = 0.1) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
 from dgltrees.cells.base import BaseCell, GateNorm
-from dgltrees.cells.child_gate import ChildGate, own_child
+from dgltrees.cells.child_gate import ChildGate, per_child
 from dgltrees.cells.grouped import check_types, grouped
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError, TreeError
@@ -169,7 +169,7 @@ class TreeCell(BaseCell):
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: it, or the operators, are not there or not what the cell takes.
+            TreeError: it, or the operators, are missing or have another shape or type.
         """
         x = super().check(ndata)
         if self.operators:
@@ -195,10 +195,10 @@ class TreeCell(BaseCell):
         x = self.check(ndata)
         if self.operators:
             return {}
-        made = {f"label_{i}": each.embed(x) for i, each in enumerate(self.aggregators)}
+        labels = {f"label_{i}": each.embed(x) for i, each in enumerate(self.aggregators)}
         if self.child_gate is not None:
-            made["label_child"] = self.child_gate.embed(x)
-        return made
+            labels["label_child"] = self.child_gate.embed(x)
+        return labels
 
     def _groups(self, nodes: Nodes) -> Optional[Groups]:
         """The operators of ``nodes``.
@@ -226,11 +226,11 @@ class TreeCell(BaseCell):
         """``(n, L, c)`` to pre-activations ``(n, G, c)`` of ``f``, ``(n, L, c)`` of child gates."""
         if not self.operators:
             return self.aggregate(f, h, nodes, "label_0"), gate(h, nodes.data["label_child"])
-        own = f.parameters_by_type()
+        parameters = f.parameters_by_type()
 
         def both(h: Tensor, *stacked: Tensor) -> tuple[Tensor, Tensor]:
-            at = len(own)
-            return f.compute(h, *stacked[:at]), own_child(h, *stacked[at:])
+            count = len(parameters)
+            return f.compute(h, *stacked[:count]), per_child(h, *stacked[count:])
 
-        a, g = grouped(both, (h,), [*own, gate.U, gate.b], self._groups(nodes))
+        a, g = grouped(both, (h,), [*parameters, gate.U, gate.b], self._groups(nodes))
         return a, g

@@ -32,7 +32,7 @@ class TreeGRU(TreeCell):
     - each child has a reset gate :math:`r_{vj}` that sees it alone, like the forget gates of
       equation (11) in Castellana and Bacciu, and shared where the aggregator does not tell
       positions apart;
-    - :math:`ch(v)` are the children that are there.
+    - :math:`ch(v)` are the children of v.
 
     With one child and sums it is the GRU of Cho et al. (z and 1 - z in each other's place). What is
     kept is the mean over the children and not their sum, so that h stays within [-1, 1] in trees of
@@ -66,7 +66,7 @@ class TreeGRU(TreeCell):
         return (self.f_z, self.f_u)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a`` and what is kept of the children ``k``."""
+        """Pre-activations ``a``, and ``k``, the mean of the states of the children."""
         h = nodes.mailbox["h"]  # (n, L, c)
         # (n, 1, c) and (n, L, c)
         z, r = self.aggregate_and_gate(self.f_z, self.child_gate, h, nodes)

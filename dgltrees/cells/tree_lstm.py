@@ -75,7 +75,7 @@ class TreeLSTM(TreeCell):
         return (self.f,)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Pre-activations ``a`` and what is kept of the children ``k``."""
+        """Pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, L, c)
         # (n, 3, c) and (n, L, c)
         a, f = self.aggregate_and_gate(self.f, self.child_gate, h, nodes)
@@ -84,5 +84,5 @@ class TreeLSTM(TreeCell):
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state."""
         a = nodes.data["a"] if "a" in nodes.data else self.leaf_activations(nodes)
-        kept = nodes.data.get("k")
-        return lstm_state(self.norm(a), kept, self.dropout, self.norm_c, self.activation)
+        carry = nodes.data.get("k")
+        return lstm_state(self.norm(a), carry, self.dropout, self.norm_c, self.activation)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.options import Count, checked
-from dgltrees.traversal.order import at_node
+from dgltrees.traversal.order import node_error
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
@@ -111,7 +111,7 @@ class NodeInput(Input):
         wrong = (host_ids < -1) | (host_ids >= self.rows)
         if wrong.any():
             node = int(wrong.byte().argmax())
-            raise at_node(
+            raise node_error(
                 batch,
                 node,
                 f"expected ids of column {self.column!r} to be -1 to {self.rows - 1}, got "

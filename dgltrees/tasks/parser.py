@@ -26,7 +26,7 @@ from dgltrees.options import Count, Fraction, Options
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.spelling import with_spelling
 from dgltrees.tasks.task import LOSS, Columns, Metric, Task
-from dgltrees.traversal.order import at_node
+from dgltrees.traversal.order import node_error
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.segments import mask_of, starts, within
 from dgltrees.trees.words import UNKNOWN, recode
@@ -79,7 +79,7 @@ class TagEmbedding(WordEmbedding):
         lacking[starts(batch.sizes)] = False  # ROOT has none
         if lacking.any():
             node = int(lacking.byte().argmax())
-            raise at_node(
+            raise node_error(
                 batch,
                 node,
                 "expected a part of speech (UPOS) at each word, which this parser reads, got none; "

@@ -1,7 +1,7 @@
 """Groups and slots where no schedule gives them: in functions that DGL itself calls.
 
 A schedule of backend ``levels`` makes the nodes of a group adjacent and puts each message into its
-slot. DGL knows neither, so the nodes that it hands to a function are brought into that form first.
+slot. DGL has neither groups nor slots, so the nodes of each call are brought into that form first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DGL's built-in functions (``fn.copy_u``, ``fn.sum`` and the rest) as functions of tensors."""
+"""DGL's built-in functions (``fn.copy_u``, ``fn.sum`` and others) as functions of tensors."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class BuiltinReduce:
         """Reduce a bucket of nodes of one degree."""
         return {self.out: _REDUCE[self.name](nodes.mailbox[self.message])}
 
-    def of_nothing(self, messages: Mapping[str, Tensor], count: int) -> dict[str, Tensor]:
-        """What ``count`` nodes without messages get: zeros shaped like a message."""
+    def without_messages(self, messages: Mapping[str, Tensor], count: int) -> dict[str, Tensor]:
+        """The fields of ``count`` nodes without messages: zeros shaped like a message."""
         message = messages[self.message]
         return {self.out: message.new_zeros((count, *message.shape[1:]))}
 

@@ -1,8 +1,8 @@
 """The traversal itself, on plain tensors: one pass over the levels of a schedule.
 
-Nothing is written into a table of all nodes. Inputs are put in order once, transformed in that
-order and split once; a level reads what earlier levels handed to it; results are put together once
-at the end. So the cost is linear in nodes and edges, forwards and backwards, whatever the depth.
+Nothing is written into a table of all nodes. Inputs are ordered, transformed and split once; a
+level reads the rows that earlier levels send to it; results are concatenated once at the end. So
+the cost is linear in nodes and edges, forwards and backwards, whatever the depth.
 """
 
 from __future__ import annotations
@@ -37,24 +37,25 @@ def run(
     outputs: Optional[Sequence[str]] = None,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
-    """Traverse a graph and return what the nodes became.
+    """Traverse a graph and return the states of its nodes.
 
     Arguments:
         schedule: the order, on the device of the tensors.
         ndata, edata: fields of nodes ``(N, ...)`` and edges ``(E, ...)``.
         message, reduce, update: as in :func:`dgltrees.prop_nodes_topo`.
         prepare: see :class:`dgltrees.traversal.topo.Cell`.
-        outputs: the fields to return; all that the traversal made, if not given.
-        checkpoint: keep no more for the backward pass than what segments of levels hand to one
-            another; it computes the rest of a segment again (Chen et al., "Training Deep Nets with
+        outputs: the fields to return; all that the functions return, if not given.
+        checkpoint: save no more for the backward pass than what segments of levels send to one
+            another, and recompute the inside of a segment (Chen et al., "Training Deep Nets with
             Sublinear Memory Cost", 2016, with about √levels segments).
 
     Returns:
-        fields of all nodes, each ``(N, ...)``, in the order of the nodes. A node that did not make
-        a field keeps what ``ndata`` has, or zeros. A field that ``ndata`` has keeps its dtype.
+        fields of all nodes, each ``(N, ...)``, in the order of the nodes. A node whose update does
+        not return a field has that of ``ndata``, or zeros. A field of ``ndata`` keeps its dtype.
 
     Raises:
-        ValueError: a level made other fields than the level before, or a field changed its shape.
+        ValueError: a level returned other fields than the level before, or a field of another
+            shape.
     """
     work = _Work(schedule, ndata, edata, (message, reduce, update), prepare)
     states = (_run_segments if checkpoint and torch.is_grad_enabled() else _run_whole)(work)
@@ -81,62 +82,67 @@ def _run_segments(work: _Work) -> States:
     cuts = segments([level.nodes for level in schedule.levels])
     parts = [schedule.levels[start:stop] for start, stop in cuts]
     nodes = [sum(level.nodes for level in part) for part in parts]
-    given = Pieces(work.ordered, [len(schedule.leaves), *nodes])
+    fields = Pieces(work.ordered, [len(schedule.leaves), *nodes])
     edges = [sum(level.edges for level in part) for part in parts]
-    below = Pieces(gathered(ndata, schedule.src), edges)
+    source_fields = Pieces(gathered(ndata, schedule.src), edges)
 
     def columns(piece: int) -> Columns:
-        return Columns(given.fields(piece), ndata, prepare)
+        return Columns(fields.fields(piece), ndata, prepare)
 
-    # The tensor that comes first tells torch on which device there are random numbers to keep.
+    # The first tensor tells torch on which device there are random states to save.
     def leaves(_: Tensor) -> dict[str, Tensor]:
-        made = columns(0)
-        return work.leaves(made, made.fields)
+        leaf_columns = columns(0)
+        return work.leaves(leaf_columns, leaf_columns.fields)
 
-    def segment(_: Tensor, at: int, before: States) -> list[dict[str, Tensor]]:
-        start, stop = cuts[at]
-        states, own = before.part(start, stop), columns(at + 1)
+    def segment(_: Tensor, number: int, before: States) -> list[dict[str, Tensor]]:
+        start, stop = cuts[number]
+        states, inner = before.part(start, stop), columns(number + 1)
 
         def source(name: str) -> Tensor:
-            rows = below.fields(at)
-            return (Columns(rows, ndata, prepare).fields if name in own.prepared else rows)[name]
+            rows = source_fields.fields(number)
+            return (Columns(rows, ndata, prepare).fields if name in inner.prepared else rows)[name]
 
-        part = _Part(schedule, own, Fields(own.fields.keys(), source), start, stop)
+        part = _Part(schedule, inner, Fields(inner.fields.keys(), source), start, stop)
         for index in range(start, stop):
             states.add(work.level(index, states, part))
         return states.levels[start:]
 
     states = States(schedule, lambda: columns(0).fields)
     states.leaves = recomputed(leaves, schedule.inner, use_reentrant=False)
-    for at, ends in enumerate(cuts):
+    for number, ends in enumerate(cuts):
         before = states.part(*ends)
-        for made in recomputed(segment, schedule.inner, at, before, use_reentrant=False):
-            states.add(made)
+        for level in recomputed(segment, schedule.inner, number, before, use_reentrant=False):
+            states.add(level)
     return states
 
 
 def segments(nodes: list[int]) -> list[tuple[int, int]]:
-    """Cut levels 1, 2, ... into segments alike in nodes: at most 2 √levels, a wide level alone.
+    """Cut levels 1, 2, ... into at most 2 √levels segments with about as many nodes each.
+
+    A level that is wider than that is a segment of its own.
 
     Arguments:
         nodes: the receiving nodes of each level; those of level 0 do not count.
     """
     share = sum(nodes[1:]) / max(1.0, (len(nodes) - 1) ** 0.5)
-    cuts, held = [1], 0
+    cuts, total = [1], 0
     for level, count in enumerate(nodes[1:], 1):
-        if held and held + count > share:
+        if total and total + count > share:
             cuts.append(level)
-            held = 0
-        held += count
+            total = 0
+        total += count
     return list(zip(cuts, [*cuts[1:], len(nodes)])) if len(nodes) > 1 else []
 
 
 class _Part:
-    """What the nodes and edges of levels ``start`` to ``stop`` were, level by level.
+    """The fields of the nodes and edges of levels ``start`` to ``stop`` before the traversal.
 
     Arguments:
-        columns: of the receiving nodes, behind ``skip`` rows of others.
-        sources: fields of the nodes that the edges leave.
+        schedule: the order.
+        columns: the fields of the receiving nodes, behind ``skip`` rows of others.
+        sources: the fields of the nodes that the edges leave.
+        start, stop: the levels.
+        skip: the number of rows before those of the receiving nodes.
     """
 
     def __init__(
@@ -154,16 +160,17 @@ class _Part:
             calls = [count for level in levels for count, _ in level.buckets]
             self.calls = Pieces(columns.fields, [skip, *calls])
         edges = [level.edges for level in levels]
-        done = schedule.levels[:start]
-        first, row = sum(level.edges for level in done), sum(level.nodes for level in done)
+        earlier = schedule.levels[:start]
+        first = sum(level.edges for level in earlier)
+        first_row = sum(level.nodes for level in earlier)
         rows = schedule.back.index_select(0, schedule.dst[first : first + sum(edges)])
-        rows = rows - (len(schedule.leaves) + row - skip)
+        rows = rows - (len(schedule.leaves) + first_row - skip)
         self.dst = Pieces(gathered(columns.fields, rows), edges)
         self.src = Pieces(sources, edges)
 
 
 class _Work:
-    """Calls the functions of a cell, level by level; the same call gives the same every time."""
+    """Calls the functions of a cell level by level; a level can be computed any number of times."""
 
     def __init__(
         self,
@@ -199,53 +206,54 @@ class _Work:
     def leaves(self, columns: Columns, fields: Fields) -> dict[str, Tensor]:
         """Update all nodes without edges in at once: ``fields``, which are rows of ``columns``."""
         (message, reduce, update), schedule = self.functions, self.schedule
-        made: dict[str, Tensor] = {}
+        states: dict[str, Tensor] = {}
         if isinstance(reduce, BuiltinReduce):
             none = schedule.src[:0]
             nodes = Fields(fields.keys(), lambda name: fields[name][:0])
-            data = Fields(self.edata.data.keys(), lambda name: self.edata.data[name][:0])
-            messages = message(Edges(nodes, nodes, data, (none, none, none)))
-            made = reduce.of_nothing(messages, len(schedule.leaves))
+            edges = Fields(self.edata.data.keys(), lambda name: self.edata.data[name][:0])
+            messages = message(Edges(nodes, nodes, edges, (none, none, none)))
+            states = reduce.without_messages(messages, len(schedule.leaves))
         if update is not None:
-            seen = Fields(fields.keys(), fields.__getitem__, made)
-            made = dict(update(Nodes(schedule.leaves, seen, {}, schedule.leaf_groups)))
-        return columns.kept(made)
+            data = Fields(fields.keys(), fields.__getitem__, states)
+            states = dict(update(Nodes(schedule.leaves, data, {}, schedule.leaf_groups)))
+        return columns.in_dtypes(states)
 
     def level(self, index: int, states: States, part: _Part) -> dict[str, Tensor]:
         """Send the messages of a level, reduce each bucket, update the whole.
 
-        Where nodes are grouped, each bucket is applied by itself: its groups are adjacent.
+        Where nodes are grouped, each bucket is updated by itself: its groups are adjacent.
         """
         (message, reduce, update), level = self.functions, self.schedule.levels[index]
         messages = dict(message(self._edges(index, states, part)))
         mask = None if self.mask is None else self.mask[index]
         before = self.calls[part.start]
-        made: list[Mapping[str, Tensor]] = []
-        for at, mailbox in enumerate(self._mailboxes(index, level, messages)):
-            call, groups = self.calls[index] + at, level.groups[at]
+        by_bucket: list[Mapping[str, Tensor]] = []
+        for number, mailbox in enumerate(self._mailboxes(index, level, messages)):
+            call, groups = self.calls[index] + number, level.groups[number]
             ids, piece = self.call_ids[call], call - before + 1
             new = reduce(Nodes(ids, part.calls.fields(piece), mailbox, groups, mask))
             if update is not None and groups is not None:
                 new = update(Nodes(ids, part.calls.fields(piece, dict(new)), {}, groups))
-            made.append(new)
-        whole, piece = _joined(made), index - part.start + 1
+            by_bucket.append(new)
+        new, piece = _joined(by_bucket), index - part.start + 1
         if update is not None and level.groups[0] is None:
-            fields = part.levels.fields(piece, whole)
-            whole = dict(update(Nodes(self.level_ids[index], fields, {})))
-        left = [name for name in states.leaves if name not in whole and name in part.levels.data]
-        whole.update({name: part.levels.get(name, piece) for name in left})
-        return part.columns.kept(whole)
+            fields = part.levels.fields(piece, new)
+            new = dict(update(Nodes(self.level_ids[index], fields, {})))
+        for name in states.leaves:  # fields that leaves alone return
+            if name not in new and name in part.levels.data:
+                new[name] = part.levels.get(name, piece)
+        return part.columns.in_dtypes(new)
 
     def _edges(self, index: int, states: States, part: _Part) -> Edges:
-        made: set[str] = set() if self.schedule.initial else set(states.names)
-        at = index - part.start
+        names: set[str] = set() if self.schedule.initial else set(states.names)
+        piece = index - part.start
 
         def source(name: str) -> Tensor:
-            return states.sources(index, name) if name in made else part.src.get(name, at)
+            return states.sources(index, name) if name in names else part.src.get(name, piece)
 
         return Edges(
-            Fields({*part.src.data, *made}, source),
-            part.dst.fields(at),
+            Fields({*part.src.data, *names}, source),
+            part.dst.fields(piece),
             self.edata.fields(index),
             self.ends[index],
             self.slots is not None,
@@ -254,19 +262,19 @@ class _Work:
     def _mailboxes(
         self, index: int, level: Level, messages: dict[str, Tensor]
     ) -> list[dict[str, Tensor]]:
-        """The messages of a level by receiving node, one mailbox a call of the reduce function."""
+        """The messages of a level by receiving node, one mailbox per call of reduce."""
         if self.slots is not None:
             slots = self.slots[index]
             return [{name: _in_slots(m, level, slots) for name, m in messages.items()}]
         sizes = [edges for _, edges in level.buckets]
-        cut = {
+        split = {
             name: m.split_with_sizes(sizes) if len(sizes) > 1 else (m,)
             for name, m in messages.items()
         }
         return [
             {
                 name: parts[i].reshape(nodes, edges // nodes, *parts[i].shape[1:])
-                for name, parts in cut.items()
+                for name, parts in split.items()
             }
             for i, (nodes, edges) in enumerate(level.buckets)
         ]
@@ -281,7 +289,7 @@ def _in_slots(message: Tensor, level: Level, slots: Tensor) -> Tensor:
 
 
 def _joined(parts: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The results of the buckets of a level as one."""
+    """The fields of the buckets of a level, concatenated."""
     if len(parts) == 1:
         return dict(parts[0])
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}

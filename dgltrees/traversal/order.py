@@ -15,7 +15,7 @@ from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
 from dgltrees.trees.segments import locate, offsets_of, owner, ranges, starts
 
-__all__ = ["at_node", "by_frontiers", "levels_of", "tree_in_errors"]
+__all__ = ["by_frontiers", "levels_of", "node_error", "tree_in_errors"]
 
 Ints = NDArray[np.int64]
 
@@ -23,9 +23,10 @@ Ints = NDArray[np.int64]
 def levels_of(batch: TreeBatch) -> Ints:
     """A level for every node, from 0, such that every edge goes from a lower to a higher one.
 
-    Where every node has at most one parent, the level counts from the deepest node up, so that an
-    edge always goes from one level to the very next; likewise, root first, where every node has at
-    most one edge in. Otherwise the level is the longest path from a node without edges in.
+    Where every node has at most one edge out, the level is the depth of the deepest node of the
+    batch less that of the node; where every node has at most one edge in, it is the depth. So
+    every edge of a tree goes from a level to the next. In other graphs the level is the length of
+    the longest path from a node without edges in.
 
     Returns:
         ``(N,)`` int64.
@@ -35,18 +36,18 @@ def levels_of(batch: TreeBatch) -> Ints:
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     if batch.depth is not None:
-        return _from_the_deepest(batch.depth)
+        return _levels_from_depths(batch.depth)
     for one, other in ((src, dst), (dst, src)):
         if _at_most_one(one, count):
             depth = depths(_only(one, other, count))
             _refuse_cycle(batch, depth < 0)
-            return _from_the_deepest(depth) if one is src else depth.astype(np.int64)
+            return _levels_from_depths(depth) if one is src else depth.astype(np.int64)
     level = _topological(src, dst, count)
     _refuse_cycle(batch, level < 0)
     return level
 
 
-def at_node(batch: TreeBatch, node: int, message: str) -> TreeError:
+def node_error(batch: TreeBatch, node: int, message: str) -> TreeError:
     """The error ``message`` at a node of a batch, named by tree and by node within it."""
     tree, place = locate(offsets_of(batch.sizes), node)
     return TreeError(message, tree=tree, node=place)
@@ -60,10 +61,10 @@ def tree_in_errors(batch: TreeBatch) -> Iterator[None]:
     except TreeError as error:
         if error.node is None or error.tree is not None:
             raise
-        raise at_node(batch, error.node, error.message) from error
+        raise node_error(batch, error.node, error.message) from error
 
 
-def _from_the_deepest(depth: NDArray[np.int32]) -> Ints:
+def _levels_from_depths(depth: NDArray[np.int32]) -> Ints:
     levels: Ints = int(depth.max(initial=0)) - depth.astype(np.int64)
     return levels
 
@@ -96,7 +97,7 @@ def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
 
 
 def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
-    """The same without DGL, a frontier of nodes that wait for no other after the other."""
+    """The levels of any graph without DGL: frontier by frontier of nodes with no open edge in."""
     level = np.full(num_nodes, -1, np.int64)
     ends = dst[np.argsort(src, kind="stable")]  # edge after edge of the node that they leave
     out, waits = (np.bincount(each, minlength=num_nodes) for each in (src, dst))
@@ -115,7 +116,7 @@ def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
 
 def _refuse_cycle(batch: TreeBatch, broken: NDArray[np.bool_]) -> None:
     if broken.any():
-        raise at_node(
+        raise node_error(
             batch,
             int(np.argmax(broken)),
             "expected a graph without cycles, got a cycle at this node or on its way; remove the "

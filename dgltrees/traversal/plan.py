@@ -42,7 +42,7 @@ def make_schedule(
 
     Raises:
         TreeError: there is a cycle, or there are no positions for the slots, or a message has a
-            position that no slot can take.
+            position that no slot has.
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     level = levels_of(batch)
@@ -54,7 +54,7 @@ def make_schedule(
     value = None if group is None else batch.on_host(group).numpy().astype(np.int64)
     bucket = degree if slots is None else np.minimum(degree, 1)
 
-    # Leaves are applied group by group, and handed out level by level.
+    # Leaves are updated group by group, and sent level by level.
     leaves = np.flatnonzero(is_leaf)
     leaves = leaves[np.argsort(level[leaves], kind="stable")]
     by_group = np.arange(len(leaves))
@@ -82,7 +82,7 @@ def make_schedule(
     edges = np.argsort(back[dst], kind="stable")
     src, dst = src[edges], dst[edges]
     edge_sizes = np.bincount(level[dst], minlength=size)
-    hand = _hand_over(level[src], level[dst], row[src], leaf_sizes + inner_sizes, edge_sizes)
+    sends = _plan_sends(level[src], level[dst], row[src], leaf_sizes + inner_sizes, edge_sizes)
     filled = _Slots(None, None, np.zeros(size, np.bool_))
     if slots is not None:
         place = check_positions(batch, slots, pos)[edges]
@@ -99,11 +99,11 @@ def make_schedule(
                 edge_sizes.tolist(),
                 calls.buckets,
                 calls.groups,
-                hand.givers,
-                hand.in_order.tolist(),
+                sends.producers,
+                sends.in_order.tolist(),
                 filled.full.tolist(),
-                hand.takers,
-                hand.give_sizes,
+                sends.consumers,
+                sends.send_sizes,
             )
         ],
         leaves=torch.from_numpy(leaves[by_group]),
@@ -115,64 +115,65 @@ def make_schedule(
         src=torch.from_numpy(src),
         dst=torch.from_numpy(dst),
         back=torch.from_numpy(back),
-        take=torch.from_numpy(hand.take),
-        give=None if hand.give is None else torch.from_numpy(hand.give),
+        gather=torch.from_numpy(sends.gather),
+        send=None if sends.send is None else torch.from_numpy(sends.send),
         slots=filled.edge,
         mask=filled.mask,
         initial=reverse,
     )
 
 
-class _Hand(NamedTuple):
-    """Who hands which rows to whom; lists and ``in_order`` have an entry a level."""
+class _Sends(NamedTuple):
+    """The rows that levels send to later ones; lists and ``in_order`` have an entry per level."""
 
-    take: Ints
-    give: Optional[Ints]
+    gather: Ints
+    send: Optional[Ints]
     in_order: Bools
-    givers: list[list[int]]
-    takers: list[list[int]]
-    give_sizes: list[list[int]]
+    producers: list[list[int]]
+    consumers: list[list[int]]
+    send_sizes: list[list[int]]
 
 
-def _hand_over(giver: Ints, taker: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> _Hand:
-    """Plan how rows travel from the levels that make them to those that need them.
+def _plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_sizes: Ints) -> _Sends:
+    """Plan which rows each level sends to which later level.
 
     Arguments:
-        giver, taker: ``(E,)`` the levels that each edge leaves and enters.
+        producer, consumer: ``(E,)`` the level that each edge leaves, and the one it enters.
         row: ``(E,)`` the row of its level that each edge leaves.
-        rows, edge_sizes: rows of each level, and edges into it.
+        rows: the number of rows of each level.
+        edge_sizes: the number of edges into each level.
     """
     size = len(rows)
-    if (giver + 1 == taker).all():
-        moved = np.bincount(taker, row != within(edge_sizes), minlength=size) > 0
-        gives = np.append(edge_sizes[1:] > 0, False)
-        return _Hand(
+    if (producer + 1 == consumer).all():
+        moved = np.bincount(consumer, row != within(edge_sizes), minlength=size) > 0
+        sends = np.append(edge_sizes[1:] > 0, False)
+        return _Sends(
             row,
             None,
             ~moved & (edge_sizes == np.append(0, rows[:-1])),
             [[level - 1] if n else [] for level, n in enumerate(edge_sizes.tolist())],
-            [[level + 1] if given else [] for level, given in enumerate(gives.tolist())],
-            [[n] if given else [] for n, given in zip(rows.tolist(), gives.tolist())],
+            [[level + 1] if some else [] for level, some in enumerate(sends.tolist())],
+            [[n] if some else [] for n, some in zip(rows.tolist(), sends.tolist())],
         )
-    # What a level hands over stands by taker; what a level is handed stands by giver.
-    by_giver = np.lexsort((taker, giver))
-    by_taker = np.lexsort((giver, taker))
-    take = np.empty_like(row)
-    take[by_taker] = within(edge_sizes)
-    pairs, counts = np.unique(giver * size + taker, return_counts=True)
-    plan = _Hand(
-        take,
-        row[by_giver],
-        np.bincount(taker, take != within(edge_sizes), minlength=size) == 0,
+    # The rows that a level sends stand by consumer; those that it receives stand by producer.
+    by_producer = np.lexsort((consumer, producer))
+    by_consumer = np.lexsort((producer, consumer))
+    gather = np.empty_like(row)
+    gather[by_consumer] = within(edge_sizes)
+    pairs, counts = np.unique(producer * size + consumer, return_counts=True)
+    plan = _Sends(
+        gather,
+        row[by_producer],
+        np.bincount(consumer, gather != within(edge_sizes), minlength=size) == 0,
         [[] for _ in range(size)],
         [[] for _ in range(size)],
         [[] for _ in range(size)],
     )
     for pair, number in zip(pairs.tolist(), counts.tolist()):
-        giving, taking = divmod(pair, size)
-        plan.givers[taking].append(giving)
-        plan.takers[giving].append(taking)
-        plan.give_sizes[giving].append(number)
+        sender, receiver = divmod(pair, size)
+        plan.producers[receiver].append(sender)
+        plan.consumers[sender].append(receiver)
+        plan.send_sizes[sender].append(number)
     return plan
 
 
@@ -189,9 +190,9 @@ def _calls(level: Ints, bucket: Ints, value: Optional[Ints], degree: Ints, size:
     offsets = run_offsets(level, bucket)
     begins = offsets[:-1]
     edges = np.add.reduceat(degree, begins).tolist() if len(begins) else []
-    for at, nodes, entering in zip(level[begins].tolist(), np.diff(offsets).tolist(), edges):
-        calls.buckets[at].append((nodes, entering))
-        calls.groups[at].append(None if value is None else [])
+    for number, nodes, entering in zip(level[begins].tolist(), np.diff(offsets).tolist(), edges):
+        calls.buckets[number].append((nodes, entering))
+        calls.groups[number].append(None if value is None else [])
     if value is not None:
         runs = run_offsets(level, bucket, value)
         which = (np.searchsorted(begins, runs[:-1], side="right") - 1).tolist()

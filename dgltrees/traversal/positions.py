@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
-from dgltrees.traversal.order import at_node
+from dgltrees.traversal.order import node_error
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["check_positions", "no_positions", "wrong_position"]
@@ -34,7 +34,7 @@ def check_positions(batch: TreeBatch, slots: int, pos: Optional[Tensor]) -> Ints
     positions: Ints = batch.on_host(pos).numpy().astype(np.int64)
     wrong = wrong_position(batch.dst.numpy(), positions, slots)
     if wrong is not None:
-        raise at_node(batch, *wrong)
+        raise node_error(batch, *wrong)
     return positions
 
 

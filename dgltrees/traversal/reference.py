@@ -40,7 +40,7 @@ def run_dgl(
     """Traverse a graph with DGL; arguments and result as :func:`dgltrees.traversal.levels.run`.
 
     Raises:
-        TreeError: there is a cycle, or a message that no slot can take, or the tensors are not on
+        TreeError: there is a cycle, or a message that fits no slot, or the tensors are not on
             the CPU.
         ConfigError: there is no DGL.
     """

@@ -17,29 +17,31 @@ __all__ = ["Level", "Schedule"]
 class Level(NamedTuple):
     """The receiving nodes of one level, in numbers that stay on the host.
 
-    A level's *rows* are its leaves (nodes without edges in), then its receiving nodes. In a tree
-    the edges of a level leave rows of the level before. In another graph each level hands over the
-    rows that a later level needs, and the later level puts together what it was handed.
+    The *rows* of a level are its leaves (nodes without edges in), then its receiving nodes. In a
+    tree the edges of a level leave rows of the level before. In another graph each level, a
+    producer, sends the rows that later levels, its consumers, need.
 
     Attributes:
-        nodes, edges: receiving nodes, and the edges into them.
-        buckets: for each call of the reduce function its nodes and their edges.
-        groups: for each of those calls the groups of its nodes.
-        givers: the levels whose rows the edges leave, ascending.
-        in_order: whether the rows that the givers hand over stand in the order of the edges.
+        nodes: the number of receiving nodes.
+        edges: the number of edges into them.
+        buckets: the numbers of nodes and of their edges for each call of the reduce function.
+        groups: the groups of the nodes of each of those calls.
+        producers: the levels whose rows the edges leave, ascending.
+        in_order: whether the rows that the producers send stand in the order of the edges.
         slots_full: whether every slot is filled, in the order of the edges.
-        takers, give_sizes: the later levels that need rows of this one, and how many.
+        consumers: the later levels that need rows of this one.
+        send_sizes: the number of rows for each of the consumers.
     """
 
     nodes: int
     edges: int
     buckets: list[tuple[int, int]]
     groups: list[Optional[Groups]]
-    givers: list[int]
+    producers: list[int]
     in_order: bool
     slots_full: bool
-    takers: list[int]
-    give_sizes: list[int]
+    consumers: list[int]
+    send_sizes: list[int]
 
 
 @dataclass(frozen=True)
@@ -47,21 +49,23 @@ class Schedule:
     """Nodes and edges in the order of their levels.
 
     Attributes:
-        levels: level 0 has leaves alone.
-        leaves: ``(leaves,)`` the nodes without edges in, in the order in which they are applied.
-        leaf_groups: their groups.
-        leaf_rows: ``(leaves,)`` brings them into the order of their levels; None if they stand so.
-        leaf_sizes: how many there are in each level.
+        levels: the levels; level 0 has leaves alone.
+        leaves: ``(leaves,)`` the nodes without edges in, in the order in which they are updated.
+        leaf_groups: the groups of the leaves.
+        leaf_rows: ``(leaves,)`` the index that brings the leaves into the order of their levels;
+            None if they stand in it.
+        leaf_sizes: the number of leaves in each level.
         inner: ``(N - leaves,)`` the receiving nodes, level after level.
-        edges, src, dst: ``(E,)`` the edges, level after level, and their ends.
-        back: ``(N,)`` where each node stands among the leaves by level, then the receiving nodes.
-        take: ``(E,)`` where the source of each edge stands among the rows handed to its level.
-        give: ``(rows handed over,)`` the rows that the levels hand over; None if each hands all its
-            rows to the next.
+        edges: ``(E,)`` the edges, level after level.
+        src, dst: ``(E,)`` the ends of these edges.
+        back: ``(N,)`` the place of each node among the leaves by level, then the receiving nodes.
+        gather: ``(E,)`` the place of each edge's source among the rows sent to its level.
+        send: ``(rows sent,)`` the rows that the levels send; None if each sends all its rows to the
+            next.
         slots: ``(slots of all levels,)`` the edge, counted within the level, that fills each slot,
             the number of edges where none does; None without slots.
-        mask: ``(N - leaves, slots)`` bool, or None.
-        initial: whether messages read what nodes were before the traversal (``reverse=True``).
+        mask: ``(N - leaves, slots)`` bool, the slots that are filled, or None.
+        initial: whether messages read the fields from before the traversal (``reverse=True``).
     """
 
     levels: list[Level]
@@ -74,8 +78,8 @@ class Schedule:
     src: Tensor
     dst: Tensor
     back: Tensor
-    take: Tensor
-    give: Optional[Tensor]
+    gather: Tensor
+    send: Optional[Tensor]
     slots: Optional[Tensor]
     mask: Optional[Tensor]
     initial: bool

@@ -46,7 +46,7 @@ class Cell(Protocol):
     - ``group_by = "op"``: a node field of integers. Nodes of equal value are adjacent in the
       ``reduce`` and ``update`` functions, and ``nodes.groups`` says how many there are of each.
     - ``slots = 5``: every mailbox is five wide. A message stands at its edge's ``pos``, a missing
-      one is 0, and ``nodes.mask`` tells which are there. Reduce is called once per level.
+      one is 0, and ``nodes.mask`` tells which slots hold one. Reduce is called once per level.
     - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order
       (with ``checkpoint`` of some nodes at a time, so each row it returns depends on that row
       alone); the fields it returns are laid over them.
@@ -264,12 +264,14 @@ def _run(
         raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
         ndata = ndata if prepare is None else {**ndata, **prepare(ndata)}
-        made = run_dgl(
+        states = run_dgl(
             batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
         )
-        return made if outputs is None else {name: made[name] for name in outputs}
-    known = ndata if prepare is None or group_by in {None, *ndata} else {**ndata, **prepare(ndata)}
-    group = None if group_by is None else known[group_by]
+        return states if outputs is None else {name: states[name] for name in outputs}
+    group = None
+    if group_by is not None:
+        prepared = {} if prepare is None or group_by in ndata else prepare(ndata)
+        group = {**ndata, **prepared}[group_by]
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     three = message_function(message), reduce_function(reduce), update

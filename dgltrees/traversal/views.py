@@ -40,43 +40,43 @@ class Fields(MutableMapping[str, Tensor]):
     Arguments:
         names: the fields that ``fetch`` can give.
         fetch: gives a field by its name.
-        known: fields that are there already; they hide fields of the same name.
+        overlay: tensors by name, which hide the fields of the same name.
     """
 
     def __init__(
         self,
         names: Collection[str],
         fetch: Callable[[str], Tensor],
-        known: Optional[dict[str, Tensor]] = None,
+        overlay: Optional[dict[str, Tensor]] = None,
     ) -> None:
         self._names, self._fetch = names, fetch
-        self._known: dict[str, Tensor] = {} if known is None else dict(known)
+        self._tensors: dict[str, Tensor] = {} if overlay is None else dict(overlay)
 
     def __getitem__(self, name: str) -> Tensor:
-        tensor = self._known.get(name)
+        tensor = self._tensors.get(name)
         if tensor is None:
             if name not in self._names:
                 raise KeyError(f"no field {name!r} here; there are {sorted(self)}")
-            tensor = self._known[name] = self._fetch(name)
+            tensor = self._tensors[name] = self._fetch(name)
         return tensor
 
     def __setitem__(self, name: str, tensor: Tensor) -> None:
-        self._known[name] = tensor
+        self._tensors[name] = tensor
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(f"no field {name!r} here; there are {sorted(self)}")
-        self._known.pop(name, None)
+        self._tensors.pop(name, None)
         self._names = {other for other in self._names if other != name}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._names
+        return name in self._tensors or name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**dict.fromkeys(self._names), **self._known})
+        return iter({**dict.fromkeys(self._names), **self._tensors})
 
     def __len__(self) -> int:
-        return len({*self._names, *self._known})
+        return len({*self._names, *self._tensors})
 
 
 class Edges:

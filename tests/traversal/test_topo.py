@@ -368,7 +368,7 @@ def test_views_offer_ids_and_sizes() -> None:
 def test_fields_that_change_shape_or_name_are_refused() -> None:
     batch = chain(4).batch()
     batch.ndata["x"] = torch.ones(4, 2)
-    with pytest.raises(ValueError, match=r"field 'x' to keep its shape \(2,\) a node, got \(4,\)"):
+    with pytest.raises(ValueError, match=r"'x' to keep its shape \(2,\) per node, got \(4,\)"):
         prop_nodes_topo(
             batch,
             fn.copy_u("x", "m"),
@@ -376,7 +376,7 @@ def test_fields_that_change_shape_or_name_are_refused() -> None:
         )
     names = iter("abc")
     with pytest.raises(
-        ValueError, match=r"every level to make the fields \['a'\], got \['b'\] at level 2"
+        ValueError, match=r"every level to return the fields \['a'\], got \['b'\] at level 2"
     ):
         prop_nodes_topo(
             batch, fn.copy_u("x", "m"), lambda nodes: {next(names): nodes.mailbox["m"].sum(1)}

@@ -16,29 +16,30 @@ from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plans.sources import Run, SourcePlan
 
-__all__ = ["Own", "fused_top_down"]
+__all__ = ["Inputs", "fused_top_down"]
 
 aten = torch.ops.aten
 
 
-class Own(NamedTuple):
-    """What nodes add to their gates themselves: ``x W_z + b_z``, and more at some of them.
+class Inputs(NamedTuple):
+    """The inputs of nodes to their gates: ``x W_z + b_z``, and ``left`` at some of them.
 
     Attributes:
         x: ``(N, m)``.
         W, b: ``(K, m, 4 d)`` and ``(K, 4 d)``.
-        nodes, more: ``(n,)`` and ``(n, 4 d)``, or None.
+        nodes: ``(n,)`` the nodes with a left part, or None.
+        left: ``(n, 4 d)`` their left parts, or None.
     """
 
     x: Tensor
     W: Tensor
     b: Tensor
     nodes: Optional[Tensor] = None
-    more: Optional[Tensor] = None
+    left: Optional[Tensor] = None
 
 
 def fused_top_down(
-    plan: Optional[SourcePlan], own: Own, U: Tensor, initial: float, *, starts: bool
+    plan: Optional[SourcePlan], inputs: Inputs, U: Tensor, initial: float, *, steps_at_roots: bool
 ) -> Optional[tuple[Tensor, Tensor]]:
     r"""States of all nodes, sources first.
 
@@ -51,26 +52,27 @@ def fused_top_down(
 
     Arguments:
         plan: the rows.
-        own: the inputs.
+        inputs: the inputs.
         U: ``(K, d, 4 d)``.
         initial: every entry of h and c where there is no source.
-        starts: whether a node without a source takes a step from there, or has that state itself.
+        steps_at_roots: whether a node without a source takes a step from there; else it has that
+            state itself.
 
     Returns:
         h and c, each ``(N, d)`` in the order of the nodes; None without a plan and under autocast,
         whose casts are those of the three functions.
     """
-    if plan is None or own.x.dtype != U.dtype or autocasts(U.device.type):
+    if plan is None or inputs.x.dtype != U.dtype or autocasts(U.device.type):
         return None
-    args = U, initial, starts, plan
-    h, c = _FusedTopDown.apply(*own, *args)  # type: ignore[no-untyped-call]
+    args = U, initial, steps_at_roots, plan
+    h, c = _FusedTopDown.apply(*inputs, *args)  # type: ignore[no-untyped-call]
     return h, c
 
 
 class _FusedTopDown(torch.autograd.Function):
     """Tables in row order: A gates (N, 4 d), T = tanh(C) (N, d), and H, C (N + 1, d).
 
-    The last row of H and C is the initial state, which rows without a source take for theirs.
+    The last row of H and C is the initial state, the source of rows without one.
     """
 
     @staticmethod
@@ -80,28 +82,28 @@ class _FusedTopDown(torch.autograd.Function):
         W: Tensor,
         b: Tensor,
         nodes: Optional[Tensor],
-        more: Optional[Tensor],
+        left: Optional[Tensor],
         U: Tensor,
         initial: float,
-        starts: bool,
+        steps_at_roots: bool,
         plan: SourcePlan,
     ) -> tuple[Tensor, Tensor]:
         d = U.shape[1]
         A = x.new_empty(len(x), 4 * d)
-        for kind, rows in _types(plan, starts):
-            own = x.index_select(0, plan.order.index_select(0, rows))
-            A.index_copy_(0, rows, torch.addmm(b[kind], own, W[kind]))
-        if nodes is not None and more is not None:
-            A.index_add_(0, plan.back.index_select(0, nodes), more)
+        for kind, rows in _types(plan, steps_at_roots):
+            x_rows = x.index_select(0, plan.order.index_select(0, rows))
+            A.index_copy_(0, rows, torch.addmm(b[kind], x_rows, W[kind]))
+        if nodes is not None and left is not None:
+            A.index_add_(0, plan.back.index_select(0, nodes), left)
         H, C = (x.new_full((len(x) + 1, d), initial) for _ in range(2))
         T = x.new_empty(len(x), d)
-        for runs in plan.levels if starts else plan.levels[1:]:
+        for runs in plan.levels if steps_at_roots else plan.levels[1:]:
             level = _rows(runs)
             a, c, t, source = A[level], C[level], T[level], plan.source[level]
-            below = H.index_select(0, source)
+            h_source = H.index_select(0, source)
             for kind, start, stop in runs:
-                at = slice(start - level.start, stop - level.start)
-                a[at].addmm_(below[at], U[kind])
+                run = slice(start - level.start, stop - level.start)
+                a[run].addmm_(h_source[run], U[kind])
             i, f, o, u = a.chunk(4, 1)
             a[:, : 3 * d].sigmoid_()
             u.tanh_()
@@ -110,7 +112,7 @@ class _FusedTopDown(torch.autograd.Function):
             torch.tanh(c, out=t)
             torch.mul(o, t, out=H[level])
         ctx.save_for_backward(x, W, nodes, A, H, C, T, U)
-        ctx.plan, ctx.starts = plan, starts
+        ctx.plan, ctx.steps_at_roots = plan, steps_at_roots
         ctx.set_materialize_grads(False)
         return H.index_select(0, plan.back), C.index_select(0, plan.back)
 
@@ -119,27 +121,29 @@ class _FusedTopDown(torch.autograd.Function):
         refuse_second_derivative()
         x, W, nodes, A, H, C, T, U = ctx.saved_tensors
         plan: SourcePlan = ctx.plan
-        dH, dC = (torch.zeros_like(H) for _ in range(2))  # the last row takes what nobody wants
+        dH, dC = (torch.zeros_like(H) for _ in range(2))  # last row: the initial state
         for table, grad in zip((dH, dC), grads):
             if grad is not None:
                 torch.index_select(grad, 0, plan.order, out=table[:-1])
-        dA = _gate_gradients(plan, ctx.starts, A, C, T, U, dH, dC)
+        dA = _gate_gradients(plan, ctx.steps_at_roots, A, C, T, U, dH, dC)
         dx, dW, dU = torch.zeros_like(x), torch.zeros_like(W), torch.zeros_like(U)
         db = W.new_zeros(W.shape[0], W.shape[2])
-        for kind, rows in _types(plan, ctx.starts):  # one product over the rows of all levels
-            own, source = (each.index_select(0, rows) for each in (plan.order, plan.source))
+        for kind, rows in _types(
+            plan, ctx.steps_at_roots
+        ):  # one product over the rows of all levels
+            nodes_of_rows, source = (t.index_select(0, rows) for t in (plan.order, plan.source))
             da = dA.index_select(0, rows)
-            dx.index_copy_(0, own, torch.mm(da, W[kind].t()))
-            torch.mm(x.index_select(0, own).t(), da, out=dW[kind])
+            dx.index_copy_(0, nodes_of_rows, torch.mm(da, W[kind].t()))
+            torch.mm(x.index_select(0, nodes_of_rows).t(), da, out=dW[kind])
             torch.mm(H.index_select(0, source).t(), da, out=dU[kind])
             torch.sum(da, 0, out=db[kind])
-        more = None if nodes is None else dA.index_select(0, plan.back.index_select(0, nodes))
-        return dx, dW, db, None, more, dU, None, None, None
+        dleft = None if nodes is None else dA.index_select(0, plan.back.index_select(0, nodes))
+        return dx, dW, db, None, dleft, dU, None, None, None
 
 
 def _gate_gradients(
     plan: SourcePlan,
-    starts: bool,
+    steps_at_roots: bool,
     A: Tensor,
     C: Tensor,
     T: Tensor,
@@ -152,7 +156,7 @@ def _gate_gradients(
     for number in range(len(plan.levels) - 1, -1, -1):
         level = _rows(plan.levels[number])
         a, t, da, source = A[level], T[level], dA[level], plan.source[level]
-        if number == 0 and not starts:
+        if number == 0 and not steps_at_roots:
             da.zero_()
             break
         dh, dc = dH[level], dC[level]
@@ -177,8 +181,8 @@ def _rows(runs: list[Run]) -> slice:
     return slice(runs[0].start, runs[-1].stop) if runs else slice(0, 0)
 
 
-def _types(plan: SourcePlan, starts: bool) -> list[tuple[int, Tensor]]:
+def _types(plan: SourcePlan, steps_at_roots: bool) -> list[tuple[int, Tensor]]:
     """Each type and the rows of that type that take a step."""
-    if starts:  # one type, and every row does
+    if steps_at_roots:  # one type, and every row does
         return [(0, torch.arange(len(plan.order), device=plan.order.device))]
     return plan.by_type

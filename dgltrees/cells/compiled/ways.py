@@ -22,7 +22,7 @@ from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
 from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
 from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.compiled.fused_tensor import fused_tensor
-from dgltrees.cells.compiled.fused_top_down import Own, fused_top_down
+from dgltrees.cells.compiled.fused_top_down import Inputs, fused_top_down
 from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.cells.compiled.plans.operations import operation_plan
 from dgltrees.cells.compiled.plans.sources import source_plan
@@ -155,13 +155,15 @@ def top_down(
         # The batch may know them without a device being asked.
         ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
     x = cell.check(ndata)
-    plan = source_plan(batch, cell.sets(ndata), device=x.device)
+    plan = source_plan(batch, cell.types_of_nodes(ndata), device=x.device)
     layers: list[tuple[Tensor, Tensor]] = []
     for layer in range(cell.layers):
         x = layers[-1][0] if layer else x
-        more = (None, None) if layer else cell.more(ndata)
-        own = Own(x, cell.W[layer], cell.bias(layer), *more)
-        states = fused_top_down(plan, own, cell.U[layer], INITIAL, starts=cell.starts)
+        left = (None, None) if layer else cell.left_part(ndata)
+        inputs = Inputs(x, cell.W[layer], cell.bias(layer), *left)
+        states = fused_top_down(
+            plan, inputs, cell.U[layer], INITIAL, steps_at_roots=cell.steps_at_roots
+        )
         if states is None:
             return None
         layers.append(states)

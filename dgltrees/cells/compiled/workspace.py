@@ -67,4 +67,5 @@ def _take(dtype: torch.dtype, size: int) -> Tensor:
             if block.dtype == dtype and size <= len(block) <= 4 * size:
                 return _free.pop(i)  # others have only been added behind it
         del _free[: max(0, len(_free) - KEPT)]  # those that nobody has asked for the longest
-    return torch.empty(size, dtype=dtype)
+    with torch.inference_mode(False):  # a training step may get this block next
+        return torch.empty(size, dtype=dtype)
