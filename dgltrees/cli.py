@@ -114,7 +114,9 @@ def _call(name: str, argv: Sequence[str]) -> None:
             return
         if not names or names[0] not in command:
             near = arguments.nearest(" ".join(names), command)
-            raise ConfigError(f"dgltrees {name} expected a name, got {names or 'none'}; {near}")
+            raise ConfigError(
+                f"dgltrees {name} expected a name, got {' '.join(names) or 'none'}; {near}"
+            )
         name, command = f"{name} {names[0]}", command[names[0]]
         argv = [word for word in argv if word != names[0]]
     if asks_help:

@@ -68,10 +68,12 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
     for flag, texts in flags.items():
         key = _ALIASES.get(flag, flag).replace("-", "_")
         if key not in options:
-            known = [f"--{option}" for option in options]
+            known = [f"--{each}" for each in options if options[each] not in positional]
+            hint = nearest(f"--{flag}", known)
+            if needs_settings(command) and not hint.startswith("did"):
+                hint += ", and settings with their section before them, as --training.epochs"
             raise ConfigError(
-                f"dgltrees {name} has no flag --{flag}; {nearest(f'--{flag}', known)} "
-                f"(see dgltrees {name} --help)"
+                f"dgltrees {name} has no flag --{flag}; {hint} (see dgltrees {name} --help)"
             )
         option = options[key]
         values[key] = option.parse(texts, key)
@@ -200,4 +202,4 @@ def _entry(name: str, text: str) -> str:
 
 def _filled(text: str, indent: int = 0) -> str:
     width = min(100, shutil.get_terminal_size((100, 24)).columns) - indent
-    return "\n".join(textwrap.wrap(text.replace("``", ""), max(40, width)))
+    return "\n".join(textwrap.wrap(text.replace("``", ""), max(40, width), break_on_hyphens=False))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from dgltrees.draw.files import draw_file
+from dgltrees.formats import FORMATS
 from dgltrees.formats.synthetic import GENERATORS
 
 __all__ = ["MAKE", "draw"]
@@ -37,6 +38,11 @@ def draw(**arguments: Any) -> None:
     drawing = draw_file(**arguments)
     if arguments.get("out") is None:
         print(drawing)
+
+
+draw.__doc__ = (draw_file.__doc__ or "").replace(
+    ":data:`dgltrees.formats.FORMATS`", ", ".join(FORMATS)
+)
 
 
 def _speaks_utf8() -> bool:

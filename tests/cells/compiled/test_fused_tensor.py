@@ -37,7 +37,8 @@ def _way(request):
 
 def make(aggregator: str, children: int = L, **options) -> TreeLSTM:
     torch.manual_seed(0)
-    options = {"operators": K, "rank": 2 if aggregator == "hosvd" else None, **options}
+    rank = {"rank": 2} if aggregator == "hosvd" else {}
+    options = {"operators": K, **rank, **options}
     cell = TreeLSTM(M, C, children, aggregator, **options).double()
     with torch.no_grad():  # biases start at zero, where a mistake would not show
         for parameter in cell.parameters():
