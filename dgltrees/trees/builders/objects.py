@@ -149,8 +149,7 @@ class _ByType(dict[type, Callable[[Any], Any]]):
         def refuse(node: Any) -> Any:
             kinds = "an object or mapping" if isinstance(name, str) else "a list, tuple or mapping"
             raise TreeError(
-                f"expected {kinds} to get {name!r} from, got {shown(node)}; "
-                "give a function instead"
+                f"expected {kinds} to get {name!r} from, got {shown(node)}; give a function instead"
             )
 
         return refuse
