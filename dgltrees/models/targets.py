@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, Optional
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -80,7 +79,7 @@ class ClassTarget(TargetHead):
 
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
-        classes: the number of classes.
+        count: the number of classes.
         objective: ``cross_entropy``; ``focal``, where well predicted rows count less; or
             ``ordinal``, for classes that have an order.
         gamma: exponent of the focal loss.
@@ -98,7 +97,7 @@ class ClassTarget(TargetHead):
     def __init__(
         self,
         size: int,
-        classes: int,
+        count: Count,
         hidden: Sequence[int] = (),
         *,
         pairs: bool = False,
@@ -109,14 +108,14 @@ class ClassTarget(TargetHead):
         init: Init = "kaiming",
     ) -> None:
         ordinal = objective == "ordinal"
-        outputs = 1 if ordinal else classes
+        outputs = 1 if ordinal else count
         super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
-        self.classes, self.objective, self.gamma = classes, objective, gamma
+        self.classes, self.objective, self.gamma = count, objective, gamma
         self.balanced = balanced
-        self.register_buffer("weight", torch.ones(classes))
+        self.register_buffer("weight", torch.ones(count))
         if ordinal:
             self.first = nn.Parameter(torch.zeros(()))
-            self.gaps = nn.Parameter(torch.zeros(max(0, classes - 2)))  # before softplus
+            self.gaps = nn.Parameter(torch.zeros(max(0, count - 2)))  # before softplus
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
         """Class weights, if the loss is balanced."""
@@ -171,7 +170,7 @@ class FlagTargets(TargetHead):
 
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
-        flags: the number of flags.
+        count: the number of flags.
         balanced: weigh yes and no of every flag by the inverse of their frequency in training.
     """
 
@@ -180,7 +179,7 @@ class FlagTargets(TargetHead):
     def __init__(
         self,
         size: int,
-        flags: Count,
+        count: Count,
         hidden: Sequence[int] = (),
         *,
         pairs: bool = False,
@@ -188,9 +187,9 @@ class FlagTargets(TargetHead):
         dropout: Fraction = 0.0,
         init: Init = "kaiming",
     ) -> None:
-        super().__init__(size, flags, hidden, pairs=pairs, dropout=dropout, init=init)
-        self.flags, self.balanced = flags, balanced
-        self.register_buffer("weight", torch.ones(2, flags))
+        super().__init__(size, count, hidden, pairs=pairs, dropout=dropout, init=init)
+        self.flags, self.balanced = count, balanced
+        self.register_buffer("weight", torch.ones(2, count))
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
         """The weights of no and yes, if the loss is balanced."""
@@ -231,13 +230,14 @@ class NumberTargets(TargetHead):
 
     Arguments:
         size, hidden, pairs, dropout, init: see :class:`TargetHead`.
-        numbers: the number of numbers.
+        count: the number of numbers.
         log_target: predict their logarithms; of 1 + y where a training target is 0.
         objective: loss of a standardised error e: ``squared``, e^2 / 2; ``huber``, which is linear
             beyond ``delta``; ``quantile``, whose best prediction is that quantile; or ``levels``,
             for numbers on a scale of whole ones such as 1 to 5.
         delta: where the Huber loss becomes linear.
         quantile: of the quantile loss.
+        levels: the whole numbers of the scale, the first of which is the smallest training target.
 
     ``levels`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
     Long Short-Term Memory Networks" (ACL 2015), section 4.2: the MLP gives a distribution p over
@@ -245,8 +245,8 @@ class NumberTargets(TargetHead):
     the sparse distribution of equation (15), which has the target as its mean.
 
     Raises:
-        TreeError: training targets are negative and logarithms are asked for, or there is no scale
-            of whole numbers from the smallest to the largest.
+        TreeError: training targets are negative and logarithms are asked for, or one is beyond the
+            scale (of :meth:`learn_scale`).
     """
 
     mean: Tensor
@@ -257,7 +257,7 @@ class NumberTargets(TargetHead):
     def __init__(
         self,
         size: int,
-        numbers: Count,
+        count: Count,
         hidden: Sequence[int] = (),
         *,
         pairs: bool = False,
@@ -265,22 +265,29 @@ class NumberTargets(TargetHead):
         objective: Literal["squared", "huber", "quantile", "levels"] = "huber",
         delta: Positive = 1.0,
         quantile: PositiveShare = 0.5,
-        levels: int = 0,
+        levels: Count = 5,
         dropout: Fraction = 0.0,
         init: Init = "kaiming",
     ) -> None:
-        outputs = numbers * (levels if objective == "levels" else 1)
+        outputs = count * (levels if objective == "levels" else 1)
         super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
-        self.numbers, self.log_target, self.objective = numbers, log_target, objective
+        self.numbers, self.log_target, self.objective = count, log_target, objective
         self.delta, self.quantile, self.levels = delta, quantile, levels
         for name, start in (("mean", 0.0), ("deviation", 1.0), ("shift", 0.0), ("lowest", 0.0)):
-            self.register_buffer(name, torch.full((numbers,), start, dtype=torch.float64))
+            self.register_buffer(name, torch.full((count,), start, dtype=torch.float64))
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
         """Mean and deviation of the training targets ``(R, numbers)``, NaN where unknown."""
         targets = targets.reshape(-1, self.numbers)
         lowest = np.nanmin(targets, 0)
         self.lowest.copy_(torch.from_numpy(np.floor(lowest)))
+        if self.objective == "levels":
+            beyond = np.nanmax(targets, 0) > np.floor(lowest) + self.levels - 1
+            if beyond.any():
+                raise TreeError(
+                    f"expected targets on a scale of model.levels {self.levels}, got "
+                    f"{np.nanmin(targets):g} to {np.nanmax(targets):g}; raise it"
+                )
         if self.log_target:
             if (lowest < 0).any():
                 raise TreeError(
@@ -348,13 +355,3 @@ class NumberTargets(TargetHead):
         """The predicted numbers, on the scale of the targets."""
         values = self._values(outputs)
         return {f"prediction_{k}": values[:, k] for k in range(self.numbers)}
-
-
-def levels_of(targets: NDArray[Any]) -> int:
-    """How many whole numbers there are from the smallest target to the largest, both included."""
-    return math.ceil(float(np.nanmax(targets))) - math.floor(float(np.nanmin(targets))) + 1
-
-
-def scale_of(objective: str, targets: Optional[NDArray[Any]]) -> int:
-    """The ``levels`` of a head with that objective; 0 where it needs none."""
-    return levels_of(targets) if objective == "levels" and targets is not None else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
@@ -15,9 +14,10 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import inverse, run_offsets
 
-__all__ = ["Splits", "load_examples", "load_splits", "most_children", "vocabularies"]
+__all__ = ["Splits", "load_examples", "load_splits", "most_children", "schema_of"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class Splits:
         return [part for part in (self.train, self.valid, self.test) if part is not None]
 
 
-def vocabularies(data: Examples) -> dict[str, Vocabulary]:
-    """The names behind the ids of ``data``; ``"target"`` are the classes."""
-    return {**data.forest.vocabs, "target": data.targets}
+def schema_of(data: Examples) -> Schema:
+    """What further examples are read by; of its vocabularies ``"target"`` are the classes."""
+    return Schema({**data.forest.vocabs, "target": data.targets}, data.inputs, data.target_names)
 
 
 def load_examples(
     task: Task,
     settings: DataSettings,
     paths: list[Path],
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Optional[Schema] = None,
     max_children: Optional[int] = None,
 ) -> Examples:
     """The examples of all ``paths``, read with one set of vocabularies.
@@ -62,7 +62,7 @@ def load_examples(
         parts.append(task.read(path, settings, vocabs))
         if max_children is not None:
             _check_children(parts[-1].forest, max_children, path)
-        vocabs = vocabularies(parts[-1])
+        vocabs = schema_of(parts[-1])
     return parts[0] if len(parts) == 1 else Examples.concat(parts)
 
 
@@ -122,8 +122,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         train.select(np.sort(order[kept : kept + tested])) if tested else None,
     )
     parts = _without_rare(parts, getattr(settings, "min_count", 1))
-    task.extend_vocabularies(parts.train, settings, [*valid_files, *test_files])
-    names = vocabularies(parts.train)
+    task.extend_schema_of(parts.train, settings, [*valid_files, *test_files])
+    names = schema_of(parts.train)
     for vocabulary in names.values():
         vocabulary.freeze()
     if not valid_files:

@@ -105,10 +105,14 @@ class Task:
         name: str = model.of(self.model).display_name
         return name
 
-    def targets(self, data: Examples) -> NDArray[np.int64]:
-        """``(R,)`` the class of every row."""
+    def targets(self, data: Examples) -> NDArray[Any]:
+        """``(R,)`` the class of every row, or what else is to be predicted."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"], dtype=np.int64)
+
+    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+        """``(R,)`` which rows have a class."""
+        return self.targets(data) >= 0
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the examples ``ids``, in the order in which the model predicts them."""

@@ -23,7 +23,8 @@ from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, checking, fingerprints
 from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import Examples
+from dgltrees.trees.schema import Schema
 
 __all__ = ["LoadedRun", "load"]
 
@@ -54,7 +55,7 @@ class LoadedRun:
         self.task: Task = self.settings.task
         self.fabric = make_fabric(self.settings.training, one_device=True)
         with checking(self.directory / "vocabulary"):
-            self.vocabularies: dict[str, Vocabulary] = self.directory.vocabularies()
+            self.vocabularies: Schema = self.directory.schema()
             self.model: nn.Module = self.task.build(self.settings.model, self.vocabularies)
         self.fabric.setup_module(self.model)
         weights = self.directory.weights()

@@ -74,7 +74,7 @@ class Trainer:
         self.loader = Loader(self.task, splits.train, self.settings.workers)
         if self.settings.schedule == "halve" and splits.valid is None:
             raise ConfigError("training.schedule halve needs validation examples, got none")
-        self.labeled = self.task.targets(splits.train) >= 0  # (R,)
+        self.labeled = self.task.labeled(splits.train)  # (R,)
         self.progress = Progress()
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)

@@ -20,7 +20,7 @@ from dgltrees.tasks.splits import (
     load_examples,
     load_splits,
     most_children,
-    vocabularies,
+    schema_of,
 )
 from dgltrees.tasks.task import Task
 from dgltrees.training.evaluation import run_model
@@ -59,7 +59,7 @@ def prepare(settings: Settings) -> Prepared:
     if bounded and settings.model["max_children"] is None:
         most = limit or max(map(most_children, splits.all))
         settings = settings.replace("model", max_children=most)
-    names, files, test = vocabularies(splits.train), data_files(settings.data, "test"), splits.test
+    names, files, test = schema_of(splits.train), data_files(settings.data, "test"), splits.test
     if files:
         test = load_examples(task, settings.data, files, names, settings.model.get("max_children"))
     torch.manual_seed(settings.training.seed)
@@ -101,7 +101,7 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
             "parameters": parameters,
             "examples": {"train": len(splits.train), "valid": len(splits.valid or ())},
         }
-        run.start(ready.settings, vocabularies(splits.train), metadata)
+        run.start(ready.settings, schema_of(splits.train), metadata)
     fabric.barrier()
     progress = trainer.fit()
     valid = progress.history[progress.best_epoch - 1] if progress.history else {}

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Union
+from urllib.parse import quote, unquote
 
 import yaml
 from safetensors import SafetensorError
@@ -19,6 +20,7 @@ from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.training.old_settings import settings_of_format_1
 from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Vocabulary
+from dgltrees.trees.schema import Schema
 
 __all__ = ["RunDirectory", "checking", "fingerprints", "write_json", "write_tensors"]
 
@@ -67,7 +69,7 @@ class RunDirectory:
     """The files of one run, all of them readable without this package and none a pickle.
 
     ``run.json`` (format version, data files with SHA-256, parameter counts), ``config.yaml``,
-    ``vocabulary/*.txt``, ``weights.safetensors`` (the best epoch's), ``metrics.jsonl`` (a line an
+    ``vocabulary/*.txt``, ``schema.json`` (the columns of one's own trees), ``weights.safetensors`` (the best epoch's), ``metrics.jsonl`` (a line an
     epoch), ``resume.safetensors`` with its readable twin ``resume.json``, ``result.json`` at the
     end.
     """
@@ -125,16 +127,18 @@ class RunDirectory:
                     )
 
     def start(
-        self, settings: Settings, vocabs: Mapping[str, Vocabulary], metadata: Mapping[str, Any]
+        self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]
     ) -> None:
         """Write what stays the same during the run, in place of what one cut short has left."""
-        for left in ("run.json", "weights.safetensors", "config.yaml"):
+        for left in ("run.json", "weights.safetensors", "config.yaml", "schema.json"):
             (self / left).unlink(missing_ok=True)
         for vocabulary_file in (self / "vocabulary").glob("*"):
             vocabulary_file.unlink()
         settings.save(self / "config.yaml")
-        for name, vocabulary in vocabs.items():
-            vocabulary.save(self / f"vocabulary/{name}.txt")
+        for name, vocabulary in schema.items():
+            vocabulary.save(self / f"vocabulary/{quote(name, safe=' ')}.txt")
+        if schema.inputs:
+            write_json(self / "schema.json", schema.to_dict())
         write_json(self / "run.json", {"format": FORMAT, **metadata})
 
     def metadata(self) -> dict[str, Any]:
@@ -158,7 +162,7 @@ class RunDirectory:
             )
         with checking(self / "run.json"):
             used = {"files": {role: metadata["files"][role] for role in ROLES}}
-            used["majority"] = {kind: int(most) for kind, most in metadata["majority"].items()}
+            used["majority"] = {k: _number(most) for k, most in metadata["majority"].items()}
         return {**metadata, **used}
 
     def settings(self) -> Settings:
@@ -169,9 +173,15 @@ class RunDirectory:
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
             return Settings(_SETTINGS[self.metadata()["format"]](values))
 
-    def vocabularies(self) -> dict[str, Vocabulary]:
-        """The run's vocabularies, frozen."""
-        return {p.stem: Vocabulary.load(p) for p in sorted((self / "vocabulary").glob("*.txt"))}
+    def schema(self) -> Schema:
+        """What the run reads further examples by; its vocabularies are frozen."""
+        files = sorted((self / "vocabulary").glob("*.txt"))
+        vocabs = {unquote(path.stem): Vocabulary.load(path) for path in files}
+        path = self / "schema.json"
+        if not path.exists():
+            return Schema(vocabs)
+        with checking(path):
+            return Schema.from_dict(vocabs, json.loads(path.read_text(encoding="utf-8")))
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters of the best epoch.
@@ -205,7 +215,11 @@ class RunDirectory:
     def _ours(self) -> bool:
         """Whether the directory is empty, or left by a run that was cut short before a step."""
         names = {p.name for p in self.path.iterdir() if not p.name.startswith(".")}
-        return names <= {"config.yaml", "vocabulary", "run.json", "weights.safetensors"}
+        return names <= {"config.yaml", "vocabulary", "schema.json", "run.json", "weights.safetensors"}
+
+
+def _number(value: Any) -> Union[int, float]:
+    return value if isinstance(value, float) else int(value)
 
 
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:

@@ -92,6 +92,12 @@ class Schema(Mapping[str, Vocabulary]):
         inputs = [{"name": c.name, "kind": c.kind, "size": c.size} for c in self.inputs]
         return {"inputs": inputs, "targets": list(self.targets)}
 
+    @classmethod
+    def from_dict(cls, vocabs: Mapping[str, Vocabulary], values: Mapping[str, Any]) -> Schema:
+        """The schema of what :meth:`to_dict` gave, with its vocabularies."""
+        inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
+        return cls(vocabs, inputs, [str(name) for name in values["targets"]])
+
     def read(self, forest: Forest) -> Forest:
         """A forest with the columns of this schema alone, as a model reads them.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Optional, Union
 
+from dgltrees.formats.layout import Layout
 from dgltrees.options import Count, Fraction, NonNegative, Positive
 from dgltrees.tasks.rrnet.settings import LSTMSettings, TransformerSettings
 from dgltrees.tasks.settings import WordSettings
@@ -24,7 +25,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class OwnTreesData(WordSettings):
+class OwnTreesData(Layout, WordSettings):
     """Trees of one's own with a target."""
 
     target: Union[str, list[str]] = "target"
@@ -51,7 +52,7 @@ class ClassesData(OwnTreesData):
 class TreeEncoderSettings(TreeModel):
     """A cell that runs over the tree, from the leaves to the root."""
 
-    hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label", "hidden_size", "init")
+    hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label")
 
     cell: str = "child_sum"
     """Cell that makes a node's state from those of its children."""
@@ -150,6 +151,14 @@ class QuantileSettings:
 
 
 @dataclass(frozen=True)
+class LevelsSettings:
+    """A scale of whole numbers."""
+
+    levels: Count = 5
+    """Whole numbers on the scale, the first of which is the smallest training target."""
+
+
+@dataclass(frozen=True)
 class NumbersObjective:
     """Numbers."""
 
@@ -158,7 +167,7 @@ class NumbersObjective:
             "squared": None,
             "huber": HuberSettings,
             "quantile": QuantileSettings,
-            "levels": None,
+            "levels": LevelsSettings,
         }
     }
 
