@@ -122,7 +122,7 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         train.select(np.sort(order[kept : kept + tested])) if tested else None,
     )
     parts = _without_rare(parts, getattr(settings, "min_count", 1))
-    task.extend_schema_of(parts.train, settings, [*valid_files, *test_files])
+    task.extend_vocabularies(parts.train, settings, [*valid_files, *test_files])
     names = schema_of(parts.train)
     for vocabulary in names.values():
         vocabulary.freeze()
