@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import inverse, run_offsets
 
-__all__ = ["Splits", "load_examples", "load_splits", "most_children", "schema_of"]
+__all__ = ["Splits", "load_examples", "load_splits", "most_children", "schema_of", "split_examples"]
 
 
 @dataclass(frozen=True)
@@ -99,15 +100,43 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         TreeError: a file is not what the task reads.
     """
     train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
+    valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
+
+    def read_valid(names: Schema) -> Examples:
+        return load_examples(task, settings, valid_files, names, max_children)
+
+    files = [*valid_files, *test_files]
+    return split_examples(task, settings, train, read_valid if valid_files else None, files)
+
+
+def split_examples(
+    task: Task,
+    settings: DataSettings,
+    train: Examples,
+    read_valid: Optional[Callable[[Schema], Examples]] = None,
+    files: Sequence[Path] = (),
+) -> Splits:
+    """The parts of examples that have been read; see :func:`load_splits`.
+
+    Arguments:
+        task: the task.
+        settings: how to split.
+        train: the examples to train on, and to hold out from.
+        read_valid: gives the validation examples, by the schema of training; None to hold them out.
+        files: files yet to be read, whose names the vocabularies may take.
+
+    Raises:
+        ConfigError: settings do not fit the data.
+    """
     rng = np.random.Generator(np.random.PCG64(settings.seed))
     groups = task.groups(train)
     units = rng.permutation(int(groups.max()) + 1)
     order = np.arange(len(train)) if task.stateful else _in_units(groups, units)
     if settings.limit is not None:
         order = order[: _whole(groups[order], settings.limit)]
-    valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    kept = 0 if valid_files else _whole(groups[order], round(settings.valid_fraction * len(order)))
-    tested = 0 if test_files else round(settings.test_fraction * len(order))
+    fraction = 0.0 if read_valid else settings.valid_fraction
+    kept = _whole(groups[order], round(fraction * len(order)))
+    tested = 0 if settings.test else round(settings.test_fraction * len(order))
     tested = _whole(groups[order], kept + tested) - kept if tested else 0
     learned = np.sort(order[kept + tested :])
     learned = learned[_simple(train, learned, getattr(settings, "max_operators", None))]
@@ -122,13 +151,11 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         train.select(np.sort(order[kept : kept + tested])) if tested else None,
     )
     parts = _without_rare(parts, getattr(settings, "min_count", 1))
-    task.extend_vocabularies(parts.train, settings, [*valid_files, *test_files])
+    task.extend_vocabularies(parts.train, settings, files)
     names = schema_of(parts.train)
     for vocabulary in names.values():
         vocabulary.freeze()
-    if not valid_files:
-        return parts
-    return replace(parts, valid=load_examples(task, settings, valid_files, names, max_children))
+    return replace(parts, valid=read_valid(names)) if read_valid else parts
 
 
 def _in_units(groups: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -188,6 +188,18 @@ class Task:
             classes["node"] = _most_frequent(self.targets(data))
         return classes
 
+    def baselines(
+        self, settings: Any, splits: Any, test: Optional[Examples]
+    ) -> dict[str, dict[str, Any]]:
+        """What simple models without trees reach, by their names; by default there are none.
+
+        Arguments:
+            settings: of the data.
+            splits: training and validation examples.
+            test: test examples, if there are any.
+        """
+        return {}
+
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:

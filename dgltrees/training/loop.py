@@ -6,7 +6,7 @@ import dataclasses
 import math
 import sys
 import time
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import torch
 from lightning_fabric import Fabric
@@ -29,7 +29,10 @@ from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
-__all__ = ["Trainer"]
+__all__ = ["OnEpoch", "Trainer", "print_epoch"]
+
+OnEpoch = Callable[[dict[str, Any], Task, float, bool], None]
+"""Called after each epoch with its metrics, the task, its seconds, and whether it is the best."""
 
 
 class Trainer:
@@ -46,6 +49,7 @@ class Trainer:
         run: the directory where everything is written.
         majority: training's most frequent classes.
         bar: whether to show a progress bar; by default where there is a terminal.
+        on_epoch: is called after each epoch; by default a line is printed.
 
     Raises:
         ConfigError: a setting cannot be used.
@@ -60,11 +64,13 @@ class Trainer:
         run: RunDirectory,
         majority: dict[str, int],
         bar: Optional[bool] = None,
+        on_epoch: Optional[OnEpoch] = None,
     ) -> None:
         self.task, self.splits, self.settings = settings.task, splits, settings.training
         names = {metric.name: metric for metric in self.task.metrics}
         self.monitor = names[settings.monitor]
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
+        self.on_epoch = on_epoch or print_epoch
         self.plain = model
         self.plain_optimizer = make_optimizer(self.settings, model.parameters())
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
@@ -195,8 +201,9 @@ class Trainer:
             self._halve(line[f"valid_{self.monitor.name}"])
         if self.fabric.is_global_zero:
             self.run.write_metrics(state.history)
-            print_epoch(line, self.task, seconds, best=state.best_epoch == state.epoch)
         self._save()
+        if self.fabric.is_global_zero:
+            self.on_epoch(line, self.task, seconds, state.best_epoch == state.epoch)
 
     def _decay(self, epochs: float) -> None:
         """Set the learning rate of the next step, after so many epochs."""

@@ -24,7 +24,7 @@ from dgltrees.tasks.splits import (
 )
 from dgltrees.tasks.task import Task
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.loop import Trainer
+from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
@@ -45,8 +45,12 @@ class Prepared:
     model: nn.Module
 
 
-def prepare(settings: Settings) -> Prepared:
+def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
     """Read all data and build the model in its initial state; nothing is written.
+
+    Arguments:
+        settings: all settings.
+        splits: the examples; by default they are read from the files of the settings.
 
     Raises:
         ConfigError: settings cannot be used.
@@ -55,7 +59,7 @@ def prepare(settings: Settings) -> Prepared:
     task = settings.task
     bounded = "max_children" in settings.model
     limit = settings.model["max_children"] or task.max_children if bounded else None
-    splits = load_splits(task, settings.data, limit)
+    splits = splits or load_splits(task, settings.data, limit)
     if bounded and settings.model["max_children"] is None:
         most = limit or max(map(most_children, splits.all))
         settings = settings.replace("model", max_children=most)
@@ -69,13 +73,23 @@ def prepare(settings: Settings) -> Prepared:
     return Prepared(settings, task, splits, test, model)
 
 
-def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> dict[str, Any]:
+def train(
+    settings: Settings,
+    out: PathLike,
+    splits: Optional[Splits] = None,
+    *,
+    bar: Optional[bool] = None,
+    on_epoch: OnEpoch = print_epoch,
+) -> dict[str, Any]:
     """Train in the run directory ``out``, from where it stands.
 
     Arguments:
         settings: all settings.
         out: the run directory; one that has begun is gone on with.
+        splits: the examples; by default they are read from the files of the settings.
         bar: whether to show a progress bar; without a choice, where there is a terminal.
+        on_epoch: is called after each epoch, in the first process, and may stop the training by an
+            exception; by default a line is printed on standard error.
 
     Returns:
         what ``result.json`` holds: the best epoch, its metrics on the validation examples, and
@@ -88,10 +102,10 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
     fabric, run = make_fabric(settings.training), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)
-    ready = prepare(settings)
+    ready = prepare(settings, splits)
     task, splits, model = ready.task, ready.splits, ready.model
     majority, parameters = task.majority(splits.train), task.parameters(model)
-    trainer = Trainer(ready.settings, splits, model, fabric, run, majority, bar)
+    trainer = Trainer(ready.settings, splits, model, fabric, run, majority, bar, on_epoch)
     fabric.barrier()  # nobody writes before all have checked
     if fabric.is_global_zero and not run.started:
         metadata = {
@@ -114,6 +128,9 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
             ready.test, run_model(model, task, ready.test, fabric), majority
         )
     if fabric.is_global_zero:
+        baselines = task.baselines(ready.settings.data, splits, ready.test)
+        if baselines:
+            result["baselines"] = baselines
         write_json(run / "result.json", result)
     return result
 

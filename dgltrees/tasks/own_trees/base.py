@@ -29,6 +29,7 @@ from dgltrees.models import (
     TransformerEncoder,
 )
 from dgltrees.options import Options
+from dgltrees.tasks.own_trees.baselines import bag_baselines
 from dgltrees.tasks.own_trees.reading import Names, input_examples, read_examples, target_values
 from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.tasks.settings import DataSettings
@@ -112,6 +113,14 @@ class OwnTreesTask(Task):
         """``(R,)`` which rows have a target."""
         targets = self.targets(data)
         return self.is_labeled(targets).reshape(len(targets), -1).any(1)
+
+    def baselines(
+        self, settings: Any, splits: Any, test: Optional[Examples]
+    ) -> dict[str, dict[str, Any]]:
+        """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
+        if not settings.baselines:
+            return {}
+        return bag_baselines(self, splits.train, {"valid": splits.valid, "test": test})
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Take means and deviations of inputs and targets from the training examples."""

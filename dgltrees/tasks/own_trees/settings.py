@@ -38,6 +38,8 @@ class OwnTreesData(Layout, WordSettings):
     """A name that training did not have: counts as unknown, or is an error."""
     format: Optional[str] = None
     """Format of the files; by default told by the ending of their names or their first line."""
+    baselines: bool = True
+    """Report beside the result what linear and boosted models over bags of nodes reach."""
 
 
 @dataclass(frozen=True)
