@@ -37,7 +37,8 @@ class SelectiveSLSTM(SLSTM):
     choose from on wide trees, or on those whose sub-trees overlap.
 
     Arguments:
-        score: the scoring function of a child for the learned query: mlp, dot or map.
+        score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
+            (dot) or a bilinear map (map).
         options: as of :class:`~dgltrees.cells.node_function.NodeFunction`.
 
     Shapes:
