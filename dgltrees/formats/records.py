@@ -12,7 +12,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.values import Column, Columns, as_example_columns, as_node_columns, shown
-from dgltrees.trees.builders.objects import walk
+from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
@@ -77,11 +77,11 @@ class Records:
         """
         roots = [self._take_root(record, line) for record, line in zip(records, lines)]
         try:
-            lists, nodes = walk(roots, self._children)
+            lists = walk(roots, self._children)
         except TreeError as error:
             line = lines[error.tree or 0]
-            raise TreeError(error.message, file=self.path, line=line) from None
-        offsets = np.array(lists.offsets)
+            raise TreeError(error.message, file=self.path, line=line) from error.__cause__
+        nodes, offsets = lists.objects, np.array(lists.offsets)
         children = self.layout.children
 
         def line_of(node: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
@@ -22,6 +24,9 @@ Column = Union[Numbers, list[Optional[str]]]
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
 """What stands in a cell of text that has no value."""
 
+Rows = NDArray[np.int64]
+LineOf = Callable[[int], int]
+_UNIFORM: tuple[set[type], ...] = ({str}, {int}, {float}, {bool}, {int, float}, {int, bool})
 _PLAIN = {int: "numbers", float: "numbers", bool: "numbers", str: "names"}
 
 
@@ -37,9 +42,7 @@ class Columns:
         self.path, self.names = path, frozenset(names)
         self._kinds: dict[str, tuple[str, int]] = {}  # what a column holds, and its first line
 
-    def of_cells(
-        self, name: str, cells: Sequence[str], line_of: Callable[[int], int]
-    ) -> Optional[Column]:
+    def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> Optional[Column]:
         """The column of cells of text; None while it has no value.
 
         Arguments:
@@ -72,7 +75,7 @@ class Columns:
         return np.array(numbers, np.float64)
 
     def of_objects(
-        self, objects: Sequence[Mapping[str, Any]], line_of: Callable[[int], int]
+        self, objects: Sequence[Mapping[str, Any]], line_of: LineOf
     ) -> dict[str, Column]:
         """The columns of JSON objects, in the order of their first values.
 
@@ -88,78 +91,66 @@ class Columns:
             TreeError: with file, line and column: values of a column are of unlike kinds, vectors
                 are of unlike sizes, or a key occurs twice.
         """
-        found: dict[str, tuple[tuple[int, ...], Column]] = {}
-        pending: list[tuple[str, tuple[int, ...], Sequence[Any]]] = [("", (), objects)]
+        found: dict[str, tuple[tuple[int, ...], Column]] = {}  # each with its place in the file
+        pending: list[tuple[tuple[str, ...], Rows, Sequence[Any]]]
+        pending = [((), np.arange(len(objects)), objects)]
         while pending:
-            prefix, place, parents = pending.pop()
-            keys = dict.fromkeys(key for parent in parents if parent for key in parent)
-            for key in keys:
-                name = prefix + key
-                values = [parent.get(key) if parent else None for parent in parents]
-                first = next((i for i, v in enumerate(values) if v is not None and v != []), None)
-                if first is None:
-                    continue
-                order = (first, *place[1:], list(parents[first]).index(key))
-                if name not in self.names and any(type(value) is dict for value in values):
-                    self._nested(name, values, line_of)
-                    pending.append((f"{name}.", order, values))
+            above, parent_rows, parents = pending.pop()
+            for key, (within, values) in _by_key(parents).items():
+                path, rows = (*above, key), parent_rows[within]
+                name = ".".join(path)
+                if name not in self.names and dict in set(map(type, values)):
+                    self._check(name, rows, values, line_of)
+                    pending.append((path, rows, values))
                 elif name in found:
                     raise TreeError(
                         f"expected every key once, got {name!r} both with dots in the key and as "
                         "objects in objects",
                         file=self.path,
-                        line=line_of(first),
+                        line=line_of(rows[0]),
                     )
                 else:
-                    found[name] = order, self._of_values(name, values, first, line_of)
-        return {name: column for name, (_, column) in sorted(found.items(), key=_by_order)}
-
-    def _nested(self, name: str, values: Sequence[Any], line_of: Callable[[int], int]) -> None:
-        for i, value in enumerate(values):
-            if value is not None and value != []:
-                self._expect(name, _kind(value), value, i, line_of)
+                    column = self._of_values(name, rows, values, len(objects), line_of)
+                    found[name] = (rows[0], *_place(objects[rows[0]], path)), column
+        return {name: column for name, (_, column) in sorted(found.items(), key=_by_place)}
 
     def _of_values(
-        self, name: str, values: Sequence[Any], first: int, line_of: Callable[[int], int]
+        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
     ) -> Column:
-        if name in self.names:
-            return [None if v is None or v == [] else _text(v) for v in values]
-        types = set(map(type, values)) - {type(None)}
-        kind = _kind(values[first])
-        self._expect(name, kind, values[first], first, line_of)
-        if types <= {str} and kind == "names":
-            return list(values)
-        if not (types <= {int, float, bool} and kind == "numbers"):
-            for i, value in enumerate(values):
-                if value is not None and value != []:
-                    self._expect(name, _kind(value), value, i, line_of)
-        if kind == "numbers":
-            return self._numbers(name, [None if v == [] else v for v in values], line_of)
+        """The column of ``total`` rows of which ``rows`` have values."""
+        types = set(map(type, values))
+        if name not in self.names:
+            self._check(name, rows, values[:1] if types in _UNIFORM else values, line_of)
+        kind = "names" if name in self.names else self._kinds[name][0]
         if kind == "names":
-            return [v if v is None or isinstance(v, str) else _text(v) for v in values]
-        size = len(values[first])
-        vectors = np.full((len(values), size), np.nan, np.float32)
-        rows = [i for i, value in enumerate(values) if value]
-        vectors[rows] = [values[i] for i in rows]
+            texts = np.full(total, None, object)
+            texts[rows] = values if types == {str} else list(map(_text, values))
+            return list(texts.tolist())
+        if kind == "numbers":
+            return self._numbers(name, rows, values, total, line_of)
+        vectors = np.full((total, len(values[0])), np.nan, np.float32)
+        vectors[rows] = values
         return vectors
 
-    def _numbers(self, name: str, values: Sequence[Any], line_of: Callable[[int], int]) -> Numbers:
-        try:
-            if set(map(type, values)) <= {int, bool}:
+    def _numbers(
+        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
+    ) -> Numbers:
+        if len(rows) == total and float not in set(map(type, values)):
+            with suppress(OverflowError):
                 return np.array(values, np.int64)
-        except OverflowError:
-            pass
+        numbers = np.full(total, np.nan)
         try:
-            return np.array(values, np.float64)
+            numbers[rows] = np.array(values, np.float64)
         except OverflowError:
             i = next(i for i, v in enumerate(values) if type(v) is int and abs(v) >= 2**1023)
-            raise self._conflict(name, line_of(i), "a number beyond 64 bits") from None
+            raise self._conflict(name, line_of(rows[i]), "one beyond 64 bits") from None
+        return numbers
 
-    def _expect(
-        self, name: str, kind: str, value: Any, i: int, line_of: Callable[[int], int]
-    ) -> None:
-        if self._kinds.setdefault(name, (kind, line_of(i)))[0] != kind:
-            raise self._conflict(name, line_of(i), shown(value))
+    def _check(self, name: str, rows: Rows, values: Sequence[Any], line_of: LineOf) -> None:
+        for row, value in zip(rows.tolist(), values):
+            kind = _kind(value)
+            if self._kinds.setdefault(name, (kind, line_of(row)))[0] != kind:
+                raise self._conflict(name, line_of(row), shown(value))
 
     def _conflict(self, name: str, line: int, value: str) -> TreeError:
         kind, first = self._kinds[name]
@@ -171,8 +162,44 @@ class Columns:
         )
 
 
-def _by_order(item: tuple[str, tuple[tuple[int, ...], Column]]) -> tuple[int, ...]:
+def _by_place(item: tuple[str, tuple[tuple[int, ...], Column]]) -> tuple[int, ...]:
     return item[1][0]
+
+
+def _by_key(objects: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Rows, list[Any]]]:
+    """The values of each key but null and empty lists, and the rows that have them."""
+    groups: dict[tuple[str, ...], tuple[list[int], list[Mapping[str, Any]]]] = {}
+    for row, each in enumerate(objects):  # objects with the same keys, of which there are few kinds
+        group = groups.setdefault(tuple(each), ([], []))
+        group[0].append(row)
+        group[1].append(each)
+    parts: dict[str, list[tuple[list[int], tuple[Any, ...]]]] = {}
+    for keys, (group_rows, members) in groups.items():
+        for key, values in zip(keys, zip(*(each.values() for each in members))):
+            parts.setdefault(key, []).append((group_rows, values))
+    columns = {}
+    for key, cells in parts.items():
+        rows = np.concatenate([np.array(group) for group, _ in cells])
+        column = np.fromiter(chain.from_iterable(values for _, values in cells), object, len(rows))
+        if len(cells) > 1:
+            order = rows.argsort()
+            rows, column = rows[order], column[order]
+        some: list[Any] = column.tolist()
+        if None in some or [] in some:
+            full = [i for i, value in enumerate(some) if value is not None and value != []]
+            rows, some = rows[full], [some[i] for i in full]
+        if some:
+            columns[key] = rows, some
+    return columns
+
+
+def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:
+    """Which member each key of a path is in its object."""
+    places = []
+    for key in path:
+        places.append(list(value).index(key))
+        value = value[key]
+    return places
 
 
 def _number(cell: str) -> Optional[float]:
