@@ -1,4 +1,4 @@
-"""The two errors of the package: data that is not what it should be, settings likewise."""
+"""The two errors of the package: one for wrong data, one for wrong settings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class TreeError(ValueError):
     """A tree, or the data a tree is read from, breaks a rule.
 
     Arguments:
-        message: what was expected, what came, what to do.
-        file: the file it was read from.
+        message: what was expected, what was found, and what to do.
+        file: the file the tree was read from.
         line: the line in that file, counted from 1.
         tree: the tree, counted from 0.
         node: the node within its tree, counted from 0; within its batch, if no tree is given.
