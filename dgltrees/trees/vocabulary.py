@@ -53,8 +53,8 @@ class Vocabulary:
     __hash__ = None  # type: ignore[assignment]  # its names change
 
     def __repr__(self) -> str:
-        first_names = ", ".join(self.names[:5]) + (", ..." if len(self) > 5 else "")
-        return f"Vocabulary({len(self)} names: {first_names})"
+        shown = ", ".join(self.names[:5]) + (", ..." if len(self) > 5 else "")
+        return f"Vocabulary({len(self)} names: {shown})"
 
     def freeze(self) -> Vocabulary:
         """Add no more names from now on; return the vocabulary itself."""
@@ -78,11 +78,9 @@ class Vocabulary:
         try:
             return np.fromiter(map(self._id.__getitem__, names), np.int32, len(names))
         except KeyError as error:
-            first_names = ", ".join(map(repr, self.names[:10])) + (
-                ", ..." if len(self) > 10 else ""
-            )
+            shown = ", ".join(map(repr, self.names[:10])) + (", ..." if len(self) > 10 else "")
             raise TreeError(
-                f"expected one of the {len(self)} known names ({first_names}), got {error.args[0]!r}; "
+                f"expected one of the {len(self)} known names ({shown}), got {error.args[0]!r}; "
                 "correct the data, or use a vocabulary that has it or an unknown name"
             ) from None
 
