@@ -23,6 +23,7 @@ ROOMS = [
 ]
 """Every room imports from those before it, and from itself."""
 TOGETHER = {
+    ("trees", "trees.builders"): "Forest.from_objects is the builder of that name",
     ("cells", "cells.aggregators"): "a cell is a gate and an aggregator",
     ("cells", "cells.compiled"): "the package registers the compiled ways when it is imported",
     ("models", "models.language_model"): "names of the families are names of the room too",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
@@ -99,6 +99,38 @@ class Forest:
             bounds,
             arrays,
             dict(vocabs or {}),
+        )
+
+    @classmethod
+    def from_objects(
+        cls,
+        roots: Iterable[Any],
+        children: Any = "children",
+        columns: Union[Sequence[str], Mapping[str, Any]] = (),
+        *,
+        vocabs: Optional[Mapping[str, Vocabulary]] = None,
+        max_children: Optional[int] = None,
+        repeat_shared: bool = False,
+        source: Any = None,
+        file: Optional[PathLike] = None,
+    ) -> Forest:
+        """A forest of objects that link to their children, such as nested dictionaries.
+
+        ``Forest.from_objects(plans, "Plans", ["Node Type", "Total Cost"])``: the arguments, what
+        columns become and the errors are those of
+        :func:`~dgltrees.trees.builders.objects.from_objects`, which this calls.
+        """
+        from dgltrees.trees.builders.objects import from_objects
+
+        return from_objects(
+            roots,
+            children,
+            columns,
+            vocabs=vocabs,
+            max_children=max_children,
+            repeat_shared=repeat_shared,
+            source=source,
+            file=file,
         )
 
     def __len__(self) -> int:

@@ -14,6 +14,7 @@ from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
 from dgltrees.trees.builders.nested import from_nested
 from dgltrees.trees.builders.networkx import from_networkx, to_networkx
 from dgltrees.trees.builders.nltk_trees import from_nltk
+from dgltrees.trees.builders.objects import from_objects
 from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
 from dgltrees.trees.builders.phrases import phrases
 from dgltrees.trees.builders.python_source import from_python
@@ -31,6 +32,7 @@ __all__ = [
     "from_nested",
     "from_networkx",
     "from_nltk",
+    "from_objects",
     "from_python",
     "from_xml",
     "full_shape",

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -63,13 +63,13 @@ def from_json(
     vocabularies = vocabs_for(vocabs, "label", "value")
     vocabularies["kind"] = Vocabulary(JSON_KINDS, frozen=True)
     roots = [_Entry(None, _load(text, tree, file)) for tree, text in enumerate(texts)]
-    lists, nodes = walk(roots, _children, file=file)
+    lists = walk(roots, _children, lists=NodeLists(file=file))
     names: dict[str, Sequence[Optional[str]]] = {
-        "label": [node.key for node in nodes],
-        "kind": [_kind(node.value) for node in nodes],
-        "value": [_value(node.value) for node in nodes],
+        "label": [node.key for node in lists.objects],
+        "kind": [_kind(node.value) for node in lists.objects],
+        "value": [_value(node.value) for node in lists.objects],
     }
-    return lists.forest(names, vocabularies, max_children=max_children, file=file)
+    return lists.forest(names, vocabularies, max_children=max_children)
 
 
 def _load(text: Union[str, bytes], tree: int, file: Optional[PathLike]) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, Literal, Optional
 import numpy as np
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -57,8 +57,8 @@ def from_nested(
     if form not in _FORMS:
         raise ConfigError(f"form: expected one of {', '.join(_FORMS)}, got {form!r}")
     vocabularies = vocabs_for(vocabs, "label")
-    lists, nodes = walk(trees, lambda node: _label_and_children(node, form)[1])
-    labels = [_label_and_children(node, form)[0] for node in nodes]
+    lists = walk(trees, lambda node: _label_and_children(node, form)[1], repeat_shared=True)
+    labels = [_label_and_children(node, form)[0] for node in lists.objects]
     return lists.forest({"label": labels}, vocabularies, max_children=max_children)
 
 

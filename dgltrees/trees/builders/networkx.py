@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.objects import NodeLists
 from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -60,7 +60,8 @@ def from_nltk(
         return root[0] if is_wrapper and isinstance(root[0], Tree) else root
 
     vocabularies = vocabs_for(vocabs, "label", "word")
-    lists, nodes = walk(map(unwrap, trees), children_of)
+    lists = walk(map(unwrap, trees), children_of)
+    nodes = lists.objects
     labels = [str(node.label()) if isinstance(node, Tree) else None for node in nodes]
     words = [node if isinstance(node, str) else node[0] if is_tag(node) else None for node in nodes]
     return lists.forest({"label": labels, "word": words}, vocabularies, max_children=max_children)

@@ -1,131 +1,205 @@
-"""Forests of linked objects, without recursion."""
+"""Forests of any Python objects that link to their children."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Callable, Optional
-
-from numpy.typing import NDArray
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from operator import methodcaller
+from typing import Any, Callable, Optional, Union
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import encode_names
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.builders.values import shown
+from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["NodeLists", "walk"]
+__all__ = ["Getter", "from_objects", "getter_function"]
 
-_LEAVE = -2
+Getter = Union[Callable[[Any], Any], Hashable]
+"""A function of an object, or the name of an attribute, a key or an index."""
+
+_PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
+"""Types of objects that have no children and columns as attributes, unless a subclass adds them."""
 
 
-@dataclass
-class NodeLists:
-    """The arrays of a forest as lists, to which nodes and trees are appended.
+def from_objects(
+    roots: Iterable[Any],
+    children: Union[Getter, Sequence[Getter]] = "children",
+    columns: Union[Sequence[str], Mapping[str, Getter]] = (),
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+    repeat_shared: bool = False,
+    source: Optional[Getter] = None,
+    file: Optional[PathLike] = None,
+) -> Forest:
+    """A forest of objects that link to their children: dictionaries, or objects of any class.
 
-    Attributes:
-        parent, pos: of each node; see :class:`~dgltrees.trees.forest.Forest`.
-        offsets: of the trees; the number of nodes is appended when a tree is complete.
-    """
+    The query plans that PostgreSQL prints for ``EXPLAIN (FORMAT JSON)``, for example::
 
-    parent: list[int] = field(default_factory=list)
-    pos: list[int] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=lambda: [0])
-
-    def forest(
-        self,
-        names: Mapping[str, Sequence[Optional[str]]],
-        vocabs: Mapping[str, Vocabulary],
-        *,
-        columns: Optional[Mapping[str, NDArray[Any]]] = None,
-        max_children: Optional[int] = None,
-        file: Optional[PathLike] = None,
-    ) -> Forest:
-        """The forest of these lists, checked.
-
-        Arguments:
-            names: columns of names, each ``(N,)``; None is no name.
-            vocabs: their vocabularies.
-            columns: other columns, each ``(N,)``.
-            max_children, file: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
-
-        Raises:
-            TreeError: with tree and node: there is no tree, a name is not in a frozen vocabulary,
-                or what :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
-        """
-        if len(self.offsets) < 2:
-            raise TreeError("expected at least one tree, got none", file=file)
-
-        def error(message: str, row: int) -> TreeError:
-            tree, node = locate(self.offsets, row)
-            return TreeError(message, file=file, tree=tree, node=node)
-
-        ids = {key: encode_names(column, vocabs[key], error) for key, column in names.items()}
-        return Forest.build(
-            self.parent,
-            pos=self.pos,
-            offsets=self.offsets,
-            columns={**ids, **(columns or {})},
-            vocabs={key: vocabs[key] for key in names},
-            max_children=max_children,
-            file=file,
+        plans = json.loads(text)
+        forest = from_objects(
+            [plan["Plan"] for plan in plans], "Plans", ["Node Type", "Plan Rows", "Total Cost"]
         )
 
+    Nodes are in preorder. What an object holds is said by a *getter*:
 
-def walk(
-    roots: Iterable[Any],
-    children_of: Callable[[Any], Sequence[Any]],
-    *,
-    file: Optional[PathLike] = None,
-) -> tuple[NodeLists, list[Any]]:
-    """Visit trees of objects in preorder.
+    =========== ====================================================================
+    getter      value
+    =========== ====================================================================
+    a function  what it returns for the object
+    a text      of a mapping the value of that key; of any other object that attribute
+    an integer  of a list or tuple that item; of a mapping the value of that key
+    =========== ====================================================================
+
+    A mapping without the key, an object without the attribute, a short list and None are missing
+    values. The kind of a column follows from its values:
+
+    ============================== ==========================================================
+    values                         column
+    ============================== ==========================================================
+    texts, some missing            ``(N,)`` ids with a vocabulary, -1 where missing
+    integers                       ``(N,)`` int64
+    floats, or some missing        ``(N,)`` float, NaN where missing
+    truth values                   ``(N,)`` bool; as floats where one is missing
+    vectors of ``k`` numbers each  ``(N, k)``, NaN where missing
+    ============================== ==========================================================
 
     Arguments:
         roots: the root object of each tree.
-        children_of: returns the children of an object by position, None where one is missing. It
-            may raise :class:`TreeError`, to which tree and node are added.
+        children: where an object has its children. The value is an iterable of objects, of which
+            None is a missing child, whose position no other child takes; missing or empty at
+            leaves. A list of getters, such as ``["left", "right"]``, is one child each.
+        columns: the names of columns, which are getters too; or a mapping from names to getters.
+        vocabs: vocabularies of columns of texts to use. A column that has one here may be missing
+            everywhere.
+        max_children: the largest number of children of a node, missing ones included; None for any.
+        repeat_shared: an object at several places of a tree is a node at each, instead of an error.
+            Immutable values such as strings and tuples always are.
+        source: where a node comes from, its line as an integer or a text, for the errors.
         file: the file of the objects, for the errors.
 
-    Returns:
-        the parents, positions and offsets of the nodes; and the object of each node.
-
     Raises:
-        TreeError: with tree and node: an object contains itself, or what ``children_of`` raises.
+        TreeError: with tree and node: there is no tree, a root is None, an object contains itself
+            or is at several places of a tree, the children are no iterable, a node has too many, a
+            getter does not fit an object or fails; the values of a column are of several kinds or
+            of none of these, vectors have unlike lengths, no node has a value; a text is not in a
+            frozen vocabulary.
+        ConfigError: ``columns`` is no list of names and no mapping of names to getters; or
+            ``vocabs`` has a vocabulary for another column.
     """
-    lists = NodeLists()
-    nodes: list[Any] = []
-    for tree, root in enumerate(roots):
-        base = len(nodes)
-        stack: list[tuple[Any, int, int]] = [(root, -1, 0)]  # object, parent and position
-        path: set[int] = set()  # the ancestors of the object, by id
-        while stack:
-            node, up, place = stack.pop()
-            if up == _LEAVE:
-                path.discard(place)
-                continue
-            index = len(nodes) - base
-            try:
-                children = children_of(node)
-            except TreeError as error:
-                raise TreeError(str(error), file=file, tree=tree, node=index) from None
-            nodes.append(node)
-            lists.parent.append(up)
-            lists.pos.append(place)
-            if children:
-                if id(node) in path:
-                    raise TreeError(
-                        "expected a tree, got an object that contains itself (a cycle)",
-                        file=file,
-                        tree=tree,
-                        node=index,
-                    )
-                path.add(id(node))
-                stack.append((None, _LEAVE, id(node)))  # below the children: when all are done
-                stack.extend(
-                    (children[i], index, i)
-                    for i in range(len(children) - 1, -1, -1)
-                    if children[i] is not None
-                )
-        lists.offsets.append(len(nodes))
-    return lists, nodes
+    getters = _getters(columns)
+    vocabs_for(vocabs, *getters)
+    if isinstance(roots, (str, bytes, Mapping)):
+        raise TreeError(f"expected a list of roots, got one {type(roots).__name__}; write [root]")
+    lists = NodeLists(file=file)
+    try:
+        walk(roots, _children(children), repeat_shared=repeat_shared, lists=lists)
+        values = {name: _values(name, getter, lists) for name, getter in getters.items()}
+        return lists.forest_of_values(values, vocabs=vocabs, max_children=max_children)
+    except TreeError as error:
+        if source is None or error.node is None:
+            raise
+        row = lists.offsets[error.tree or 0] + error.node
+        place = getter_function(source)(lists.objects[row])
+        line, text = (place, "") if isinstance(place, int) else (None, f"{place}: ")
+        raise TreeError(
+            text + error.message, file=file, line=line, tree=error.tree, node=error.node
+        ) from error.__cause__
+
+
+def getter_function(getter: Getter) -> Callable[[Any], Any]:
+    """The function of a getter, which finds out once per type of objects how it gets the value."""
+    if not callable(getter):
+        by_type = _ByType(getter)
+        return lambda node: by_type[type(node)](node)
+
+    def call(node: Any) -> Any:
+        try:
+            return getter(node)
+        except TreeError:
+            raise
+        except Exception as error:
+            raise TreeError(f"its function failed with {type(error).__name__}: {error}") from error
+
+    return call
+
+
+class _ByType(dict[type, Callable[[Any], Any]]):
+    """For each type of objects the function that gets a key, an attribute or an item."""
+
+    def __init__(self, name: Hashable) -> None:
+        super().__init__()
+        self.name = name
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        self[kind] = function = self._function(kind)
+        return function
+
+    def _function(self, kind: type) -> Callable[[Any], Any]:
+        name = self.name
+        if issubclass(kind, Mapping):
+            return methodcaller("get", name)
+        if isinstance(name, int) and issubclass(kind, (list, tuple)):
+            return lambda node: node[name] if -len(node) <= name < len(node) else None
+        if isinstance(name, str) and (hasattr(kind, name) or not issubclass(kind, _PLAIN)):
+            return lambda node: getattr(node, name, None)
+
+        def refuse(node: Any) -> Any:
+            kinds = "an object or mapping" if isinstance(name, str) else "a list, tuple or mapping"
+            raise TreeError(
+                f"expected {kinds} to get {name!r} from, got {shown(node)}; give a function instead"
+            )
+
+        return refuse
+
+
+def _getters(columns: Union[Sequence[str], Mapping[str, Getter]]) -> dict[str, Getter]:
+    if isinstance(columns, str):
+        raise ConfigError(
+            f"columns: expected a list of names, got {columns!r}; write [{columns!r}]"
+        )
+    getters: dict[str, Getter] = {}
+    getters.update(columns if isinstance(columns, Mapping) else zip(columns, columns))
+    for name in getters:
+        if not isinstance(name, str):
+            raise ConfigError(
+                f"columns: expected names, got {name!r}; write {{'name': {name!r}}} for a column "
+                "of this key or index"
+            )
+    return getters
+
+
+def _children(children: Union[Getter, Sequence[Getter]]) -> Callable[[Any], Iterable[Any]]:
+    """The function that ``walk`` needs."""
+    if isinstance(children, (list, tuple)):
+        places = [getter_function(getter) for getter in children]
+        return lambda node: [place(node) for place in places]
+    get = getter_function(children)
+
+    def children_of(node: Any) -> Iterable[Any]:
+        below = get(node)
+        if below is None:
+            return ()
+        if isinstance(below, (list, tuple)):
+            return below
+        if isinstance(below, Iterable) and not isinstance(below, (str, bytes, Mapping)):
+            return list(below)
+        raise TreeError(
+            f"expected a list of children, got {shown(below)}; give a function that makes one"
+        )
+
+    return children_of
+
+
+def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
+    """The values of a column."""
+    get, values = getter_function(getter), []
+    try:
+        for node in lists.objects:
+            values.append(get(node))
+    except TreeError as error:
+        message = f"column {name!r}: {error.message}"
+        raise lists.error(message, len(values)) from error.__cause__
+    return values

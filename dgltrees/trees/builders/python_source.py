@@ -9,8 +9,8 @@ from typing import NamedTuple, Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.objects import walk
 from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -54,13 +54,13 @@ def from_python(
     """
     vocabularies = vocabs_for(vocabs, "label", "field", "value")
     roots = [_Entry(None, _parse(source, tree, file)) for tree, source in enumerate(sources)]
-    lists, nodes = walk(roots, _children, file=file)
+    lists = walk(roots, _children, lists=NodeLists(file=file))
     names: dict[str, Sequence[Optional[str]]] = {
-        "label": [type(entry.node).__name__ for entry in nodes],
-        "field": [entry.field for entry in nodes],
-        "value": [_value(entry.node) for entry in nodes],
+        "label": [type(entry.node).__name__ for entry in lists.objects],
+        "field": [entry.field for entry in lists.objects],
+        "value": [_value(entry.node) for entry in lists.objects],
     }
-    return lists.forest(names, vocabularies, max_children=max_children, file=file)
+    return lists.forest(names, vocabularies, max_children=max_children)
 
 
 def _parse(source: str, tree: int, file: Optional[PathLike]) -> ast.AST:

@@ -8,8 +8,8 @@ from xml.parsers import expat
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.objects import NodeLists
 from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -50,7 +50,7 @@ def from_xml(
     for document in documents:
         reader.read(document)
     names = {"label": reader.labels, "value": [_collapse(text) for text in reader.texts]}
-    return reader.lists.forest(names, vocabularies, max_children=max_children, file=file)
+    return reader.lists.forest(names, vocabularies, max_children=max_children)
 
 
 def _collapse(pieces: list[str]) -> Optional[str]:
@@ -69,7 +69,7 @@ class _Reader:
 
     def __init__(self, attributes: bool, file: Optional[PathLike]) -> None:
         self.attributes, self.file = attributes, file
-        self.lists = NodeLists()
+        self.lists = NodeLists(file=file)
         self.labels: list[Optional[str]] = []
         self.texts: list[list[str]] = []
         self.open: list[int] = []

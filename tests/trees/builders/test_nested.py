@@ -97,7 +97,7 @@ def cycle() -> list[Any]:
         (("a", {"name": 1}), "head", "tree 1, node 1: expected the keys 'label' and 'children'"),
         (("a", {1, 2}), "head", "tree 1, node 1: expected a string or number as a label, got an"),
         ((("a",), "b"), "head", "tree 1, node 0: expected a string or number as a label, got an"),
-        (None, "children", "tree 1, node 0: expected a string or number as a label, got an"),
+        (None, "children", "tree 1: expected an object as root, got None"),
         (("a", "b", "c", "d"), "head", "tree 1, node 3: expected a child position from 0 to 1"),
         (("a", "zz"), "head", "tree 1, node 1: expected one of the 4 known names"),
     ],

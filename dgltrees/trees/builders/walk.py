@@ -1,0 +1,208 @@
+"""From linked objects to the arrays of a forest, without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Callable, Optional
+
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.trees.builders.values import kind_of_values, number_array
+from dgltrees.trees.builders.vocabs import encode_names, vocabs_for
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import locate
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["NodeLists", "walk"]
+
+_VALUES = (str, bytes, int, float, complex, tuple, frozenset)
+"""Types of objects that Python may store once for several equal values."""
+
+
+@dataclass
+class NodeLists:
+    """The arrays of a forest as lists, to which nodes and trees are appended.
+
+    Attributes:
+        parent, pos: of each node; see :class:`~dgltrees.trees.forest.Forest`.
+        offsets: of the trees; the number of nodes is appended when a tree is complete.
+        objects: the object of each node, where :func:`walk` appends it.
+        file: the file of the trees, for the errors.
+    """
+
+    parent: list[int] = field(default_factory=list)
+    pos: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=lambda: [0])
+    objects: list[Any] = field(default_factory=list)
+    file: Optional[PathLike] = None
+
+    def error(self, message: str, row: int) -> TreeError:
+        """An error that names the tree and the node of ``row``."""
+        tree, node = locate(self.offsets, row)
+        return TreeError(message, file=self.file, tree=tree, node=node)
+
+    def check_any(self) -> None:
+        """Check that there is a tree.
+
+        Raises:
+            TreeError: there is none.
+        """
+        if len(self.offsets) < 2:
+            raise TreeError("expected at least one tree, got none", file=self.file)
+
+    def forest(
+        self,
+        names: Mapping[str, Sequence[Optional[str]]],
+        vocabs: Mapping[str, Vocabulary],
+        *,
+        columns: Optional[Mapping[str, NDArray[Any]]] = None,
+        max_children: Optional[int] = None,
+    ) -> Forest:
+        """The forest of these lists, checked.
+
+        Arguments:
+            names: columns of names, each ``(N,)``; None is no name.
+            vocabs: their vocabularies.
+            columns: other columns, each ``(N, ...)``.
+            max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+
+        Raises:
+            TreeError: with tree and node: there is no tree, a name is not in a frozen vocabulary,
+                or what :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
+        """
+        self.check_any()
+        ids = {key: encode_names(column, vocabs[key], self.error) for key, column in names.items()}
+        return Forest.build(
+            self.parent,
+            pos=self.pos,
+            offsets=self.offsets,
+            columns={**ids, **(columns or {})},
+            vocabs={key: vocabs[key] for key in names},
+            max_children=max_children,
+            file=self.file,
+        )
+
+    def forest_of_values(
+        self,
+        values: Mapping[str, Sequence[Any]],
+        *,
+        vocabs: Optional[Mapping[str, Vocabulary]] = None,
+        max_children: Optional[int] = None,
+    ) -> Forest:
+        """The forest of these lists with columns whose kinds their values tell.
+
+        Arguments:
+            values: columns, each ``(N,)``, of names, numbers, truth values or vectors; None is
+                missing.
+            vocabs: vocabularies of columns of names to use.
+            max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+
+        Raises:
+            TreeError: with tree and node: what :meth:`forest` raises, the values of a column are of
+                several kinds or of none of these, or no node has a value.
+            ConfigError: ``vocabs`` has a vocabulary for a column that does not hold names.
+        """
+        self.check_any()
+        vocabs = vocabs or {}
+        names: dict[str, Sequence[Optional[str]]] = {}
+        columns: dict[str, NDArray[Any]] = {}
+        for key, column in values.items():
+
+            def error(message: str, row: int, key: str = key) -> TreeError:
+                return self.error(f"column {key!r}: {message}", row)
+
+            kind = kind_of_values(column, error, "name" if key in vocabs else "")
+            if kind == "name":
+                names[key] = column
+            else:
+                columns[key] = number_array(column, kind, error)
+        vocabularies = vocabs_for(vocabs, *names)
+        forest = self.forest(names, vocabularies, columns=columns, max_children=max_children)
+        in_order = {key: forest.columns[key] for key in values}
+        return Forest(forest.parent, forest.pos, forest.offsets, in_order, forest.vocabs)
+
+
+def walk(
+    roots: Iterable[Any],
+    children_of: Callable[[Any], Iterable[Any]],
+    *,
+    repeat_shared: bool = False,
+    lists: Optional[NodeLists] = None,
+) -> NodeLists:
+    """Visit trees of objects in preorder.
+
+    Arguments:
+        roots: the root object of each tree.
+        children_of: returns the children of an object by position, None where one is missing. It
+            may raise :class:`TreeError`, to which tree and node are added.
+        repeat_shared: an object at several places of a tree is a node at each; otherwise that is
+            an error, but for immutable values such as strings and tuples.
+        lists: where to append the nodes; new lists by default.
+
+    Returns:
+        ``lists``, with the object of each node in ``lists.objects``.
+
+    Raises:
+        TreeError: with tree and node: a root is None, an object contains itself or is at several
+            places, or what ``children_of`` raises.
+    """
+    lists = NodeLists() if lists is None else lists
+    parent, pos, objects, file = lists.parent, lists.pos, lists.objects, lists.file
+    for tree, root in enumerate(roots):
+        if root is None:
+            raise TreeError("expected an object as root, got None", file=file, tree=tree)
+        base = len(objects)
+        first: dict[int, int] = {}  # the node of each object, by id
+        open_ids = {0}  # of the objects whose children are being visited
+        stack = [(-1, 0, enumerate((root,)))]  # such an object's node, id and further children
+        while stack:
+            up, up_id, siblings = stack[-1]
+            for place, child in siblings:
+                if child is None:
+                    continue
+                node, child_id = len(objects) - base, id(child)
+                parent.append(up)
+                pos.append(place)
+                objects.append(child)
+                if child_id in open_ids:
+                    raise TreeError(
+                        "expected a tree, got an object that contains itself (a cycle)",
+                        file=file,
+                        tree=tree,
+                        node=node,
+                    )
+                if (
+                    not repeat_shared
+                    and first.setdefault(child_id, node) != node
+                    and not isinstance(child, _VALUES)
+                ):
+                    raise TreeError(
+                        f"expected an object at one place of the tree, got the {_type(child)} of "
+                        f"node {first[child_id]} again; copy it, or make it a node at each place "
+                        "with repeat_shared=True",
+                        file=file,
+                        tree=tree,
+                        node=node,
+                    )
+                try:
+                    below = children_of(child)
+                except TreeError as error:
+                    raise TreeError(
+                        error.message, file=file, tree=tree, node=node
+                    ) from error.__cause__
+                if below:
+                    open_ids.add(child_id)
+                    stack.append((node, child_id, enumerate(below)))
+                    break
+            else:
+                stack.pop()
+                open_ids.remove(up_id)
+        lists.offsets.append(len(objects))
+    return lists
+
+
+def _type(value: Any) -> str:
+    return type(value).__name__
