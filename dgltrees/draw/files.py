@@ -14,6 +14,7 @@ from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Format, guess_format
+from dgltrees.formats.lines import gather
 from dgltrees.trees.examples import Examples
 
 __all__ = ["STYLES", "draw_examples", "draw_file"]
@@ -140,7 +141,7 @@ def _read(path: PathLike, form: Format, ranges: list[range]) -> tuple[list[int],
     parts: list[Examples] = []
     numbers: list[int] = []
     first = 0
-    for chunk in form.stream(path, max(1, min(stop, 10_000))):
+    for chunk in form.chunks(path, max(1, min(stop, 10_000))):
         ids = np.arange(first, first + len(chunk))
         selected = ids[np.any([(ids >= r.start) & (ids < r.stop) for r in ranges], axis=0)]
         parts.append(chunk.select(selected - first))
@@ -151,4 +152,4 @@ def _read(path: PathLike, form: Format, ranges: list[range]) -> tuple[list[int],
     missing = [r.start for r in ranges if not any(number in r for number in numbers)]
     if missing:
         raise TreeError(f"expected a tree {missing[0]}, got a file of {first} trees", file=path)
-    return numbers, Examples.concat(parts)
+    return numbers, gather(parts)
