@@ -139,7 +139,7 @@ def _fail(message: str) -> int:
 def _one_line(
     message: Union[Warning, str], category: type[Warning], *where: Any, **more: Any
 ) -> str:
-    """A warning as a line: of a command, the line of code that it comes from tells nobody more."""
+    """Format a warning as one line, without the line of code that raised it."""
     kind = "" if category is UserWarning else f"{category.__name__}: "
     return f"dgltrees: {kind}{' '.join(str(message).split())}\n"
 
@@ -152,7 +152,7 @@ def _help() -> str:
 
 
 def _sentence(place: str) -> str:
-    """The first line of a command's docstring, read from the source: imports take long."""
+    """The first line of a command's docstring, parsed from its source since imports are slow."""
     module, _, function = place.partition(":")
     path = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
     body = ast.parse(path.read_text(encoding="utf-8")).body

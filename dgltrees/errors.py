@@ -1,7 +1,4 @@
-"""The two errors of the package: data that is not what it should be, settings likewise.
-
-:func:`file_problem` says what the operating system finds wrong with a file.
-"""
+"""The two errors of the package, for wrong data and wrong settings, and files' in words."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ class TreeError(ValueError):
     """A tree, or the data a tree is read from, breaks a rule.
 
     Arguments:
-        message: what was expected, what came, what to do.
-        file: the file it was read from.
+        message: what was expected, what was found, and what to do.
+        file: the file the tree was read from.
         line: the line in that file, counted from 1.
         tree: the tree, counted from 0.
         node: the node within its tree, counted from 0; within its batch, if no tree is given.

@@ -34,8 +34,8 @@ class ChildSumTreeLSTM(BaseCell):
         h_v    &= o_v \odot \tanh(c_v)
 
     The sums run over all children of the node. Recurrent dropout acts on
-    u alone (Semeniuta et al., 2016). With layer normalisation the pre-activations of i, o, u and f
-    are normalised, and c on its way into h.
+    u only (Semeniuta et al., 2016). With layer normalisation the pre-activations of i, o, u and f
+    are normalised, and so is c where h is computed from it.
 
     Arguments:
         input_size: m, the size of the node field ``x``.

@@ -33,10 +33,10 @@ class NaryTreeLSTM(BaseCell):
         c_v    &= i_v \odot u_v + \sum_j f_{vj} \odot c_{v_j} \\
         h_v    &= o_v \odot \tanh(c_v)
 
-    Unlike equation (11) of Castellana and Bacciu (:class:`TreeLSTM`), a child's forget gate sees
-    all children; its bias is one for all positions. An absent child has h = c = 0. Recurrent
-    dropout acts on u alone (Semeniuta et al., 2016). With layer normalisation the pre-activations
-    of i, o, u and f are normalised, and c on its way into h.
+    Unlike equation (11) of Castellana and Bacciu (:class:`TreeLSTM`), a child's forget gate reads
+    all children; its bias is the same for all positions. An absent child has h = c = 0. Recurrent
+    dropout acts on u only (Semeniuta et al., 2016). With layer normalisation the pre-activations
+    of i, o, u and f are normalised, and so is c where h is computed from it.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
