@@ -21,8 +21,8 @@ from dgltrees.draw import draw, draw_operations
 from dgltrees.metrics.brackets import (
     bracket_scores,
     left_branching,
-    over_some,
     random_operations,
+    restrict_spans,
     right_branching,
 )
 from dgltrees.models.rrnet import OPERATION, Policy, RRNetEncoder
@@ -68,7 +68,7 @@ class PolicyTrees:
             chance = random_operations(sizes, self.limit)
             brackets = [spans(self.trees(each)) for each in (self.given, self.learned, chance)]
             recur = self.given == Operation.RECUR
-            fewer = [over_some(each, sizes, recur) for each in brackets]
+            fewer = [restrict_spans(each, sizes, recur) for each in brackets]
             without = _scores([each for each, _ in fewer], fewer[0][1])
             scores = {**_scores(brackets, sizes), "without_brackets": without}
         shares = np.bincount(self.learned, minlength=len(Operation)) / max(1, len(self.learned))

@@ -14,7 +14,9 @@ from dgltrees.formats.conllu import (
 from dgltrees.formats.dp import read_dp, stream_dp
 from dgltrees.formats.entailment import ENTAILMENT_LABELS, read_entailment, stream_entailment
 from dgltrees.formats.inex import read_inex, stream_inex
+from dgltrees.formats.jsonl import read_jsonl, stream_jsonl, write_jsonl
 from dgltrees.formats.kbest import KBest, read_kbest
+from dgltrees.formats.layout import Layout
 from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.listops import LISTOPS_OPERATORS, read_listops, stream_listops, write_listops
 from dgltrees.formats.logic import (
@@ -52,6 +54,7 @@ __all__ = [
     "WIKIQA_LABELS",
     "Format",
     "KBest",
+    "Layout",
     "Question",
     "WordRules",
     "conllu_blocks",
@@ -63,6 +66,7 @@ __all__ = [
     "read_dp",
     "read_entailment",
     "read_inex",
+    "read_jsonl",
     "read_kbest",
     "read_listops",
     "read_logic",
@@ -81,6 +85,7 @@ __all__ = [
     "stream_dp",
     "stream_entailment",
     "stream_inex",
+    "stream_jsonl",
     "stream_listops",
     "stream_logic",
     "stream_logic_sequences",
@@ -91,6 +96,7 @@ __all__ = [
     "stream_wikiqa",
     "tokenize",
     "write_conllu",
+    "write_jsonl",
     "write_listops",
     "write_logic",
 ]

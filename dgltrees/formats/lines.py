@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import BinaryIO, Callable, TypeVar, Union
 
@@ -13,6 +16,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.align import align
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
@@ -30,6 +34,7 @@ __all__ = [
     "line_chunks",
     "numbered_lines",
     "open_bytes",
+    "record_chunks",
     "tree_chunks",
     "write_lines",
 ]
@@ -37,15 +42,28 @@ __all__ = [
 T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 
 @contextmanager
 def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a text file as bytes, behind its byte order mark if it has one."""
-    with open(path, "rb") as file:
-        if file.read(len(_BOM)) != _BOM:
-            file.seek(0)
-        yield file
+    """Open a text file as bytes, behind its byte order mark if it has one; gzip is unpacked.
+
+    Raises:
+        TreeError: the file is damaged gzip.
+    """
+    with ExitStack() as stack:
+        file = stack.enter_context(open(path, "rb"))
+        if file.peek(len(_GZIP)).startswith(_GZIP):
+            unpacked = stack.enter_context(gzip.open(file))
+            file = stack.enter_context(io.BufferedReader(unpacked))
+        try:
+            if file.peek(len(_BOM)).startswith(_BOM):
+                file.read(len(_BOM))
+            yield file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise TreeError(f"expected gzip, got a damaged file: {error}", file=path) from None
 
 
 def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
@@ -95,6 +113,35 @@ def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
     """
     check_chunk_size(size)
     return iter(lambda: list(islice(items, size)), [])
+
+
+def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[str]]]:
+    """Successive lines that are not blank, and the number of each.
+
+    Arguments:
+        path: the file.
+        trees: the most lines per chunk; fewer where lines are long, so that memory is bounded.
+
+    Raises:
+        TreeError: with file and line: the file has no such line, or one is not UTF-8.
+        ConfigError: ``trees`` is below 1.
+    """
+    check_chunk_size(trees)
+    numbers: list[int] = []
+    lines: list[str] = []
+    size, empty = 0, True
+    for number, line in numbered_lines(path):
+        if line and not line.isspace():
+            numbers.append(number)
+            lines.append(line)
+            size += len(line)
+            if len(lines) == trees or size > _CHUNK:
+                yield numbers, lines
+                numbers, lines, size, empty = [], [], 0, False
+    if lines:
+        yield numbers, lines
+    elif empty:
+        raise empty_file(path)
 
 
 def line_chunks(
@@ -179,7 +226,8 @@ def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.in
         row = int(np.argmax(wrong))
         raise TreeError(
             f"expected a line of the form {form}, with {fields} "
-            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; is it cut off?",
+            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; is it cut off, or "
+            "of another format?",
             file=brackets.file,
             line=brackets.first_line + row,
         )
@@ -189,8 +237,8 @@ def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.in
 
 
 def gather(stream: Iterable[Examples]) -> Examples:
-    """All examples of a stream as one data set."""
-    return Examples.concat(list(stream))
+    """All examples of a stream as one data set; see :func:`~dgltrees.trees.align.align`."""
+    return Examples.concat(align(list(stream)))
 
 
 def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object_]:

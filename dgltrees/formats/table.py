@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import islice
 from typing import Callable, Optional
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.boolsent import stream_boolsent
 from dgltrees.formats.conllu import stream_conllu, write_conllu
 from dgltrees.formats.documents import stream_json, stream_python, stream_xml
 from dgltrees.formats.dp import stream_dp
 from dgltrees.formats.entailment import stream_entailment
 from dgltrees.formats.inex import stream_inex
+from dgltrees.formats.jsonl import stream_jsonl, write_jsonl
+from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import gather, open_bytes
 from dgltrees.formats.listops import stream_listops, write_listops
 from dgltrees.formats.logic import stream_logic, write_logic
@@ -36,30 +38,68 @@ class Format:
 
     Arguments:
         description: what a file of this format looks like, in one sentence.
-        stream: ``stream(path, trees)`` reads a file, about ``trees`` examples at a time.
+        stream: ``stream(path, trees)`` reads a file, about ``trees`` examples at a time;
+            ``stream(path, trees, layout)`` where the format reads a layout.
         write: ``write(examples, path)`` writes a file that ``stream`` reads back; None where the
             package does not write the format.
         suffixes: endings of the names of such files.
         first_line: a regular expression that matches the first line of such files that is not
             blank; None where a first line tells nothing.
         dependencies: whether the trees are dependency trees, whose node 0 is ROOT.
+        layout: the fields of a :class:`Layout` that ``stream`` reads.
     """
 
     description: str
-    stream: Callable[[PathLike, int], Iterator[Examples]]
+    stream: Callable[..., Iterator[Examples]]
     write: Optional[Callable[[Examples, PathLike], None]] = None
     suffixes: tuple[str, ...] = ()
     first_line: Optional[str] = None
     dependencies: bool = False
+    layout: tuple[str, ...] = ()
 
-    def read(self, path: PathLike, trees: int = 10_000) -> Examples:
-        """All examples of a file, read ``trees`` at a time.
+    def read(
+        self,
+        path: PathLike,
+        trees: int = 10_000,
+        layout: Layout = Layout(),  # noqa: B008
+    ) -> Examples:
+        """All examples of a file, read ``trees`` at a time; see :meth:`chunks`."""
+        return gather(self.chunks(path, trees, layout))
+
+    def chunks(
+        self,
+        path: PathLike,
+        trees: int = 10_000,
+        layout: Layout = Layout(),  # noqa: B008
+    ) -> Iterator[Examples]:
+        """The examples of a file, about ``trees`` at a time.
+
+        Chunks may differ in columns and vocabularies, which
+        :func:`~dgltrees.trees.align.align` makes the same.
+
+        Arguments:
+            path: the file.
+            trees: examples per chunk.
+            layout: where the trees stand in the file, for formats that read that.
 
         Raises:
             TreeError: with the file, and the line where there is one: the file is not of this
                 format.
+            ConfigError: ``trees`` is below 1, or the layout has a field that this format does not
+                read and that is not the default.
         """
-        return gather(self.stream(path, trees))
+        other = sorted(
+            field.name
+            for field in fields(Layout)
+            if field.name not in self.layout and getattr(layout, field.name) != field.default
+        )
+        if other:
+            reads = ", ".join(self.layout) or "none"
+            raise ConfigError(
+                f"expected a layout of what this format reads ({reads}), got {', '.join(other)}; "
+                f"leave it out, or name another format than this: {self.description}"
+            )
+        return self.stream(path, trees, *([layout] if self.layout else []))
 
 
 def _write_conllu(examples: Examples, path: PathLike) -> None:
@@ -67,6 +107,14 @@ def _write_conllu(examples: Examples, path: PathLike) -> None:
 
 
 FORMATS = {
+    "jsonl": Format(
+        "JSON Lines, a record per line, with a tree of objects in objects.",
+        stream_jsonl,
+        write_jsonl,
+        suffixes=(".jsonl", ".ndjson"),
+        first_line=r"\[?\{.*\}\]?$",
+        layout=("children", "tree", "names"),
+    ),
     "json": Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",)),
     "xml": Format("An XML document, which is one tree.", stream_xml, suffixes=(".xml",)),
     "python": Format("Python source, whose syntax is one tree.", stream_python, suffixes=(".py",)),
@@ -135,7 +183,8 @@ FORMATS = {
 
 def format_by_suffix(path: PathLike) -> Optional[str]:
     """The name of the format whose files' names end as this one; None if there is none."""
-    return next((name for name, form in FORMATS.items() if str(path).endswith(form.suffixes)), None)
+    file = str(path)[:-3] if str(path).endswith(".gz") else str(path)
+    return next((name for name, form in FORMATS.items() if file.endswith(form.suffixes)), None)
 
 
 def guess_format(path: PathLike) -> str:

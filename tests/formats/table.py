@@ -25,6 +25,14 @@ PAIR = "( ( A dog ) runs )\t( Rain )\n"
 GO = "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n"
 
 SAMPLES = {
+    "jsonl": Sample(
+        '{"op": "add", "size": 2, "children": [{"op": "x"}, null, {"op": "y", "size": 0.5}]}\n'
+        '{"op": "neg", "at": [1, 2.5], "children": [{"size": 3, "last": true}]}\n'
+        '[{"children": []}]\n',
+        3,
+        b'{"op": 3}\n',
+        "expected column 'op' to hold names, as in line 1, got 3",
+    ),
     "json": Sample('{"a": [1, null]}\n', 1, b"}", "expected JSON"),
     "xml": Sample("<a><b>text</b><c/></a>\n", 1, b"<d>", "expected"),
     "python": Sample("x = 1\n", 1, b"y = (", "expected Python"),

@@ -9,7 +9,7 @@ import pytest
 
 from dgltrees import ConfigError, TreeError
 from dgltrees.formats import FORMATS, guess_format
-from dgltrees.trees import Examples
+from dgltrees.formats.lines import gather
 from tests.formats.table import CHAINS, MANY, SAMPLES, STARS
 from tests.trees.nested import assert_same, write
 
@@ -32,9 +32,9 @@ def test_chunks_equal_the_whole(tmp_path: Path, name: str) -> None:
     whole = FORMATS[name].read(path)
     assert len(whole) == SAMPLES[name].examples
     for trees in (1, 2, 100):
-        chunks = list(FORMATS[name].stream(path, trees))
+        chunks = list(FORMATS[name].chunks(path, trees))
         assert max(map(len, chunks)) <= max(trees, 2)  # a question of WikiQA has two answers
-        assert_same(Examples.concat(chunks), whole)
+        assert_same(gather(chunks), whole)
 
 
 @pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.write])

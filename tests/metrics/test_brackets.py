@@ -10,8 +10,8 @@ from dgltrees import TreeError
 from dgltrees.metrics.brackets import (
     bracket_scores,
     left_branching,
-    over_some,
     random_operations,
+    restrict_spans,
     right_branching,
 )
 from dgltrees.trees.operations import Operation, inferred_trees, operation_graph, spans
@@ -72,11 +72,11 @@ def test_spans_over_some_tokens() -> None:
     """Of (a(bc)) and d the letters: brackets at both ends go, a sub-tree of brackets alone too."""
     letters = np.array([0, 1, 0, 1, 1, 0, 0, 1], bool)
     spans_of = [(0, 0, 6), (0, 2, 5), (0, 1, 3), (0, 5, 6), (0, 6, 6), (1, 0, 0)]
-    brackets, sizes = over_some(spans_of, [7, 1], letters)
+    brackets, sizes = restrict_spans(spans_of, [7, 1], letters)
     assert brackets.tolist() == [[0, 0, 2], [0, 1, 2], [0, 0, 1], [1, 0, 0]]
     assert sizes.tolist() == [3, 1]
-    assert over_some([], [7, 1], letters)[0].shape == (0, 3)
-    assert over_some([], [], letters[:0])[1].shape == (0,)
+    assert restrict_spans([], [7, 1], letters)[0].shape == (0, 3)
+    assert restrict_spans([], [], letters[:0])[1].shape == (0,)
 
 
 def test_random_operations_are_legal_and_equally_likely() -> None:

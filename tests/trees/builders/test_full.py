@@ -163,7 +163,7 @@ def test_a_plan_of_levels_reads_slices(lengths: list[int], branching: int) -> No
     assert all(not found[node] for node in plan.order[: plan.leaves].tolist())
     table = plan.order.unsqueeze(1)
     for level in plan.levels:
-        own = [found[node] for node in plan.order[level.own].tolist()]
+        own = [found[node] for node in plan.order[level.rows].tolist()]
         assert level.children(table).tolist() == own
     inner = [found[node] for node in plan.order[plan.leaves :].tolist()]
     assert plan.children(table).tolist() == inner

@@ -1,0 +1,35 @@
+"""How trees stand in people's own files: under which keys, in which columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a file of one's own has its trees.
+
+    Every format reads some of the fields, see :attr:`dgltrees.formats.Format.layout`.
+    """
+
+    children: str = "children"
+    """Key of the list of children in a node's object."""
+    tree: Optional[str] = None
+    """Path from a record to the root's object, with dots between keys, such as ``Plan`` or
+    ``json.Plan``; by default the record itself is the root."""
+    tree_id: Optional[str] = None
+    """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
+    node_id: Optional[str] = None
+    """Column of the ids of nodes; by default ``node``, ``node_id`` or ``id``. Beside ``depth`` it
+    is read only if it is named, and rows are then sorted by it within their tree."""
+    parent: Optional[str] = None
+    """Column with the id of each node's parent, empty at a root; by default ``parent`` or
+    ``parent_id``. In Arrow files the column of lists of parents."""
+    depth: Optional[str] = None
+    """Column with the depth of each node, whose rows are in preorder; by default ``depth``, if
+    there is no column of parents."""
+    names: tuple[str, ...] = ()
+    """Columns that hold names even where they look like numbers, or hold both."""

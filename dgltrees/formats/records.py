@@ -1,0 +1,167 @@
+"""Examples of JSON records: a tree at some place in each, and what stands beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.layout import Layout
+from dgltrees.formats.values import Column, Columns, as_example_columns, as_node_columns, shown
+from dgltrees.trees.builders.walk import walk
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+
+__all__ = ["Records", "parse_json"]
+
+
+def parse_json(text: str, path: PathLike, line: int) -> Any:
+    """A value of JSON text; a list of one value, as EXPLAIN prints it, is that value.
+
+    Raises:
+        TreeError: with file and line: the text is no JSON, or too deep for Python's ``json``.
+    """
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = (
+            f"expected JSON, got {error.msg[0].lower()}{error.msg[1:]} at column {error.colno}"
+        )
+    except RecursionError:
+        message = (
+            "expected JSON that Python's json can read, got objects nested too deep for it (about "
+            "500 nodes); write such trees as a node table or as Arrow"
+        )
+    else:
+        return value[0] if isinstance(value, list) and len(value) == 1 else value
+    raise TreeError(message, file=path, line=line)
+
+
+class Records:
+    """A reader of the records of one file, chunk by chunk.
+
+    Arguments:
+        path: the file, for the errors.
+        layout: where the root is in a record, and the children in a node.
+    """
+
+    def __init__(self, path: PathLike, layout: Layout) -> None:
+        self.path, self.layout = path, layout
+        self.nodes, self.beside = (Columns(path, layout.names) for _ in range(2))
+        self._has_children = False
+        self._other_lists: set[str] = set()
+
+    def examples(
+        self,
+        records: Sequence[Any],
+        lines: Sequence[int],
+        columns: Optional[Mapping[str, Column]] = None,
+    ) -> Examples:
+        """The examples of some records.
+
+        Node columns: what the objects of the nodes hold but their children. Example columns:
+        ``line``, then ``columns``, then what stands in the records beside the trees.
+
+        Arguments:
+            records: ``(E,)`` JSON values; their roots are taken out of them.
+            lines: the line of each.
+            columns: other example columns.
+
+        Raises:
+            TreeError: with file and line: a record has no object where its root should be, the
+                children of a node are no list of objects, or columns are not the same throughout.
+        """
+        roots = [self._take_root(record, line) for record, line in zip(records, lines)]
+        try:
+            lists = walk(roots, self._children)
+        except TreeError as error:
+            line = lines[error.tree or 0]
+            raise TreeError(error.message, file=self.path, line=line) from error.__cause__
+        nodes, offsets = lists.objects, np.array(lists.offsets)
+        children = self.layout.children
+
+        def line_of(node: int) -> int:
+            return lines[int(offsets.searchsorted(node, side="right")) - 1]
+
+        for node in nodes:
+            if children in node:
+                self._has_children = True
+                del node[children]
+        if not self._has_children:
+            self._other_lists.update(k for node in nodes for k, v in node.items() if _objects(v))
+        arrays, vocabs = as_node_columns(self.nodes.of_objects(nodes, line_of))
+        forest = Forest(
+            np.array(lists.parent, np.int32),
+            np.array(lists.pos, np.int32),
+            offsets.astype(np.int64),
+            arrays,
+            vocabs,
+        )
+        beside = dict(columns or {})
+        if self.layout.tree is not None:
+            for name, column in self.beside.of_objects(records, lines.__getitem__).items():
+                if name in beside:
+                    raise TreeError(
+                        f"expected every column once, got {name!r} twice", file=self.path
+                    )
+                beside[name] = column
+        return Examples(forest, as_example_columns(beside, lines))
+
+    def check_children(self) -> None:
+        """Check, behind the last record, that not all trees are roots for want of the right key.
+
+        Raises:
+            TreeError: no node has the key of the children, but some have lists of objects.
+        """
+        if self._other_lists and not self._has_children:
+            raise TreeError(
+                f"expected nodes with their children under {self.layout.children!r}, got lists of "
+                f"objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
+                "name the key of the children",
+                file=self.path,
+            )
+
+    def _take_root(self, record: Any, line: int) -> Mapping[str, Any]:
+        """The object of the root, cut from its record."""
+        value, place = record, ""
+        keys = [] if self.layout.tree is None else self.layout.tree.split(".")
+        for key in keys:
+            if not isinstance(value, dict) or key not in value:
+                got = f"the keys {', '.join(value)}" if isinstance(value, dict) else shown(value)
+                raise TreeError(
+                    f"expected the root under {self.layout.tree!r}, got {got}"
+                    f"{f' under {place!r}' if place else ''}",
+                    file=self.path,
+                    line=line,
+                )
+            parent, value, place = value, value[key], f"{place}.{key}" if place else key
+        if not isinstance(value, dict):
+            where = f" under {place!r}" if place else ""
+            raise TreeError(
+                f"expected an object for the root{where}, got {shown(value)}",
+                file=self.path,
+                line=line,
+            )
+        if keys:
+            del parent[keys[-1]]
+        return value
+
+    def _children(self, node: Any) -> Sequence[Any]:
+        if not isinstance(node, dict):
+            raise TreeError(f"expected an object for each node, got {shown(node)}")
+        children = node.get(self.layout.children)
+        if children is None:
+            return ()
+        if not isinstance(children, list):
+            raise TreeError(
+                f"expected a list of nodes under {self.layout.children!r}, got {shown(children)}"
+            )
+        return children
+
+
+def _objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)

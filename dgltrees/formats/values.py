@@ -1,0 +1,266 @@
+"""Values of files as typed columns: numbers, vectors and names, the same in all of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any, Callable, Optional, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["MISSING_CELLS", "Column", "Columns", "as_example_columns", "as_node_columns", "shown"]
+
+Numbers = NDArray[Any]
+Column = Union[Numbers, list[Optional[str]]]
+"""Numbers ``(n,)``, vectors ``(n, k)``, or names with None where there is none."""
+
+MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
+"""What stands in a cell of text that has no value."""
+
+Rows = NDArray[np.int64]
+LineOf = Callable[[int], int]
+_UNIFORM: tuple[set[type], ...] = ({str}, {int}, {float}, {bool}, {int, float}, {int, bool})
+_PLAIN = {int: "numbers", float: "numbers", bool: "numbers", str: "names"}
+
+
+class Columns:
+    """The columns of a file, chunk by chunk; the first value of a column says what it holds.
+
+    Arguments:
+        path: the file, for the errors.
+        names: columns that hold names, whatever their values look like.
+    """
+
+    def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
+        self.path, self.names = path, frozenset(names)
+        self._kinds: dict[str, tuple[str, int]] = {}  # what a column holds, and its first line
+
+    def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> Optional[Column]:
+        """The column of cells of text; None while it has no value.
+
+        Arguments:
+            name: the column.
+            cells: those of one chunk, ``(n,)``; :data:`MISSING_CELLS` are no values.
+            line_of: the line of a cell by its index.
+
+        Raises:
+            TreeError: with file, line and column: a cell among numbers is none.
+        """
+        first = next((i for i, cell in enumerate(cells) if cell not in MISSING_CELLS), None)
+        if first is None and name not in self._kinds:
+            return None
+        if first is not None and name not in self._kinds:
+            holds_names = name in self.names or _number(cells[first]) is None
+            self._kinds[name] = ("names" if holds_names else "numbers", line_of(first))
+        if self._kinds[name][0] == "names":
+            return [None if cell in MISSING_CELLS else cell for cell in cells]
+        try:
+            return np.array(list(map(int, cells)), np.int64)
+        except (ValueError, OverflowError):
+            pass
+        try:
+            return np.array(list(map(float, cells)))
+        except ValueError:
+            numbers = list(map(_number, cells))
+        for i, number in enumerate(numbers):
+            if number is None and cells[i] not in MISSING_CELLS:
+                raise self._conflict(name, line_of(i), repr(cells[i]))
+        return np.array(numbers, np.float64)
+
+    def of_objects(
+        self, objects: Sequence[Mapping[str, Any]], line_of: LineOf
+    ) -> dict[str, Column]:
+        """The columns of JSON objects, in the order of their first values.
+
+        Keys of objects in objects are joined by dots. True and false are the numbers 1 and 0. A
+        list of numbers is a vector, of the same size everywhere; other lists are names, which are
+        their JSON. Null and an empty list are no values, and a column without values is none.
+
+        Arguments:
+            objects: those of one chunk, ``(n,)``.
+            line_of: the line of an object by its index.
+
+        Raises:
+            TreeError: with file, line and column: values of a column are of unlike kinds, vectors
+                are of unlike sizes, or a key occurs twice.
+        """
+        found: dict[str, tuple[tuple[int, ...], Column]] = {}  # each with its place in the file
+        pending: list[tuple[tuple[str, ...], Rows, Sequence[Any]]]
+        pending = [((), np.arange(len(objects)), objects)]
+        while pending:
+            above, parent_rows, parents = pending.pop()
+            for key, (within, values) in _by_key(parents).items():
+                path, rows = (*above, key), parent_rows[within]
+                name = ".".join(path)
+                if name not in self.names and dict in set(map(type, values)):
+                    self._check(name, rows, values, line_of)
+                    pending.append((path, rows, values))
+                elif name in found:
+                    raise TreeError(
+                        f"expected every key once, got {name!r} both with dots in the key and as "
+                        "objects in objects",
+                        file=self.path,
+                        line=line_of(rows[0]),
+                    )
+                else:
+                    column = self._of_values(name, rows, values, len(objects), line_of)
+                    found[name] = (rows[0], *_place(objects[rows[0]], path)), column
+        return {name: column for name, (_, column) in sorted(found.items(), key=_by_place)}
+
+    def _of_values(
+        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
+    ) -> Column:
+        """The column of ``total`` rows of which ``rows`` have values."""
+        types = set(map(type, values))
+        if name not in self.names:
+            self._check(name, rows, values[:1] if types in _UNIFORM else values, line_of)
+        kind = "names" if name in self.names else self._kinds[name][0]
+        if kind == "names":
+            texts = np.full(total, None, object)
+            texts[rows] = values if types == {str} else list(map(_text, values))
+            return list(texts.tolist())
+        if kind == "numbers":
+            return self._numbers(name, rows, values, total, line_of)
+        vectors = np.full((total, len(values[0])), np.nan, np.float32)
+        vectors[rows] = values
+        return vectors
+
+    def _numbers(
+        self, name: str, rows: Rows, values: Sequence[Any], total: int, line_of: LineOf
+    ) -> Numbers:
+        if len(rows) == total and float not in set(map(type, values)):
+            with suppress(OverflowError):
+                return np.array(values, np.int64)
+        numbers = np.full(total, np.nan)
+        try:
+            numbers[rows] = np.array(values, np.float64)
+        except OverflowError:
+            i = next(i for i, v in enumerate(values) if type(v) is int and abs(v) >= 2**1023)
+            raise self._conflict(name, line_of(rows[i]), "one beyond 64 bits") from None
+        return numbers
+
+    def _check(self, name: str, rows: Rows, values: Sequence[Any], line_of: LineOf) -> None:
+        for row, value in zip(rows.tolist(), values):
+            kind = _kind(value)
+            if self._kinds.setdefault(name, (kind, line_of(row)))[0] != kind:
+                raise self._conflict(name, line_of(row), shown(value))
+
+    def _conflict(self, name: str, line: int, value: str) -> TreeError:
+        kind, first = self._kinds[name]
+        return TreeError(
+            f"expected column {name!r} to hold {kind}, as in line {first}, got {value}; correct "
+            "it, or list the column among those of names",
+            file=self.path,
+            line=line,
+        )
+
+
+def _by_place(item: tuple[str, tuple[tuple[int, ...], Column]]) -> tuple[int, ...]:
+    return item[1][0]
+
+
+def _by_key(objects: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Rows, list[Any]]]:
+    """The values of each key but null and empty lists, and the rows that have them."""
+    groups: dict[tuple[str, ...], tuple[list[int], list[Mapping[str, Any]]]] = {}
+    for row, each in enumerate(objects):  # objects with the same keys, of which there are few kinds
+        group = groups.setdefault(tuple(each), ([], []))
+        group[0].append(row)
+        group[1].append(each)
+    parts: dict[str, list[tuple[list[int], tuple[Any, ...]]]] = {}
+    for keys, (group_rows, members) in groups.items():
+        for key, values in zip(keys, zip(*(each.values() for each in members))):
+            parts.setdefault(key, []).append((group_rows, values))
+    columns = {}
+    for key, cells in parts.items():
+        rows = np.concatenate([np.array(group) for group, _ in cells])
+        column = np.fromiter(chain.from_iterable(values for _, values in cells), object, len(rows))
+        if len(cells) > 1:
+            order = rows.argsort()
+            rows, column = rows[order], column[order]
+        some: list[Any] = column.tolist()
+        if None in some or [] in some:
+            full = [i for i, value in enumerate(some) if value is not None and value != []]
+            rows, some = rows[full], [some[i] for i in full]
+        if some:
+            columns[key] = rows, some
+    return columns
+
+
+def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:
+    """Which member each key of a path is in its object."""
+    places = []
+    for key in path:
+        places.append(list(value).index(key))
+        value = value[key]
+    return places
+
+
+def _number(cell: str) -> Optional[float]:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return "objects"
+    if isinstance(value, list):
+        if all(type(member) in (int, float) for member in value):
+            return f"vectors of {len(value)} numbers"
+        return "names"
+    return _PLAIN[type(value)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def shown(value: Any) -> str:
+    """A JSON value in an error."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def as_node_columns(
+    columns: Mapping[str, Column],
+) -> tuple[dict[str, Numbers], dict[str, Vocabulary]]:
+    """Columns as those of a forest, with new vocabularies."""
+    arrays: dict[str, Numbers] = {}
+    vocabs: dict[str, Vocabulary] = {}
+    for name, column in columns.items():
+        if isinstance(column, list):
+            ids: dict[Optional[str], int] = dict.fromkeys(column, -1)
+            ids.pop(None, None)
+            ids.update(zip(ids, range(len(ids))))
+            vocabs[name] = Vocabulary(key for key in ids if key is not None)
+            ids[None] = -1
+            arrays[name] = np.fromiter(map(ids.__getitem__, column), np.int32, len(column))
+        else:
+            arrays[name] = column
+    return arrays, vocabs
+
+
+def as_example_columns(columns: Mapping[str, Column], lines: Sequence[int]) -> dict[str, Numbers]:
+    """Columns as those of examples: numbers as float64, texts as objects; before them ``line``.
+
+    Arguments:
+        columns: each ``(E,)`` or ``(E, k)``; one that is called ``line`` becomes ``line_``.
+        lines: the line or row of each example.
+    """
+    arrays: dict[str, Numbers] = {"line": np.asarray(lines, np.int64)}
+    for name, column in columns.items():
+        key = "line_" if name == "line" else name
+        if isinstance(column, list):
+            arrays[key] = np.empty(len(column), object)
+            arrays[key][:] = column
+        else:
+            arrays[key] = column.astype(np.float64) if column.ndim == 1 else column
+    return arrays

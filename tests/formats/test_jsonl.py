@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dgltrees import TreeError
+from dgltrees.formats import FORMATS, Layout, guess_format, read_jsonl, stream_jsonl, write_jsonl
+from dgltrees.formats.lines import gather
+from dgltrees.trees import Examples, Forest
+from tests.trees.nested import assert_same, names_of, write
+
+PLANS = Layout(children="Plans", tree="Plan")
+PLAN = {
+    "Plan": {
+        "Node Type": "Join",
+        "Rows": 3,
+        "Keys": ["a", "b"],
+        "Buffers": {"Hit": 1, "Read": {"Local": 7}},
+        "Plans": [{"Node Type": "Scan", "Rows": 2.5, "Parallel": True}, {"Rows": None}],
+    },
+    "Execution Time": 12,
+    "Settings": {"jit": "off"},
+    "Quantiles": [1, 2.5],
+}
+
+
+def lines(*records: Any) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_a_plan_with_its_time(tmp_path: Path) -> None:
+    examples = read_jsonl(write(tmp_path, lines(PLAN, [{"Plan": {"Rows": 1}}])), PLANS)
+    forest = examples.forest
+    assert forest.parent.tolist() == [-1, 0, 0, -1]
+    assert forest.offsets.tolist() == [0, 3, 4]
+    assert names_of(forest, "Node Type") == ["Join", "Scan", None, None]
+    assert names_of(forest, "Keys") == ['["a", "b"]', None, None, None]
+    np.testing.assert_array_equal(forest.columns["Rows"], [3, 2.5, np.nan, 1])
+    np.testing.assert_array_equal(forest.columns["Parallel"], [np.nan, 1, np.nan, np.nan])
+    np.testing.assert_array_equal(forest.columns["Buffers.Read.Local"], [7, *[np.nan] * 3])
+    assert examples.columns["line"].tolist() == [1, 2]
+    np.testing.assert_array_equal(examples.columns["Execution Time"], [12, np.nan])
+    assert examples.columns["Settings.jit"].tolist() == ["off", None]
+    np.testing.assert_array_equal(examples.columns["Quantiles"], [[1, 2.5], [np.nan, np.nan]])
+
+
+def test_positions_numbers_and_blank_lines(tmp_path: Path) -> None:
+    text = '\ufeff{"n": 1, "children": [null, {"n": 2}]}\n\n \n{"n": 3}\n'
+    examples = read_jsonl(write(tmp_path, text))
+    assert examples.forest.pos.tolist() == [0, 1, 0]
+    assert examples.forest.columns["n"].dtype == np.int64
+    assert examples.columns["line"].tolist() == [1, 4]
+
+
+def test_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "plans.jsonl.gz"
+    path.write_bytes(gzip.compress(lines(PLAN, PLAN).encode()))
+    assert guess_format(path) == "jsonl"
+    assert len(FORMATS["jsonl"].read(path, layout=PLANS)) == 2
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(TreeError, match="expected gzip, got a damaged file"):
+        read_jsonl(path, PLANS)
+
+
+def test_long_lines_make_small_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dgltrees.formats.lines._CHUNK", 100)
+    path = write(tmp_path, lines(*[{"text": "a" * 60}] * 5))
+    assert [len(chunk) for chunk in stream_jsonl(path)] == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("records", "layout", "message"),
+    [
+        ([PLAN, {"Plan": {"Rows": "x"}}], PLANS, ":2: expected column 'Rows' to hold numbers, as"),
+        ([PLAN, {"Plan": {"Buffers": 3}}], PLANS, ":2: expected column 'Buffers' to hold objects"),
+        ([{"v": [1, 2]}, {"v": [1]}], Layout(), ":2: expected column 'v' to hold vectors of 2 num"),
+        ([{"n": 1}, {"n": 10**400}], Layout(), ":2: expected column 'n' to hold numbers, as in li"),
+        ([{"a": {"b": 1}, "a.b": 2}], Layout(), ":1: expected every key once, got 'a.b' both"),
+        ([{}, 3], Layout(), ":2: expected an object for the root, got 3"),
+        ([PLAN, {"Plans": 1}], PLANS, ":2: expected the root under 'Plan', got the keys Plans"),
+        ([PLAN, {"Plan": []}], PLANS, ":2: expected an object for the root under 'Plan', got []"),
+        ([{"children": [{}, 2]}], Layout(), ":1: expected an object for each node, got 2"),
+        ([{"children": {}}], Layout(), ":1: expected a list of nodes under 'children', got {}"),
+        ([PLAN["Plan"]], Layout(), ": expected nodes with their children under 'children', got li"),
+    ],
+)
+def test_records_that_are_no_trees(
+    tmp_path: Path, records: list[Any], layout: Layout, message: str
+) -> None:
+    path = write(tmp_path, lines(*records))
+    for trees in (1, 100):
+        with pytest.raises(TreeError) as caught:
+            list(stream_jsonl(path, trees, layout))
+        assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:
+    deep = '{"children": [' * 100_000 + "]}" * 100_000
+    with pytest.raises(TreeError, match=r"data.txt:2: expected JSON that Python's json can read"):
+        read_jsonl(write(tmp_path, '{"a": 1}\n' + deep))
+
+
+def test_columns_of_names_hold_anything(tmp_path: Path) -> None:
+    path = write(tmp_path, lines({"code": 7}, {"code": "7b"}, {"code": [1]}, {"code": {"a": 1}}))
+    forest = read_jsonl(path, Layout(names=("code",))).forest
+    assert names_of(forest, "code") == ["7", "7b", "[1]", '{"a": 1}']
+
+
+def test_a_chain_is_written(tmp_path: Path) -> None:
+    depth = 100_000
+    chain = Forest.build(np.arange(-1, depth), columns={"n": np.arange(depth + 1)})
+    write_jsonl(Examples(chain), tmp_path / "chain.jsonl")
+    text = (tmp_path / "chain.jsonl").read_text()
+    assert text.startswith('{"n": 0, "children": [{"n": 1, "children": [')
+    assert text.count("{") == text.count("}") == depth + 1
+
+
+def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
+    one = Forest.build([-1], columns={"children": [1]})
+    for examples, message in (
+        (Examples(one), "expected 'children' for the children alone"),
+        (Examples(Forest.build([-1]), {"time": np.ones(1)}), "got the example columns time; name"),
+        (Examples(Forest.concat([one, one]), arity=2), "expected single trees, got 2 per example"),
+    ):
+        with pytest.raises(TreeError, match=message):
+            write_jsonl(examples, tmp_path / "file")
+    assert not list(tmp_path.iterdir())
+
+
+NUMBERS = st.one_of(st.integers(-(2**53), 2**53), st.floats(allow_nan=False))
+VECTORS = st.lists(st.floats(-9, 9, width=32), min_size=2, max_size=2)
+KEYS = {"n": NUMBERS | st.none(), "s": st.text(max_size=3) | st.none(), "v": VECTORS | st.none()}
+NODES = st.recursive(
+    st.fixed_dictionaries({}, optional=KEYS),
+    lambda below: st.builds(
+        lambda node, children: {**node, "children": [*children, {}]},
+        st.fixed_dictionaries({}, optional=KEYS),
+        st.lists(st.one_of(st.none(), below), max_size=3),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.builds(
+            lambda tree, beside: {**beside, "tree": tree},
+            NODES,
+            st.fixed_dictionaries({}, optional=KEYS),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_any_records_are_written_and_read_back(tmp_path: Path, records: list[Any]) -> None:
+    path, layout = write(tmp_path, lines(*records)), Layout(tree="tree")
+    whole = read_jsonl(path, layout)
+    assert_same(gather(stream_jsonl(path, 1, layout)), whole)
+    write_jsonl(whole, tmp_path / "again", layout)
+    assert_same(read_jsonl(tmp_path / "again", layout), whole)
