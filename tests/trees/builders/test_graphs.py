@@ -19,7 +19,7 @@ from tests.worlds import chain, forests, random_forest, star
 def assert_equal(forest: Forest, expected: Forest) -> None:
     for name in ("parent", "pos", "offsets"):
         np.testing.assert_array_equal(getattr(forest, name), getattr(expected, name))
-    assert list(forest.columns) == list(expected.columns)
+    assert set(forest.columns) == set(expected.columns)
     for name in expected.columns:
         np.testing.assert_array_equal(forest.columns[name], expected.columns[name])
 
