@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.tasks.task import Columns, Task
@@ -23,10 +24,14 @@ from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, checking, fingerprints
 from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
-from dgltrees.trees import Examples
+from dgltrees.trees import Examples, Forest
 from dgltrees.trees.schema import Schema
 
 __all__ = ["LoadedRun", "load"]
+
+
+Source = Union[Sequence[PathLike], Examples, Forest]
+"""What a run can be asked about: files, examples that it has read, or trees."""
 
 
 class LoadedRun:
@@ -99,6 +104,28 @@ class LoadedRun:
         paths = data_files(data, "test", flag)
         return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
 
+    def examples(self, forest: Forest) -> Examples:
+        """Trees as the model reads them, with the columns of the training trees.
+
+        Arguments:
+            forest: trees with their columns; a target may be among them, and need not be.
+
+        Raises:
+            ConfigError: the run's task reads its trees from files alone.
+            TreeError: the trees have not the columns of training.
+        """
+        if not isinstance(self.task, OwnTreesTask):
+            raise ConfigError(
+                f"expected a run of a task on trees of one's own, got one of {self.task.name}, "
+                "which reads files; give their names"
+            )
+        return self.task.examples(Examples(forest), self.settings.data, self.vocabularies)
+
+    def _data(self, source: Source) -> Examples:
+        if isinstance(source, Examples):
+            return source
+        return self.examples(source) if isinstance(source, Forest) else self.read(source)
+
     def outputs(self, data: Examples) -> Columns:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
         return run_model(self.model, self.task, data, self.fabric)
@@ -143,27 +170,33 @@ class LoadedRun:
         data = self.test_examples(test, root)
         return self.task.report(data, self.outputs(data), self.metadata["majority"])
 
-    def predict(self, files: Sequence[PathLike]) -> Iterator[dict[str, Any]]:
+    def predict(self, source: Source) -> Iterator[dict[str, Any]]:
         """Predictions for all examples of files, one dictionary at a time.
 
         What each holds, the task says; see :meth:`~dgltrees.tasks.task.Task.predictions`.
+
+        Arguments:
+            source: files; or trees, see :meth:`examples`.
 
         Raises:
             ConfigError: a pattern names no file.
             TreeError: a file is not what the task reads.
         """
-        data = self.read(files)
+        data = self._data(source)
         yield from self.task.predictions(data, self.outputs(data))
 
     @torch.no_grad()
-    def encode(self, files: Sequence[PathLike]) -> NDArray[np.float32]:
+    def encode(self, source: Source) -> NDArray[np.float32]:
         """``(T, c)`` the vector of each tree, or sentence, of files.
+
+        Arguments:
+            source: files; or trees, see :meth:`examples`.
 
         Raises:
             ConfigError: a pattern names no file, or the model encodes no trees.
             TreeError: a file is not what the task reads.
         """
-        data = self.read(files)
+        data = self._data(source)
         rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
         for ids in evaluation_batches(self.task, data, max_nodes=20_000):
             batch, _ = self.task.batch(data, ids)
