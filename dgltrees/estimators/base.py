@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.own_trees.base import OwnTreesTask
-from dgltrees.tasks.splits import schema_of, split_examples
+from dgltrees.tasks.splits import split_examples
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
@@ -26,7 +26,7 @@ from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest
 from dgltrees.trees.schema import Schema
 
-__all__ = ["Trees", "TreeEstimator", "as_forest"]
+__all__ = ["TreeEstimator", "Trees", "as_forest"]
 
 Trees = Union[Forest, Sequence[Forest]]
 """Trees as one forest, or as a sequence of forests, as scikit-learn's splits give them."""
@@ -80,6 +80,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     _preset = ""
+    _folder: Optional[tempfile.TemporaryDirectory[str]] = None
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: Optional[int] = None,
         readout: Optional[str] = None,
         objective: Optional[str] = None,
-        columns: Union[None, Sequence[str], Mapping[str, str]] = None,
+        columns: Union[Sequence[str], Mapping[str, str], None] = None,
         validation_fraction: Optional[float] = None,
         epochs: Optional[int] = None,
         patience: Optional[int] = None,
@@ -148,8 +149,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         splits = split_examples(
             task, settings.data, learned, None if validation is None else read_valid
         )
-        self._folder = None if out is not None else tempfile.TemporaryDirectory(prefix="dgltrees-")
-        folder = Path(out if self._folder is None else self._folder.name)
+        self._folder = None
+        if out is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="dgltrees-")
+        folder = Path(self._folder.name if self._folder else out or "")
 
         def each_epoch(line: dict[str, Any], *rest: Any) -> None:
             if self.progress:

@@ -11,7 +11,7 @@ __all__ = ["number_metrics", "q_errors"]
 def number_metrics(
     targets: NDArray[np.float64], predictions: NDArray[np.float64]
 ) -> dict[str, float]:
-    """MAE, RMSE, R2, Pearson and Spearman correlation, and the q-error's median and 95th percentile.
+    """MAE, RMSE, R2, Pearson and Spearman correlation, median and 95th percentile of the q-error.
 
     The correlations and R2 are left out where the targets are all equal, the correlations where the
     predictions are, and the q-errors where a number is not positive.
@@ -38,9 +38,7 @@ def number_metrics(
     return report
 
 
-def q_errors(
-    targets: NDArray[np.float64], predictions: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def q_errors(targets: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
     """``(R,)`` max(prediction / target, target / prediction) of positive numbers.
 
     Moerkotte et al., "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors"

@@ -154,7 +154,10 @@ class ClassTarget(TargetHead):
     def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
         """``loss``, ``prediction``, ``probability``, and ``probability_K`` of every class K."""
         outputs = self(z)
-        return {"loss": self._loss(self.log_probabilities(outputs), targets), **self.decode(outputs)}
+        return {
+            "loss": self._loss(self.log_probabilities(outputs), targets),
+            **self.decode(outputs),
+        }
 
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
         """The likeliest class, its probability, and those of all classes."""
@@ -344,7 +347,8 @@ class NumberTargets(TargetHead):
         low = (steps == below.unsqueeze(-1)).double() * (1 - share)
         sparse = (low + (steps == below.unsqueeze(-1) + 1).double() * share).to(log_p)
         entropy = torch.special.entr(sparse).sum(-1)
-        return -(sparse * log_p).sum(-1) - entropy
+        divergence: Tensor = -(sparse * log_p).sum(-1) - entropy
+        return divergence
 
     def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
         """``loss``, and ``prediction_K`` of every number K."""

@@ -21,7 +21,9 @@ class TreeConvolution(nn.Module):
     Mou et al., "Convolutional Neural Networks over Tree Structures for Programming Language
     Processing" (AAAI 2016), section "Tree-Based Convolution" with a window of depth 2:
 
-    .. math:: y_v = \tanh\big(W_t x_v + \sum_{j=1}^{n} (\eta^l_j W_l + \eta^r_j W_r) x_{v_j} + b\big)
+    .. math::
+
+        y_v = \tanh\big(W_t x_v + \sum_{j=1}^{n} (\eta^l_j W_l + \eta^r_j W_r) x_{v_j} + b\big)
 
     where child j of n is :math:`\eta^r_j = (j - 1) / (n - 1)` right (1/2 for an only child) and
     :math:`\eta^l_j = 1 - \eta^r_j` left. One step of messages from the children to their parents,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Optional
@@ -47,7 +47,7 @@ def load_examples(
     task: Task,
     settings: DataSettings,
     paths: list[Path],
-    vocabs: Optional[Schema] = None,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Examples:
     """The examples of all ``paths``, read with one set of vocabularies.

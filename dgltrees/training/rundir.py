@@ -69,9 +69,9 @@ class RunDirectory:
     """The files of one run, all of them readable without this package and none a pickle.
 
     ``run.json`` (format version, data files with SHA-256, parameter counts), ``config.yaml``,
-    ``vocabulary/*.txt``, ``schema.json`` (the columns of one's own trees), ``weights.safetensors`` (the best epoch's), ``metrics.jsonl`` (a line an
-    epoch), ``resume.safetensors`` with its readable twin ``resume.json``, ``result.json`` at the
-    end.
+    ``vocabulary/*.txt``, ``schema.json`` (the columns of one's own trees), ``weights.safetensors``
+    (the best epoch's), ``metrics.jsonl`` (a line an epoch), ``resume.safetensors`` with its
+    readable twin ``resume.json``, ``result.json`` at the end.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -126,9 +126,7 @@ class RunDirectory:
                         f"{new['sha256'][:12]}…; restore the file or choose another directory"
                     )
 
-    def start(
-        self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]
-    ) -> None:
+    def start(self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]) -> None:
         """Write what stays the same during the run, in place of what one cut short has left."""
         for left in ("run.json", "weights.safetensors", "config.yaml", "schema.json"):
             (self / left).unlink(missing_ok=True)
@@ -215,7 +213,13 @@ class RunDirectory:
     def _ours(self) -> bool:
         """Whether the directory is empty, or left by a run that was cut short before a step."""
         names = {p.name for p in self.path.iterdir() if not p.name.startswith(".")}
-        return names <= {"config.yaml", "vocabulary", "schema.json", "run.json", "weights.safetensors"}
+        return names <= {
+            "config.yaml",
+            "vocabulary",
+            "schema.json",
+            "run.json",
+            "weights.safetensors",
+        }
 
 
 def _number(value: Any) -> Union[int, float]:

@@ -123,9 +123,9 @@ class Schema(Mapping[str, Vocabulary]):
             if each.numeric:
                 continue
             vocabs[each.name] = self.vocabs[each.name]
-            names, row = _distinct(forest, each)
+            distinct, row = _distinct(forest, each)
             encode = _words if each.kind == "text" else _ids
-            columns[each.name] = encode(names, vocabs[each.name], each.name)[row]
+            columns[each.name] = encode(distinct, vocabs[each.name], each.name)[row]
         if self.numbers:
             parts = [_numbers(forest, each) for each in self.numbers]
             columns[NUMBERS] = np.concatenate(parts, 1)
@@ -152,7 +152,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
 
 def choose_columns(
     forest: Forest,
-    wanted: Union[None, Sequence[str], Mapping[str, str]],
+    wanted: Union[Sequence[str], Mapping[str, str], None],
     without: Sequence[str] = (),
 ) -> tuple[Column, ...]:
     """The input columns that a user asks for.
@@ -199,7 +199,7 @@ def _of_kind(forest: Forest, column: Column, kind: Optional[str]) -> Column:
         )
     named = column.name in forest.vocabs
     wrong = named and kind not in ("category", "text", "none")
-    if wrong or (column.kind == "vector") != (kind == "vector") and kind != "none":
+    if wrong or ((column.kind == "vector") != (kind == "vector") and kind != "none"):
         holds = "names" if named else f"a {column.kind}"
         raise TreeError(
             f"expected column {column.name!r} to hold a {kind}, which data.columns says, got "
@@ -230,9 +230,7 @@ def _size(values: NDArray[Any]) -> int:
     return int(values.shape[1]) if values.ndim > 1 else 1
 
 
-def _distinct(
-    forest: Forest, column: Column
-) -> tuple[list[Optional[str]], NDArray[np.int64]]:
+def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDArray[np.int64]]:
     """The different names in a column, None for a missing one, and ``(N,)`` which each node has."""
     values = forest.columns.get(column.name)
     if values is None:

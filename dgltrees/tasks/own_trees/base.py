@@ -30,8 +30,7 @@ from dgltrees.models import (
 )
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines
-from dgltrees.tasks.own_trees.reading import Names, input_examples, read_examples, target_values
-from dgltrees.tasks.own_trees.settings import OwnTreesData
+from dgltrees.tasks.own_trees.reading import Names, input_examples, target_values
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.base import cell_name, make_encoder
@@ -50,7 +49,7 @@ class OwnTreesTask(Task):
         return cell_name(model) if model["encoder"] == "tree" else str(model["encoder"])
 
     def encode_targets(
-        self, values: Mapping[str, Optional[list[Any]]], settings: Any, classes: Vocabulary
+        self, values: Mapping[str, list[Any]], settings: Any, classes: Vocabulary
     ) -> NDArray[Any]:
         """``(R,)`` or ``(R, K)`` targets of the values of each target column.
 
@@ -65,7 +64,7 @@ class OwnTreesTask(Task):
         return np.asarray(columns["target"])
 
     def examples(
-        self, raw: Examples, settings: OwnTreesData, names: Names, file: Optional[Path] = None
+        self, raw: Examples, settings: Any, names: Names, file: Optional[Path] = None
     ) -> Examples:
         """Examples of trees with all their columns.
 
@@ -107,12 +106,12 @@ class OwnTreesTask(Task):
     @staticmethod
     def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
         """Which targets are there."""
-        return targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets)
+        return np.asarray(targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets))
 
     def labeled(self, data: Examples) -> NDArray[np.bool_]:
         """``(R,)`` which rows have a target."""
         targets = self.targets(data)
-        return self.is_labeled(targets).reshape(len(targets), -1).any(1)
+        return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
 
     def baselines(
         self, settings: Any, splits: Any, test: Optional[Examples]

@@ -161,9 +161,7 @@ def _read_nodes(path: Path, settings: ClassesData, names: Names) -> Examples:
     return LABEL.examples(read_examples(path, settings), settings, names, path)
 
 
-CLASSIFY = ClassesTask(
-    "classify", ClassesData, ClassesModel, _read_trees, _build, metrics=METRICS
-)
+CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, _read_trees, _build, metrics=METRICS)
 LABEL = ClassesTask(
     "label",
     ClassesData,

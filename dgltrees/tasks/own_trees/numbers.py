@@ -88,7 +88,9 @@ class NumbersTask(OwnTreesTask):
                 y = targets[known, k]
                 parts[name] = number_metrics(y, outputs[f"prediction_{k}"][known])
                 parts[name]["mean_mae"] = float(np.abs(y - majority[name]).mean())
-        shared = [key for key in next(iter(parts.values())) if all(key in p for p in parts.values())]
+        shared = [
+            key for key in next(iter(parts.values())) if all(key in p for p in parts.values())
+        ]
         report: dict[str, Any] = {
             "loss": float(outputs["loss"][rows].mean()),
             **{key: float(np.mean([part[key] for part in parts.values()])) for key in shared},
@@ -134,6 +136,11 @@ def _read_nodes(path: Path, settings: OwnTreesData, names: Names) -> Examples:
 
 REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, _read_trees, _build, metrics=METRICS)
 REGRESS_NODES = NumbersTask(
-    "regress-nodes", OwnTreesData, NodeNumbersModel, _read_nodes, _build, nodes=True,
+    "regress-nodes",
+    OwnTreesData,
+    NodeNumbersModel,
+    _read_nodes,
+    _build,
+    nodes=True,
     metrics=METRICS,
 )

@@ -1,4 +1,4 @@
-"""From files or forests of one's own to examples: input columns, and targets where there are any."""
+"""From files or forests of one's own to examples: input columns, and targets if there are any."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.schema import Schema, choose_columns, new_vocabulary
 
-__all__ = ["Names", "input_examples", "read_examples", "target_names", "target_values", "with_targets"]
+__all__ = [
+    "Names",
+    "input_examples",
+    "read_examples",
+    "target_names",
+    "target_values",
+    "with_targets",
+]
 
 Names = Optional[Mapping[str, Vocabulary]]
 
@@ -101,7 +108,8 @@ def target_values(raw: Examples, name: str, *, nodes: bool) -> Optional[list[Any
     values = raw.columns[name].tolist()
     if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
         values = [raw.targets.names[i] if i >= 0 else None for i in values]
-    return values
+    listed: list[Any] = values
+    return listed
 
 
 def _node_values(forest: Forest, name: str, rows: Any) -> Optional[list[Any]]:

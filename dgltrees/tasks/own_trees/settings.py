@@ -31,7 +31,8 @@ class OwnTreesData(Layout, WordSettings):
     target: Union[str, list[str]] = "target"
     """Column to predict, or several: beside the tree in its record, or of its root."""
     columns: Optional[Union[list[str], dict[str, str]]] = None
-    """Input columns by name, or their kinds by name; by default all but the target, by inspection."""
+    """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
+    but the target, as ``dgltrees inspect`` shows them."""
     min_count: Count = 2
     """Names that occur less often than this in the training trees become the unknown name."""
     unseen: Literal["unknown", "refuse"] = "unknown"
@@ -182,9 +183,11 @@ class NumbersObjective:
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """A scale of whole numbers has no logarithms."""
-        return {"log_target": "with model.objective levels"} if (
-            values["objective"] == "levels"
-        ) else {}
+        return (
+            {"log_target": "with model.objective levels"}
+            if (values["objective"] == "levels")
+            else {}
+        )
 
 
 @dataclass(frozen=True)
@@ -209,5 +212,3 @@ class NodeNumbersModel(NumbersObjective, OwnTreesModel):
 @dataclass(frozen=True)
 class NumbersModel(TreeReadout, NodeNumbersModel):
     """A regression of trees."""
-
-

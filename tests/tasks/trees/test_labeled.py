@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dgltrees.tasks.trees.labeled import LABEL
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import TreeError
 from dgltrees.tasks.splits import load_examples
-from dgltrees.tasks.trees.labeled import LABEL
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from dgltrees.training.settings import Settings
