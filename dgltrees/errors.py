@@ -1,4 +1,4 @@
-"""The two errors of the package, for wrong data and wrong settings, and files' in words."""
+"""The two errors of the package, and what is wrong with a file in words."""
 
 from __future__ import annotations
 

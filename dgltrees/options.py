@@ -66,6 +66,7 @@ __all__ = [
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
 GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
+_COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
 Choices = Mapping[str, Union[Source, tuple[Source, ...], None]]
@@ -139,7 +140,10 @@ def checked(source: C) -> C:
 
     @wraps(init)
     def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
-        for name, value in signature(init).bind(self, *args, **kwargs).arguments.items():
+        bound = signature(init).bind(self, *args, **kwargs)
+        for name, value in bound.arguments.items():
+            if bound.signature.parameters[name].kind in _COLLECTED:  # for another constructor
+                continue
             value = value.item() if isinstance(value, np.generic) else value
             wrong = expected(_annotations(hashable, init).get(name), value)
             if wrong is not None:
@@ -183,7 +187,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
         for name, parameter in inspect.signature(function).parameters.items():
             if name == "self" or name in found:
                 continue
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            if parameter.kind in _COLLECTED:
                 continue
             default = defaults.get(name, parameter.default)
             default = list(default) if isinstance(default, tuple) else default  # as YAML has it
