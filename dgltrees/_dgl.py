@@ -1,4 +1,4 @@
-"""The one module that imports DGL, which all else does without."""
+"""The only module that imports DGL, which is optional."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ except Exception as error:  # nothing else needs it: then it is None
 
 
 def need_dgl(user: str) -> Any:
-    """DGL, for what is named by ``user``.
+    """Import DGL and return the module.
+
+    Arguments:
+        user: what needs DGL, for the error message.
 
     Raises:
-        ConfigError: it cannot be imported; the text says who needs it and how to install it.
+        ConfigError: DGL cannot be imported; the text says who needs it and how to install it.
     """
     if dgl is None:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     with ``\\n`` at the end of a line on every machine.
 
     Arguments:
-        path: the file to write; its folder is made if need be.
+        path: the file to write; its folder is created if it does not exist.
         mode: ``"w"`` or ``"wb"``.
     """
     path = Path(path)
@@ -42,7 +42,7 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 def _umask() -> int:
-    """The process's mask: a temporary file is private, the file it becomes should not be."""
+    """The process's umask, for the final file: temporary files are private."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,19 +1,19 @@
-"""The two errors of the package: data that is not what it should be, settings likewise."""
+"""The two errors of the package, and what is wrong with a file in words."""
 
 from __future__ import annotations
 
 import os
 from typing import Optional, Union
 
-__all__ = ["ConfigError", "TreeError"]
+__all__ = ["ConfigError", "TreeError", "file_problem"]
 
 
 class TreeError(ValueError):
     """A tree, or the data a tree is read from, breaks a rule.
 
     Arguments:
-        message: what was expected, what came, what to do.
-        file: the file it was read from.
+        message: what was expected, what was found, and what to do.
+        file: the file the tree was read from.
         line: the line in that file, counted from 1.
         tree: the tree, counted from 0.
         node: the node within its tree, counted from 0; within its batch, if no tree is given.
@@ -41,3 +41,17 @@ class TreeError(ValueError):
 
 class ConfigError(ValueError):
     """A setting, a preset or a run directory cannot be used; the text says which and why."""
+
+
+def file_problem(error: OSError) -> str:
+    """What is wrong with a file, in words: ``"expected a file at x.tsv, found none"``."""
+    name = "" if error.filename is None else os.fspath(error.filename)
+    if not name:
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"expected a file at {name}, found none"
+    if isinstance(error, IsADirectoryError):
+        return f"expected a file at {name}, found a folder"
+    if isinstance(error, (FileExistsError, NotADirectoryError)):
+        return f"expected a folder at {name}, found a file"
+    return f"cannot open {name}: {(error.strerror or str(error)).lower()}"

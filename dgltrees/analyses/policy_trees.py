@@ -20,10 +20,10 @@ from dgltrees.analyses.require import require
 from dgltrees.draw import draw, draw_operations
 from dgltrees.metrics.brackets import (
     bracket_scores,
-    left_branching,
-    over_some,
+    left_branching_spans,
     random_operations,
-    right_branching,
+    restrict_spans,
+    right_branching_spans,
 )
 from dgltrees.models.rrnet import OPERATION, Policy, RRNetEncoder
 from dgltrees.tasks.settings import Files
@@ -68,7 +68,7 @@ class PolicyTrees:
             chance = random_operations(sizes, self.limit)
             brackets = [spans(self.trees(each)) for each in (self.given, self.learned, chance)]
             recur = self.given == Operation.RECUR
-            fewer = [over_some(each, sizes, recur) for each in brackets]
+            fewer = [restrict_spans(each, sizes, recur) for each in brackets]
             without = _scores([each for each, _ in fewer], fewer[0][1])
             scores = {**_scores(brackets, sizes), "without_brackets": without}
         shares = np.bincount(self.learned, minlength=len(Operation)) / max(1, len(self.learned))
@@ -127,8 +127,8 @@ def _scores(brackets: Sequence[Ints], sizes: Ints) -> dict[str, dict[str, float]
     compared = {
         "learned": learned,
         "chance": chance,
-        "left": left_branching(sizes),
-        "right": right_branching(sizes),
+        "left": left_branching_spans(sizes),
+        "right": right_branching_spans(sizes),
     }
     return {name: bracket_scores(each, given, sizes)._asdict() for name, each in compared.items()}
 

@@ -19,7 +19,7 @@ __all__ = ["AttentiveNode"]
 
 @checked
 class AttentiveNode(NodeFunction):
-    r"""The attentive node function (ANF): a node is a mean of its children, weighted by a query.
+    r"""The attentive node function (ANF): a mean of the children, weighted by their fit to a query.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), equations (7) to
     (10):
@@ -32,10 +32,11 @@ class AttentiveNode(NodeFunction):
         h_p    &= ReLU(W z)
 
     where j runs over the children of the node and q is the vector of another text, a row of the
-    node field ``q`` ``(N, c)``, or one parameter for all nodes. There is no memory.
+    node field ``q`` ``(N, c)``, or one parameter for all nodes. The cell has no memory c.
 
     Arguments:
-        score: the scoring function of a child for the query: mlp, dot or map.
+        score: scoring function of a child for the query q: an MLP (mlp), the scalar product (dot)
+            or a bilinear map (map).
         query: where q comes from: learned, one parameter, or given, the node field ``q``.
         options: as of :class:`NodeFunction`.
 
@@ -70,7 +71,7 @@ class AttentiveNode(NodeFunction):
             initialize(self.q, hidden_size, 1, init)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What the scores need of the query of each node."""
+        """The queries of all nodes, transformed for the scores."""
         x = self.check(ndata)
         if self.q is not None:
             return {"wq": self.score.queries(self.q).expand(len(x), -1)}

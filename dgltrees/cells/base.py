@@ -1,4 +1,4 @@
-"""What all cells share: functions that DGL can call too, messages, and the checks of inputs."""
+"""The base class of all cells: functions that DGL can call too, and the checks of inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Function = Callable[..., dict[str, Tensor]]
 
 
 def _message(function: Function) -> Function:
-    """A message function that DGL can call, which calls it for no edges too and knows no slots."""
+    """Wrap a message function so that DGL can call it; DGL calls it for zero edges, too."""
 
     @wraps(function)
     def message(self: BaseCell, edges: Any) -> dict[str, Tensor]:
@@ -37,7 +37,7 @@ def _message(function: Function) -> Function:
 
 
 def _arranged(function: Function) -> Function:
-    """A reduce or update function that DGL can call, which knows neither groups nor slots."""
+    """Wrap a reduce or update function so that DGL, which has no groups and slots, can call it."""
 
     @wraps(function)
     def arranged(self: BaseCell, nodes: Any) -> dict[str, Tensor]:
@@ -56,14 +56,14 @@ class BaseCell(nn.Module, ABC):
     """A recurrent unit over trees: from inputs ``x`` ``(N, m)`` to the states of all nodes.
 
     A cell is three functions in DGL's contract, :meth:`message`, :meth:`reduce` and
-    :meth:`update`, so that ``dgl.prop_nodes_topo`` can call them as ours does. The node field
-    :attr:`group_by` and the edge field ``pos`` then say what a schedule says otherwise: which nodes
-    form a group, and which slot a message fills.
+    :meth:`update`, so that both ``dgl.prop_nodes_topo`` and ``dgltrees.prop_nodes_topo`` can run
+    it. Under DGL the groups of nodes and the slots of the mailboxes, which a schedule provides
+    otherwise, are computed from the node field :attr:`group_by` and the edge field ``pos``.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        dropout: probability of the recurrent dropout.
+        dropout: probability of dropout within a cell, where the cell says.
 
     Raises:
         ConfigError: an argument is out of range.
@@ -72,7 +72,7 @@ class BaseCell(nn.Module, ABC):
     state_fields: ClassVar[tuple[str, ...]] = ("h",)
     """The node fields that pass from a child to its parent; ``h`` is the encoding."""
     input_fields: tuple[str, ...] = ("x",)
-    """The node fields that the cell reads, those that may be left out among them."""
+    """The node fields that the cell reads, including optional ones."""
     group_by: Optional[str] = None
     """The node field whose equal values are adjacent in :meth:`reduce` and :meth:`update`."""
     slots: Optional[int] = None
@@ -83,7 +83,7 @@ class BaseCell(nn.Module, ABC):
     """Whether swapping two children changes the result."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let DGL call the functions that a subclass defines."""
+        """Wrap the three functions of a subclass so that DGL can call them."""
         super().__init_subclass__(**kwargs)
         for name, wrap in (("message", _message), ("reduce", _arranged), ("update", _arranged)):
             if name in cls.__dict__:
@@ -101,11 +101,11 @@ class BaseCell(nn.Module, ABC):
 
         Arguments:
             graph: a ``DGLGraph``, a :class:`~dgltrees.TreeBatch` or a :class:`~dgltrees.Forest`.
-            x: ``(N, m)`` the inputs; the graph's node field ``x``, if not given.
-            fields: other :attr:`input_fields` than those of the graph, by name.
+            x: ``(N, m)``, the inputs; by default the graph's node field ``x``.
+            fields: other :attr:`input_fields`, by name; by default those of the graph.
 
         Raises:
-            TreeError: a field is missing or has another shape, or the graph has a cycle.
+            TreeError: a field is missing or has the wrong shape, or the graph has a cycle.
         """
         batch = as_batch(graph, downward=self.downward)
         inputs = {**batch.ndata, **fields}
@@ -118,7 +118,7 @@ class BaseCell(nn.Module, ABC):
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: it is missing or has another size.
+            TreeError: it is missing or has the wrong size.
         """
         x = ndata.get("x")
         if x is None:
@@ -151,12 +151,12 @@ class BaseCell(nn.Module, ABC):
         """The new state of nodes with and without children, fields of ``(n, c)``."""
 
     def child_mask(self, nodes: Nodes) -> Tensor:
-        """``(n, L)`` bool: the slots of the mailboxes that hold a child."""
+        """Which slots of the mailboxes hold a child, ``(n, L)`` bool."""
         mask: Tensor = nodes.mask  # type: ignore[assignment]  # in a cell with slots
         return mask
 
     def extra_repr(self) -> str:
-        """The sizes, for printing."""
+        """The sizes, for ``repr``."""
         return f"m={self.input_size}, c={self.hidden_size}"
 
 

@@ -16,10 +16,10 @@ __all__ = ["ChainerSLSTM"]
 
 
 class ChainerSLSTM(NodeFunction):
-    r"""The S-LSTM as ``slstm`` of the library Chainer has it, carried over to L children.
+    r"""The S-LSTM of the function ``slstm`` of the library Chainer, generalised to L children.
 
-    The authors of Neural Tree Indexers ran their experiments with it. No gate sees a memory, and
-    every child has all gates for itself but one, o, to which all add:
+    The authors of Neural Tree Indexers ran their experiments with it. No gate reads a memory. Every
+    child has its own gates, except for the output gate o, which is computed from all children:
 
     .. math::
 

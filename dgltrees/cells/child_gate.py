@@ -1,4 +1,4 @@
-"""A gate per child, computed from the state of that child alone."""
+"""A gate for each child that reads the state of that child only."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ChildGate(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew; biases are zero."""
+        """Initialise all parameters; biases are zero."""
         size = self.U.shape[-1]
         initialize(self.U, size, size, self.init)
         nn.init.zeros_(self.b)

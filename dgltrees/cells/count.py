@@ -1,4 +1,4 @@
-"""How many parameters a cell has: as the paper counts, and in truth."""
+"""The number of parameters of a cell: in total, and as the paper counts them."""
 
 from __future__ import annotations
 

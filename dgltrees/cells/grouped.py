@@ -1,4 +1,4 @@
-"""One function of rows with the parameters of several types; rows of a type are adjacent."""
+"""Apply one function to rows of several types, each with the parameters of its type."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def grouped(
 
     The types of a level are padded to one length and go through the function together, as one
     batched product; where types differ so much in length that padding would waste work, the
-    function runs once a type.
+    function runs once per type.
 
     Arguments:
         function: takes tensors ``(K', n', ...)`` for ``rows``, then ``(K', ...)`` for ``stacked``,
             and returns tensors ``(K', n', ...)``; rows must not influence each other.
-        rows: each ``(n, ...)``, the rows of a run adjacent.
+        rows: each ``(n, ...)``, where the rows of a run are adjacent.
         stacked: parameters, each ``(K, ...)``.
-        groups: the type and the number of rows of each run, where a type may have several runs;
-            without it there is one type, K = 1.
+        groups: the type and the number of rows of each run; a type may have several runs. None if
+            K = 1.
 
     Returns:
         the results of the function, each ``(n, ...)``.
@@ -78,12 +78,12 @@ def check_types(
     types: int,
     node: Callable[[int], Optional[int]] = lambda index: None,
 ) -> None:
-    """Raise TreeError where one of ``values`` is not in ``0 .. types - 1``.
+    """Raise TreeError if one of ``values`` is not in ``0 .. types - 1``.
 
     Arguments:
         values: types of rows or of runs of rows.
         types: K.
-        node: from an index into ``values`` to the node that the error names.
+        node: maps an index into ``values`` to the node that the error names.
     """
     array = np.asarray(values, dtype=np.int64)
     wrong = (array < 0) | (array >= types)
@@ -123,7 +123,7 @@ def _padded(
 
 
 def _places(groups: Groups, types: int, longest: int) -> NDArray[np.int64]:
-    """Where each row stands when every type has ``longest`` places, its runs one after another."""
+    """The row of each value in a table padded to ``longest`` rows per type."""
     free = [value * longest for value in range(types)]
     places = []
     for value, count in groups:

@@ -1,7 +1,7 @@
-"""How parameters start.
+"""Initialisation of parameters.
 
-Kaiming normal as in the paper on tensors, Xavier uniform as in its authors' code, and one uniform
-range for all as in the code of Neural Tree Indexers.
+The schemes are Kaiming normal, of the paper on tensors; Xavier uniform, of its authors' code; and
+one uniform range for all parameters, of the code of Neural Tree Indexers.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ UNIFORM = 0.1
 
 
 def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: Init = "kaiming") -> None:
-    """Draw ``weight`` in place.
+    """Initialise ``weight`` in place.
 
-    The fans are arguments, since the shape of a stack of tensors does not tell them: ``fan_in`` is
+    The fans are arguments because they do not follow from the shape of a stack of tensors:
+        ``fan_in`` is
     the number of inputs that are summed into one output, ``(c + 1)^L`` for a full tensor.
 
     Arguments:

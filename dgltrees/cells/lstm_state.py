@@ -18,7 +18,7 @@ def lstm_state(
     norm: nn.Module,
     activation: Callable[[Tensor], Tensor] = torch.tanh,
 ) -> dict[str, Tensor]:
-    r"""The new state.
+    r"""The new memory c and state h of a Tree-LSTM.
 
     .. math::
 
@@ -27,10 +27,10 @@ def lstm_state(
 
     Arguments:
         a: ``(n, 3, c)`` pre-activations of i, o and u.
-        carry: ``(n, c)`` the sum of f_j c_j over the children, None at leaves.
-        dropout: acts on the update.
-        norm: acts on c on its way into h.
-        activation: that of u.
+        carry: ``(n, c)``, the sum of f_j c_j over the children; None at leaves.
+        dropout: applied to the activated u.
+        norm: applied to c before its tanh in h.
+        activation: the activation of u.
 
     Returns:
         ``{"h": (n, c), "c": (n, c)}``.

@@ -20,22 +20,22 @@ __all__ = ["NodeFunction"]
 
 @checked
 class NodeFunction(BaseCell):
-    """A cell in which leaves are a function of their inputs, and other nodes of their children.
+    """A cell in which leaves read their inputs, and inner nodes only their children.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3: a leaf
-    is f_leaf(x), a node above f_node(h_1 .. h_L). The input of a node with children is ignored;
-    an absent child has the state zero. Dropout acts on the states of all children before each
-    node function. The memory of a leaf, where the cell has one, is the node field ``c0``
-    ``(N, c)``, or zero if there is none.
+    is f_leaf(x), an inner node is f_node(h_1, .., h_L). The input of a node with children is
+    ignored; an absent child has the state zero. Dropout acts on the states of all children before
+    each node function. The memory of a leaf, where the cell has one, is the node field ``c0`` ``(N,
+    c)``, or zero if there is none.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state, the paper's k.
-        max_children: L, the largest number of children of a node, the paper's c. A child at a
-            position of L or more is an error of the traversal.
-        leaf: the leaf function: linear, h = W x + b, or identity, h = x, for inputs of size c.
+        max_children: largest number L of children of a node, the paper's c; a child at a position
+            of L or more is refused.
+        leaf: leaf function: linear, h = W x + b, or identity, h = x, for inputs of size c.
         dropout: probability of dropout on the states of all children before each node function.
-        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
+        init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
             biases are zero.
 
     Raises:
@@ -70,7 +70,7 @@ class NodeFunction(BaseCell):
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: it, or another field that the cell reads, has another size.
+            TreeError: it, or another field that the cell reads, has the wrong size.
         """
         x = super().check(ndata)
         if "c0" in ndata:
@@ -87,12 +87,12 @@ class NodeFunction(BaseCell):
             )
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Nothing: only leaves have an input, and they are computed all at once anyway."""
+        """No fields: only leaves have inputs, and one level holds them all."""
         self.check(ndata)
         return {}
 
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The leaf function at leaves, else the last equations of the node function."""
+        """The new state: the leaf function at leaves, :meth:`composed` at inner nodes."""
         if "a" in nodes.data:
             return self.composed(nodes)
         h = self.leaf(nodes.data["x"])

@@ -23,14 +23,14 @@ from dgltrees.trees.operations.kinds import Flow, Operation
 __all__ = ["Merge", "RRNetCell", "Step"]
 
 Merge = Literal["mlp", "average"]
-"""How a merge joins two states; see :class:`RRNetCell`."""
+"""How a merge combines two states; see :class:`RRNetCell`."""
 
 PUSH = 3
-"""The LSTM unit F1. The others, F2, the recurrent cell and F4, stand at their operation less 1."""
+"""The index of the LSTM unit F1; those of F2, the recurrent cell and F4 are 0, 1 and 2."""
 
 
 class Step(NamedTuple):
-    """The state and memory after a step, and those that splits push; each ``(n, d)``."""
+    """The state and memory after a step, and those pushed by splits; each ``(n, d)``."""
 
     h: Tensor
     c: Tensor
@@ -56,10 +56,11 @@ class RRNetCell(BaseCell):
 
     - F1, F2, the recurrent cell and F4 are LSTM units,
       :math:`(i, f, o, u) = (\sigma, \sigma, \sigma, \tanh)(W x + U h + b)`;
-    - :math:`h_{down}` waits on a stack, here along a RETURN edge, for the merge of its split;
+    - :math:`h_{down}` is pushed on a stack by a split and popped by its merge, which in the graph
+      is a RETURN edge from the split to the merge;
     - :math:`\mathrm{MLP}(h, h_{down}) = V_2 \tanh(V_1 [h; h_{down}] + b_1) + b_2`, one hidden layer
       of width d (depth and activation are not in the paper);
-    - the memory c goes on from step to step, and that of F1 is discarded: the text names h alone.
+    - the memory c is passed from step to step; that of F1 is discarded, as the paper names only h.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
@@ -113,11 +114,11 @@ class RRNetCell(BaseCell):
 
     @property
     def state_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The node fields of a state."""
+        """The node fields of a state: h, c, down, and down_c with ``stack_cell``."""
         return ("h", "c", "down", "down_c") if self.stack_cell else ("h", "c", "down")
 
     def reset_parameters(self) -> None:
-        """Draw all from U(-1 / sqrt(d), 1 / sqrt(d)), as torch's LSTM does."""
+        """Initialise all parameters from U(-1 / sqrt(d), 1 / sqrt(d)), like ``torch.nn.LSTM``."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         with torch.no_grad():
             for parameter in self.parameters():
@@ -127,7 +128,7 @@ class RRNetCell(BaseCell):
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: a field is missing or has another shape or type.
+            TreeError: a field is missing or has the wrong shape or type.
         """
         x = super().check(ndata)
         expected = len(x), self.hidden_size
@@ -144,7 +145,7 @@ class RRNetCell(BaseCell):
         """``W x + b`` of the unit of each step; of F1 at START and OPEN, which have no unit.
 
         Raises:
-            TreeError: a field is missing or has another shape or type.
+            TreeError: a field is missing or has the wrong shape or type.
         """
         x, operations = self.check(ndata), operations_in(ndata)
         no_step = np.isin(operations, (Operation.START, Operation.OPEN))
@@ -170,7 +171,7 @@ class RRNetCell(BaseCell):
         return {"h": h, "c": torch.where(returns, edges.src["down_c"], c) if self.stack_cell else c}
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of the step before, and of a merge the state on top of the stack.
+        """The state of the step before and, at merges, the state on top of the stack.
 
         Raises:
             TreeError: on the CPU, the edges into a node are not those of its operation.
@@ -213,13 +214,13 @@ class RRNetCell(BaseCell):
     def step(
         self, x: Tensor, wx: Tensor, last: Step, groups: Groups, mask: Optional[Tensor] = None
     ) -> Step:
-        """One step of n rows, those of an operation adjacent.
+        """One step of n rows, where rows of the same operation are adjacent.
 
         Arguments:
-            x: ``(n, m)`` the inputs.
-            wx: ``(n, 4 d)`` the field of :meth:`prepare`.
+            x: ``(n, m)``, the inputs.
+            wx: ``(n, 4 d)``, the field that :meth:`prepare` returns.
             last: the state of the step before, and the top of the stack, which merges read.
-            groups: the operation and the number of rows of each run, no operation twice.
+            groups: the operation and the number of rows of each run; each operation at most once.
             mask: ``(n, d)`` the dropout mask of h.
         """
         h, c = last.h if mask is None else last.h * mask, last.c
@@ -249,7 +250,7 @@ class RRNetCell(BaseCell):
         return Step(new_h[:n], new_c[:n], F.pad(new_h[n:], padding), F.pad(new_c[n:], padding))
 
     def merged(self, h: Tensor, top: Tensor) -> Tensor:
-        """``h_m``, from the state at the end of a sub-tree and that before it, each ``(n, d)``."""
+        """The merged state h_m, from the state h after a sub-tree and the popped state ``top``."""
         if self.merge == "average":
             return (h + top) / 2
         inner = torch.tanh(torch.addmm(self.b_1, torch.cat([h, top], 1), self.V_1))
@@ -258,7 +259,7 @@ class RRNetCell(BaseCell):
     def _units(
         self, a: Tensor, c: Tensor, units: list[int], counts: list[int]
     ) -> tuple[Tensor, Tensor]:
-        """LSTM units from pre-activations ``(n, 4 d)`` and memories ``(n, d)``, run by run."""
+        """The LSTM units: pre-activations ``(n, 4 d)``, memories ``(n, d)`` to h and c."""
         if not self.layer_norm:
             return lstm(a, c)
         i, f, o, u = self._normal(a.view(len(a), 4, -1), slice(4), units, counts).unbind(1)
@@ -268,7 +269,7 @@ class RRNetCell(BaseCell):
     def _normal(
         self, each: Tensor, which: Union[int, slice], units: list[int], counts: list[int]
     ) -> Tensor:
-        """The gates or the memory, normalised, with the gain and shift of each run's unit."""
+        """Layer normalisation of gates or memories, with the gain and shift of each run's unit."""
         runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)
         gain, shift = self.gain[:, which].unbind(), self.shift[:, which].unbind()
         scaled = [torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)]
@@ -278,10 +279,10 @@ class RRNetCell(BaseCell):
 def operations_in(
     ndata: Mapping[str, Tensor], batch: Optional[TreeBatch] = None
 ) -> NDArray[np.int64]:
-    """The node field ``op`` on the host, ``(N,)``; of a ``batch`` without a copy where it has one.
+    """The node field ``op`` on the host, ``(N,)``; a copy that ``batch`` holds is used if any.
 
     Raises:
-        TreeError: it is missing or holds no operations.
+        TreeError: it is missing, or a value is not an operation.
     """
     op = ndata.get("op")
     if op is None or op.dim() != 1 or op.dtype.is_floating_point:
@@ -304,7 +305,7 @@ def operations_in(
 
 
 def _some(wrong: Tensor) -> bool:
-    """Whether any is wrong, as far as can be told without making a stream wait at every level."""
+    """Whether any value is true; False on CUDA, where asking would synchronise every level."""
     return wrong.device.type == "cpu" and bool(wrong.any())
 
 

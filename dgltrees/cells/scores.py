@@ -1,4 +1,4 @@
-"""How well a vector fits a query: the scoring functions of attention."""
+"""The scoring functions of attention: how well a vector fits a query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Score(nn.Module):
         m &= q^T s                   & \text{"dot"} \\
         m &= (W_2 q + b)^T s         & \text{"map"}
 
-    where the last is what the paper's code has.
+    where the last is that of the paper's code.
 
     Arguments:
         size: k, the size of vectors and queries.
@@ -61,23 +61,23 @@ class Score(nn.Module):
             self.b = nn.Parameter(torch.zeros(size))
 
     def keys(self, s: Tensor) -> Tensor:
-        """``(..., k)`` what is needed of each vector, whatever the query."""
+        """Transform vectors once for all queries, ``(..., k)`` to ``(..., k)``."""
         return s @ self.W_1 if self.kind == "mlp" else s
 
     def queries(self, q: Tensor) -> Tensor:
-        """``(..., k)`` what is needed of each query, whatever the vector."""
+        """Transform queries once for all vectors, ``(..., k)`` to ``(..., k)``."""
         if self.kind == "dot":
             return q
         return q @ self.W_2 + self.b if self.kind == "map" else q @ self.W_2
 
     def pairs(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """Scores of each key for its query: two times ``(..., k)``, broadcast, to ``(...)``."""
+        """The score of each key for its own query: two broadcastable ``(..., k)`` to ``(...)``."""
         if self.kind == "mlp":
             return (keys + queries).relu_() @ self.w
         return (keys * queries).sum(-1)
 
     def every(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """Scores of all keys for all queries: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
+        """The scores of all keys for all queries: ``(T, M, k)``, ``(T, Q, k)`` to ``(T, Q, M)``."""
         if self.kind != "mlp":
             return torch.bmm(queries, keys.transpose(1, 2))
         way = way_of(self) if self.fused else None

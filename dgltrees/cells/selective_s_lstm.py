@@ -18,11 +18,12 @@ __all__ = ["SelectiveSLSTM", "sparsemax"]
 
 @checked
 class SelectiveSLSTM(SLSTM):
-    r"""S-LSTM over those of its children that it selects.
+    r"""An S-LSTM that selects the children it composes.
 
-    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), end with the wish
-    for models that "select and compose dynamic number of nodes". This one is ours: the scores of
-    (11), for a learned query q, pass through a softmax that is exactly zero at low scores
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose
+    as future work models that "select and compose dynamic number of nodes". This one is by this
+    package: the scores of (11), for a learned query q, pass through a softmax that is exactly zero
+        at low scores
     (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
 
     .. math::
@@ -32,12 +33,13 @@ class SelectiveSLSTM(SLSTM):
         g_j &= p_j / \max_l p_l
 
     and :math:`g_j h_j`, :math:`g_j c_j` take the place of :math:`h_j`, :math:`c_j` in (1) to (6).
-    The child of the highest score is always whole; one of a score that is lower by the width of the
-    support or more is as if it were not there. With equal scores this is the S-LSTM. It has most to
-    choose from on wide trees, or on those whose sub-trees overlap.
+    The child with the highest score always has the weight 1; children with much lower scores have
+    the weight 0 and are treated as absent. With equal scores this is the S-LSTM. Selection matters
+    most on wide trees, and on trees whose sub-trees overlap.
 
     Arguments:
-        score: the scoring function of a child for the learned query: mlp, dot or map.
+        score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
+            (dot) or a bilinear map (map).
         options: as of :class:`~dgltrees.cells.node_function.NodeFunction`.
 
     Shapes:
@@ -63,17 +65,17 @@ class SelectiveSLSTM(SLSTM):
         initialize(self.q, hidden_size, 1, init)
 
     def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
-        """States and memories of the children, each ``(n, L, c)``, times what is selected."""
+        """States and memories of the children, each ``(n, L, c)``, times their weights."""
         mask = self.child_mask(nodes)  # (n, L)
         h, c = super()._children(nodes)
         g = self.selected(h, mask).unsqueeze(2)  # (n, L, 1)
         return g * h, g * c
 
     def selected(self, h: Tensor, mask: Tensor) -> Tensor:
-        """``(n, L)`` how much of each child is composed, 0 to 1, of ``(n, L, c)`` states.
+        """The weights g of the children, ``(n, L)``, from 0 to 1.
 
         Arguments:
-            h: the states.
+            h: ``(n, L, c)``, the states of the children.
             mask: ``(n, L)`` bool, the slots that hold a child, at least one per node.
         """
         m = self.score.pairs(self.score.keys(h), self.score.queries(self.q))
@@ -88,9 +90,8 @@ def sparsemax(m: Tensor) -> Tensor:
 
         p_j = \max(m_j - \tau, 0), \quad \tau = (\textstyle\sum_{j \le k} m_{(j)} - 1) / k
 
-    with :math:`m_{(j)}` in falling order and k the largest for which
-    :math:`1 + k m_{(k)} > \sum_{j \le k} m_{(j)}`. A score of minus infinity has no part; one of a
-    row must be finite.
+    with :math:`m_{(j)}` in falling order and k the largest for which :math:`1 + k m_{(k)} > \sum_{j
+    \le k} m_{(j)}`. A score of minus infinity has the weight 0; every row must have a finite score.
     """
     ordered = m.sort(1, descending=True).values
     total = ordered.cumsum(1)  # (n, L)

@@ -21,11 +21,11 @@ from dgltrees.trees.segments import inverse
 __all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
 
 INITIAL = 0.01
-"""Every entry of h and c before the first step, in every layer; not learned."""
+"""The value of all entries of h and c before the first step, in every layer; not learned."""
 
 
 def lstm(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Equations (4) and (5) from the pre-activations on: ``(..., 4 d)``, ``(..., d)`` to h and c.
+    r"""Equations (4) and (5): pre-activations ``(..., 4 d)`` and memories ``(..., d)`` to h and c.
 
     .. math::
 
@@ -38,12 +38,12 @@ def lstm(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _SourceLSTM(BaseCell):
-    """A deep LSTM whose step takes the state of the node's source; K sets of parameters."""
+    """A deep LSTM that steps from a node's source to the node, with K sets of parameters."""
 
     state_fields = ("h", "c")
     downward = True
     steps_at_roots: ClassVar[bool]
-    """Whether a node without a source takes a step from the initial state, or has that state."""
+    """Whether a node without a source takes a step from the initial state or just has it."""
 
     def __init__(self, input_size: int, hidden_size: int, layers: int, types: int) -> None:
         super().__init__(input_size, hidden_size)
@@ -56,7 +56,7 @@ class _SourceLSTM(BaseCell):
         self.b_h = _parameters([(K, 4 * d)] * layers)
 
     def bias(self, layer: int) -> Tensor:
-        """``(K, 4 d)`` both biases of a layer."""
+        """The sum of both biases of a layer, ``(K, 4 d)``."""
         both: Tensor = self.b_x[layer] + self.b_h[layer]
         return both
 
@@ -66,7 +66,7 @@ class _SourceLSTM(BaseCell):
         return {"h": new_h, "c": new_c}
 
     def advance(self, ndata: Mapping[str, Tensor], h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of n nodes from the states of their sources, for trees that are still growing.
+        """One step of n nodes from the states of their sources, for trees that are being generated.
 
         Arguments:
             ndata: the input fields of the n nodes.
@@ -89,7 +89,7 @@ class _SourceLSTM(BaseCell):
     def _typed(
         self, wx: Tensor, h: Tensor, c: Tensor, groups: Optional[Groups]
     ) -> tuple[Tensor, Tensor]:
-        """New h and c of rows that stand type by type."""
+        """New h and c of rows that are sorted by type."""
         biases = [self.bias(layer) for layer in range(1, self.layers)]
         stacked = (*self.U, *list(self.W)[1:], *biases)
         new_h, new_c = grouped(self._step, (wx, h, c), stacked, groups)
@@ -108,7 +108,7 @@ class _SourceLSTM(BaseCell):
         return torch.stack(states, 2), torch.stack(memories, 2)
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        """The state of the source, each ``(n, L, d)``.
+        """The state h and the memory c of the source, each ``(n, L, d)``.
 
         Raises:
             TreeError: a node has two sources.
@@ -135,11 +135,11 @@ class _SourceLSTM(BaseCell):
         return None
 
     def left_part(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
-        """Nodes ``(n,)`` that read ``left``, and what it adds to their W x, ``(n, 4 d)``."""
+        """The nodes that read ``left``, ``(n,)``, and its part of their W x, ``(n, 4 d)``."""
         return None, None
 
     def extra_repr(self) -> str:
-        """The sizes, for printing."""
+        """The sizes, for ``repr``."""
         return f"m={self.input_size}, d={self.hidden_size}, layers={self.layers}"
 
 
@@ -173,10 +173,9 @@ class TopDownLSTM(_SourceLSTM):
         left_size: the size of q, the state of the LD LSTM; 0 for the TreeLSTM without LD.
         shared: use one LSTM for all four types of edges.
 
-    Shapes:
-        ``x`` (N, s), ``etype`` (N,), the type of the edge into each node
-        (:class:`~dgltrees.trees.dependencies.EdgeType`; any where there is none), and ``left``
-        (N, left_size), read at RIGHT edges alone, in; ``h`` and ``c``, each (N, L, d), out. The top
+    Shapes: ``x`` (N, s), ``etype`` (N,), the type of the edge into each node
+    (:class:`~dgltrees.trees.dependencies.EdgeType`; any value at nodes without one), and ``left``
+        (N, left_size), read only at RIGHT edges, in; ``h`` and ``c``, each (N, L, d), out. The top
         layer is ``h[:, -1]``.
     """
 
@@ -200,10 +199,10 @@ class TopDownLSTM(_SourceLSTM):
         uniform(self)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Layer 1's ``W x + b`` of all nodes.
+        """``W x + b`` of the first layer, for all nodes.
 
         Raises:
-            TreeError: a field is missing or has another shape or type.
+            TreeError: a field is missing or has the wrong shape or type.
         """
         x = self.check(ndata)
         wx = by_type(x, self.W[0], self.bias(0), self.types_of_nodes(ndata))
@@ -213,7 +212,7 @@ class TopDownLSTM(_SourceLSTM):
         return {"wx": wx}
 
     def left_part(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
-        """The nodes on RIGHT edges, and their part of ``W r`` that is from q."""
+        """The nodes on RIGHT edges, ``(n,)``, and the product of W and their q, ``(n, 4 d)``."""
         if not self.left_size:
             return None, None
         right = np.flatnonzero(self._types(ndata) == EdgeType.RIGHT)
@@ -282,7 +281,7 @@ class LeftDependentLSTM(_SourceLSTM):
         uniform(self)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Layer 1's ``W x + b`` of all nodes."""
+        """``W x + b`` of the first layer, for all nodes."""
         return {"wx": by_type(self.check(ndata), self.W[0], self.bias(0), None)}
 
 
@@ -307,7 +306,7 @@ def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]])
 
 
 def uniform(module: nn.Module, bound: float = 0.1) -> None:
-    """Draw all parameters, biases included, from U(-bound, bound), as the paper does."""
+    """Initialise all parameters, biases included, from U(-bound, bound), as the paper does."""
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.uniform_(-bound, bound)

@@ -1,4 +1,4 @@
-"""Cells that put an aggregator and a gate together: where label and operator come in."""
+"""The base class of the cells that use an aggregator, with its labels and operators."""
 
 from __future__ import annotations
 
@@ -35,25 +35,26 @@ ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 class TreeCell(BaseCell):
     """A cell whose pre-activations come from any aggregator.
 
-    Without operators there is one set of parameters and every node has an input x. With K
-    operators there is one complete set for each of them, which the node field ``op`` (0 .. K - 1)
-    of a node with children selects and which has no W; nodes without children have a set W, b of
-    their own and no U. This is the label-dependent parametrisation of Castellana and Bacciu,
+    Without operators there is one set of parameters, and every node has an input x. With K
+    operators there are K sets without W, and an inner node uses the one that its node field ``op``
+    (0 .. K - 1) selects; leaves use a separate W and b and no U. This is the label-dependent
+    parametrisation of Castellana and Bacciu,
     section V.A: by its one-hot label, an operator selects a slice of the tensor.
 
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        max_children: L, the largest number of children of a node. A child at a position of L or
-            more is an error of the traversal; an absent child has the state zero.
-        aggregator: the map from the states of the children to the pre-activations of the gates.
+        max_children: largest number L of children of a node; a child at a position of L or more
+            is refused, and an absent one has the state zero.
+        aggregator: map from the states of the children to the pre-activations of the gates.
         operators: K, the number of sets of parameters; 0: one set, and every node has an input.
-        activation: the activation of the update: tanh as in Tai et al., or sigmoid as the tensor
-            paper prints it.
-        dropout: probability of the recurrent dropout.
-        layer_norm: normalise the pre-activations of every gate, and the memory where there is one
-            (Ba et al., 2016); gains and biases are shared by all operators.
-        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
+        activation: activation of the candidate state: tanh as in Tai et al. (2015), or sigmoid as
+            Castellana and Bacciu (2020) print it.
+        dropout: probability of recurrent dropout: on the candidates that lstm and gru add to a
+            node's memory or state (Semeniuta et al., 2016), in rnn on the children's states.
+        layer_norm: layer normalisation of every gate's pre-activations, and of the memory where
+            there is one (Ba et al., 2016); gains and biases are shared by all operators.
+        init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
         aggregator_options: the arguments of the aggregator, such as ``rank``, by name.
 
     Raises:
@@ -62,11 +63,11 @@ class TreeCell(BaseCell):
 
     parts: ClassVar[Mapping[str, Any]] = {"aggregator": AGGREGATORS}
     hidden: ClassVar[tuple[str, ...]] = ("children", "size", "gates", "types", "label_size")
-    """The arguments of the aggregator that the cell gives."""
+    """The arguments of the aggregator that the cell sets itself."""
 
     @staticmethod
     def unread(options: Mapping[str, Any]) -> dict[str, str]:
-        """The options that are not read with these, and why: sets of operators have no label."""
+        """Names of options that have no effect with ``options``, each with the reason."""
         return {"label": "with operators"} if options["operators"] else {}
 
     def __init__(
@@ -108,7 +109,7 @@ class TreeCell(BaseCell):
         """The aggregator's options with their defaults.
 
         Raises:
-            ConfigError: it does not read one of them.
+            ConfigError: the aggregator does not have one of the options.
         """
         accepted = {
             name: option.default
@@ -130,7 +131,7 @@ class TreeCell(BaseCell):
         """The aggregators of all gates, in the order of the pre-activations."""
 
     def make_aggregator(self, gates: int) -> Aggregator:
-        """The aggregator of some gates."""
+        """A new aggregator for this number of gates."""
         return AGGREGATORS[self.aggregator](
             self.max_children,
             self.hidden_size,
@@ -142,7 +143,7 @@ class TreeCell(BaseCell):
         )
 
     def make_child_gate(self) -> ChildGate:
-        """A gate of each child, on its own child alone."""
+        """A new gate that reads each child separately."""
         return ChildGate(
             self.max_children,
             self.hidden_size,
@@ -153,7 +154,7 @@ class TreeCell(BaseCell):
         )
 
     def make_leaf(self, gates: int) -> Optional[nn.Linear]:
-        """With operators, the map from the input of a leaf to its pre-activations."""
+        """The linear map from a leaf's input to its pre-activations; None without operators."""
         if not self.operators:
             return None
         leaf = nn.Linear(self.input_size, gates * self.hidden_size)
@@ -162,14 +163,14 @@ class TreeCell(BaseCell):
         return leaf
 
     def make_norm(self, gates: int) -> nn.Module:
-        """Layer normalisation of some gates, or nothing."""
+        """Layer normalisation of this number of gates, or the identity."""
         return GateNorm(gates, self.hidden_size) if self.layer_norm else nn.Identity()
 
     def check(self, ndata: Mapping[str, Tensor]) -> Tensor:
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: it, or the operators, are missing or have another shape or type.
+            TreeError: it, or the operators, are missing or have the wrong shape or type.
         """
         x = super().check(ndata)
         if self.operators:
@@ -191,7 +192,7 @@ class TreeCell(BaseCell):
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Input transforms of all nodes: what aggregators and the gates of children need of x."""
+        """Transform the inputs of all nodes for the aggregators and the child gates."""
         x = self.check(ndata)
         if self.operators:
             return {}
@@ -201,7 +202,7 @@ class TreeCell(BaseCell):
         return labels
 
     def _groups(self, nodes: Nodes) -> Optional[Groups]:
-        """The operators of ``nodes``.
+        """The operators of ``nodes`` as groups, or None without operators.
 
         Raises:
             TreeError: one is out of range.
@@ -212,7 +213,7 @@ class TreeCell(BaseCell):
         return nodes.groups
 
     def aggregate(self, f: Aggregator, h: Tensor, nodes: Nodes, label: str) -> Tensor:
-        """``(n, L, c)`` states of children to ``(n, G, c)`` pre-activations.
+        """Compute pre-activations ``(n, G, c)`` from the states of the children ``(n, L, c)``.
 
         Raises:
             TreeError: an operator is out of range.
@@ -223,7 +224,7 @@ class TreeCell(BaseCell):
     def aggregate_and_gate(
         self, f: Aggregator, gate: ChildGate, h: Tensor, nodes: Nodes
     ) -> tuple[Tensor, Tensor]:
-        """``(n, L, c)`` to pre-activations ``(n, G, c)`` of ``f``, ``(n, L, c)`` of child gates."""
+        """The pre-activations of ``f``, ``(n, G, c)``, and of the child gates, ``(n, L, c)``."""
         if not self.operators:
             return self.aggregate(f, h, nodes, "label_0"), gate(h, nodes.data["label_child"])
         parameters = f.parameters_by_type()

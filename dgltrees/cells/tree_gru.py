@@ -17,7 +17,7 @@ __all__ = ["TreeGRU"]
 
 
 class TreeGRU(TreeCell):
-    r"""The gated recurrent unit of Cho et al. (2014), carried over to L children.
+    r"""The gated recurrent unit of Cho et al. (2014), generalised to L children.
 
     .. math::
 
@@ -29,14 +29,13 @@ class TreeGRU(TreeCell):
     where
 
     - :math:`f^z, f^u` are maps of any aggregator;
-    - each child has a reset gate :math:`r_{vj}` that sees it alone, like the forget gates of
-      equation (11) in Castellana and Bacciu, and shared where the aggregator does not tell
-      positions apart;
+    - the reset gate :math:`r_{vj}` reads only child j, like the forget gates of equation (11) in
+      Castellana and Bacciu; its parameters are shared by all positions where the aggregator's are;
     - :math:`ch(v)` are the children of v.
 
-    With one child and sums it is the GRU of Cho et al. (z and 1 - z in each other's place). What is
-    kept is the mean over the children and not their sum, so that h stays within [-1, 1] in trees of
-    any size; this choice is this package's. Recurrent dropout acts on u alone (Semeniuta et al.,
+    With one child and sums it is the GRU of Cho et al. with z and 1 - z exchanged. The last term
+    has the mean over the children and not their sum, so that h stays within [-1, 1] in trees of any
+    size; this is a choice of this package. Recurrent dropout acts on u only (Semeniuta et al.,
     2016). Layer normalisation acts on the pre-activations of z, u and r. Arguments are those of
     :class:`TreeCell`.
 

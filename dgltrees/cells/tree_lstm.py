@@ -34,14 +34,14 @@ class TreeLSTM(TreeCell):
     where
 
     - :math:`f^i, f^o, f^u` are the aggregator's maps, all three computed together;
-    - the forget gate :math:`f_{vj}` sees its own child alone; where the aggregator does not tell
-      positions apart, :math:`U^f` and :math:`b^f` are the same for all children;
+    - the forget gate :math:`f_{vj}` reads only child j; where the aggregator shares its parameters
+      between positions, so do :math:`U^f` and :math:`b^f`;
     - u has tanh, as in Tai et al. (2015); the paper prints :math:`\sigma`, which is
       ``activation="sigmoid"``.
 
     Recurrent dropout acts on u alone, which spares the memory (Semeniuta et al., 2016). With layer
-    normalisation the pre-activations of i, o, u and f are normalised, and c on its way into h.
-    Arguments are those of :class:`TreeCell`.
+    normalisation the pre-activations of i, o, u and f are normalised, and so is c where h is
+    computed from it. Arguments are those of :class:`TreeCell`.
 
     Shapes:
         ``x`` (N, m), ``op`` (N,) in; ``h`` and ``c``, each (N, c), out.

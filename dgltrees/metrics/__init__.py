@@ -1,1 +1,1 @@
-"""What is measured of predictions: accuracy, attachment, brackets, ranking, intervals."""
+"""Metrics of predictions: accuracy, attachment, brackets, ranking, intervals."""

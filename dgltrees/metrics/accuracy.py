@@ -1,4 +1,4 @@
-"""How often predictions are right."""
+"""The accuracy of predictions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ __all__ = ["accuracy"]
 
 
 def accuracy(prediction: NDArray[np.int64], target: NDArray[np.int64]) -> float:
-    """Part of the rows with a class (not -1), of which there is one, whose prediction is right.
+    """The share of right predictions among the rows with a target other than -1.
 
-    In double precision; torchmetrics would round it to single.
+    There must be such a row. The result is in double precision; torchmetrics would round it to
+    single.
     """
     labeled = target >= 0
     return float(np.mean(prediction[labeled] == target[labeled]))

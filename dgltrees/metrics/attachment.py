@@ -1,4 +1,4 @@
-"""How many words hang where they should."""
+"""Attachment scores: the share of words with the right head and label."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Ids = NDArray[np.integer]
 
 
 def punctuation(upos: Ids, names: list[str]) -> NDArray[np.int8]:
-    """``(N,)`` 1 at punctuation, 0 at other words, -1 where there is no part of speech.
+    """Whether each word is punctuation, ``(N,)``: 1, or 0, or -1 without a part of speech.
 
     Arguments:
-        upos: ``(N,)`` ids, -1 for none.
-        names: what they stand for.
+        upos: ``(N,)``, ids of parts of speech, -1 for none.
+        names: the names of these ids.
     """
     punct = names.index(PUNCT) if PUNCT in names else -2
     return np.where(upos < 0, -1, upos == punct).astype(np.int8)
@@ -29,16 +29,17 @@ def punctuation(upos: Ids, names: list[str]) -> NDArray[np.int8]:
 def attachment(
     heads: Ids, labels: Ids, gold_heads: Ids, gold_labels: Ids, punct: Ids
 ) -> dict[str, float]:
-    """The parts of words with the right head (UAS), and with the right head and label (LAS).
+    """The share of words with the right head (UAS), and with the right head and label (LAS).
 
-    The label is the whole relation, its subtype included. Both are given over all words and, where
-    the words have parts of speech, without punctuation; LAS only where the words have labels.
+    The label is the whole relation, including its subtype. Both scores are computed over all words
+    and, if the words have parts of speech, also without punctuation; LAS only if the words have
+    labels.
 
     Arguments:
-        heads, labels: ``(N,)`` of all nodes.
-        gold_heads, gold_labels: ``(N,)`` what they should be; heads are negative at ROOT, which
-            does not count, labels where a word has none.
-        punct: ``(N,)`` see :func:`punctuation`.
+        heads, labels: ``(N,)``, the predictions for all nodes.
+        gold_heads, gold_labels: ``(N,)``, the true ones. A negative head marks ROOT, which does not
+            count; a negative label marks a word without one.
+        punct: ``(N,)``, the result of :func:`punctuation`.
 
     Returns:
         ``uas``, ``las``, ``uas_no_punct`` and ``las_no_punct``, each from 0 to 1.
@@ -52,8 +53,10 @@ def attachment(
     right = {"uas": heads == gold_heads}
     if (gold_labels[words] >= 0).any():
         right["las"] = right["uas"] & (labels == gold_labels) & (gold_labels >= 0)
-    found = {name: float(hit[words].mean()) for name, hit in right.items()}
-    rest = words & (punct == 0)
-    if rest.any() and (punct[words] >= 0).all():
-        found.update({f"{name}_no_punct": float(hit[rest].mean()) for name, hit in right.items()})
-    return found
+    scores = {name: float(hit[words].mean()) for name, hit in right.items()}
+    no_punct = words & (punct == 0)
+    if no_punct.any() and (punct[words] >= 0).all():
+        scores.update(
+            {f"{name}_no_punct": float(hit[no_punct].mean()) for name, hit in right.items()}
+        )
+    return scores

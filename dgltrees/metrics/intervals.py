@@ -1,4 +1,4 @@
-"""What several runs say together."""
+"""The mean of a number over several runs, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Summary", "summarize"]
 
 @dataclass(frozen=True)
 class Summary:
-    """One number over several runs.
+    """Statistics of one number over several runs.
 
     Arguments:
         mean: the mean.
         deviation: the sample standard deviation, 0 for a single run.
-        low, high: 95 % percentile bootstrap interval of the mean over the runs. Of three runs it
-            lies between the smallest and the largest and says little more than they do.
-        runs: how many runs.
+        low, high: 95 % percentile bootstrap interval of the mean over the runs. With three
+            runs it is hardly more informative than the smallest and the largest value.
+        runs: the number of runs.
     """
 
     mean: float
@@ -39,12 +39,12 @@ class Summary:
 
 
 def summarize(values: Sequence[float], *, samples: int = 10_000, seed: int = 0) -> Summary:
-    """Mean, deviation and bootstrap interval of ``values``, one a run.
+    """Mean, deviation and bootstrap interval of ``values``, one per run.
 
     Arguments:
-        values: ``(R,)`` a number of each run.
-        samples: resamples of the bootstrap.
-        seed: decides the resamples.
+        values: ``(R,)``, one number per run.
+        samples: the number of bootstrap samples.
+        seed: the seed of the bootstrap.
 
     Raises:
         ConfigError: there are no values.
@@ -52,9 +52,9 @@ def summarize(values: Sequence[float], *, samples: int = 10_000, seed: int = 0) 
     if not len(values):
         raise ConfigError("expected the values of at least one run, got none")
     runs = np.asarray(values, dtype=np.float64)  # (R,)
-    drawn = np.random.Generator(np.random.PCG64(seed)).integers(
+    sample = np.random.Generator(np.random.PCG64(seed)).integers(
         len(runs), size=(samples, len(runs))
     )
-    low, high = np.percentile(runs[drawn].mean(1), [2.5, 97.5])  # (samples, R) -> (samples,)
+    low, high = np.percentile(runs[sample].mean(1), [2.5, 97.5])  # (samples, R) -> (samples,)
     deviation = float(runs.std(ddof=1)) if len(runs) > 1 else 0.0
     return Summary(float(runs.mean()), deviation, float(low), float(high), len(runs))

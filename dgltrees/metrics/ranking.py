@@ -1,4 +1,4 @@
-"""How well a model orders the sentences of each question: MAP and MRR as trec_eval has them.
+"""MAP and MRR of a ranking of the sentences of each question, as trec_eval computes them.
 
 Own code, because torchmetrics' retrieval measures leave the order of equal scores to the sort,
 which trec_eval decides by the documents' names.
@@ -33,15 +33,15 @@ def ranking(
     mean, and counted.
 
     Arguments:
-        scores: ``(E,)``; as in trec_eval compared as 32-bit floats, the largest first.
-        relevant: ``(E,)`` which are right answers.
-        group: ``(E,)`` the group of each, such as its question.
-        tie: ``(E,)`` orders equal scores of a group, the greatest first; for trec_eval, the place
-            of the document's name among the others as strings.
+        scores: ``(E,)``, compared as 32-bit floats like in trec_eval; the largest ranks first.
+        relevant: ``(E,)``, which entries are right answers.
+        group: ``(E,)``, the group of each entry, such as its question.
+        tie: ``(E,)``, breaks ties between equal scores of a group, the greatest first; in trec_eval
+            it is the rank of the document's name in alphabetical order.
 
-    Returns:
-        ``map``, ``mrr`` (0 without any group left), ``questions``, those with a right answer, and
-        ``dropped``, those without.
+    Returns: ``map``, ``mrr`` (0 if no group has a right answer), ``questions``, the number of
+    groups with
+        a right answer, and ``dropped``, the number of groups without.
     """
     _, group = np.unique(group, return_inverse=True)
     hits = np.bincount(group, weights=relevant).astype(np.int64)
@@ -51,20 +51,22 @@ def ranking(
     of, at = group[right], rank[right]
     first = starts(hits)  # of each group's right answers, where they begin
     nth = np.arange(len(right)) - first[of] + 1
-    kept = hits > 0
-    precision = np.bincount(of, weights=nth / at, minlength=len(hits))[kept] / hits[kept]
+    has_answer = hits > 0
+    precision = (
+        np.bincount(of, weights=nth / at, minlength=len(hits))[has_answer] / hits[has_answer]
+    )
     return {
-        "map": float(precision.mean()) if kept.any() else 0.0,
-        "mrr": float((1.0 / at[nth == 1]).mean()) if kept.any() else 0.0,
-        "questions": int(kept.sum()),
-        "dropped": int((~kept).sum()),
+        "map": float(precision.mean()) if has_answer.any() else 0.0,
+        "mrr": float((1.0 / at[nth == 1]).mean()) if has_answer.any() else 0.0,
+        "questions": int(has_answer.sum()),
+        "dropped": int((~has_answer).sum()),
     }
 
 
 def rank_within(
     scores: NDArray[np.float64], group: NDArray[np.int64], tie: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """``(E,)`` the rank of each entry in its group from 1; see :func:`ranking`."""
+    """The rank of each entry in its group, from 1, ``(E,)``; arguments as in :func:`ranking`."""
     order = np.lexsort((-tie, -scores.astype(np.float32), group))
     rank = np.empty(len(group), np.int64)
     rank[order] = within(np.bincount(group)) + 1

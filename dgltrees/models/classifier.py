@@ -16,19 +16,19 @@ __all__ = ["Classifier"]
 
 
 class Classifier(nn.Module):
-    """An encoder, a readout and a head: from a batch to logits, losses and predictions.
+    """A classifier made of an encoder, a readout and a head.
 
-    What is classified is the readout's choice and the head's: every tree or sentence
+    Readout and head decide what is classified: every tree or sentence
     (:class:`~dgltrees.models.Root`, ``Mean``, ``Attention``), every node
-    (:class:`~dgltrees.models.EveryNode`), or every pair of trees, which a batch holds one after the
-    other (a head of arity 2).
+    (:class:`~dgltrees.models.EveryNode`), or every pair of adjacent trees of a batch (a head of
+    arity 2).
 
     Arguments:
-        encoder: from a batch to an :class:`~dgltrees.models.Encoding`, or, of pairs, to an
+        encoder: maps a batch to an :class:`~dgltrees.models.Encoding`, or for pairs to an
             :class:`~dgltrees.models.EncodingPair`.
-        readout: from what the encoder returns to ``(R, c)`` vectors.
-        head: from vectors to predictions.
-        features: from a batch to ``(R, f)`` more numbers, which follow each vector.
+        readout: maps the encoding to ``(R, c)`` vectors.
+        head: maps vectors to logits and predictions.
+        features: maps a batch to ``(R, f)`` features, which are appended to the vectors.
 
     Shapes:
         ``E = R / arity`` examples; logits are ``(E, classes)``.
@@ -47,27 +47,27 @@ class Classifier(nn.Module):
         self.features = features
 
     def vectors(self, batch: Any) -> Any:
-        """``(R, c + f)`` what the head reads of a batch."""
+        """The input of the head for a batch: vectors with their features, ``(R, c + f)``."""
         z = self.readout(self.encoder(batch))
         return z if self.features is None else torch.cat([z, self.features(batch).to(z)], 1)
 
     def forward(self, batch: Any, targets: Optional[Tensor] = None) -> Tensor:
-        """The logits of the head, ``(E, classes)``; with ``(E,)`` targets the ``(E,)`` losses."""
+        """The logits, ``(E, classes)``; if targets ``(E,)`` are given, the losses, ``(E,)``."""
         z = self.vectors(batch)
         logits_or_losses: Tensor = self.head(z) if targets is None else self.head.nll(z, targets)
         return logits_or_losses
 
     def rollouts(self, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """What :meth:`forward` gets in place of the batch, one for each update: the batch, once."""
+        """The inputs of :meth:`forward`, one per parameter update: here only the batch itself."""
         return [batch]
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``(E,)`` each: the loss of the target, the prediction, and its probability."""
+        """The losses of the targets, the predictions and their probabilities, each ``(E,)``."""
         z = self.vectors(batch)
         return self.head.nll(z, targets), *self.head.predict(z)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Load parameters, under the names of earlier versions too."""
+        """Load parameters; names of earlier versions are accepted too."""
         return super().load_state_dict(renamed(state_dict, self), strict, assign)

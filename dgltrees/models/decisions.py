@@ -10,11 +10,11 @@ __all__ = ["Decisions", "PolicyOutput"]
 
 
 class PolicyOutput(NamedTuple):
-    """What a policy computes for n states.
+    """The output of a policy for n states.
 
     Attributes:
-        scores: ``(n, 3)`` of the operations, very low where they are not legal.
-        values: ``(n,)`` of the states.
+        scores: ``(n, 3)``, the scores of the operations; those of illegal ones are very low.
+        values: ``(n,)``, the values of the states.
     """
 
     scores: Tensor
@@ -25,14 +25,14 @@ class Decisions(NamedTuple):
     """The decisions of a policy on the S steps of T sequences, one sequence after the other.
 
     Attributes:
-        scores: ``(S, 3)`` of the operations.
-        values: ``(S,)`` of the states before each step.
-        actions: ``(S,)`` int64, the chosen operation minus 1.
+        scores: ``(S, 3)``, the scores of the operations.
+        values: ``(S,)``, the values of the states before each step.
+        actions: ``(S,)`` int64, the chosen operations minus 1.
         sizes: ``(T,)`` int64 on the CPU, the number of steps of each sequence.
-        behavior: output of the policy that chose the actions, where it has been updated since;
+        behavior: the output of the policy that chose the actions, if it has been updated since;
             else None.
-        bootstrap: output for the ``T`` states after the last steps, where the sequences continue;
-            None where the last step ends them.
+        bootstrap: the policy's output for the ``T`` states after the last steps, if the sequences
+            continue; None if they end.
     """
 
     scores: Tensor

@@ -1,4 +1,4 @@
-"""Encoders of trees: a cell from the leaves to the root, and back."""
+"""Encoders of trees: a cell that runs from the leaves to the root, and one that runs back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TreeEncoder(Encoder):
         size: c, the size of a state.
 
     Raises:
-        ConfigError: the cell takes inputs of another size, or the backend has no checkpoints.
+        ConfigError: the cell expects inputs of another size, or the backend has no checkpoints.
     """
 
     input: Input
@@ -72,7 +72,7 @@ class TreeEncoder(Encoder):
     def traverse(
         self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
     ) -> Tensor:
-        """``(N, c)`` states ``h`` of a traversal with this encoder's options."""
+        """Run a traversal with this encoder's options and return the states ``h``, ``(N, c)``."""
         return traverse(
             cell,
             batch,
@@ -87,9 +87,9 @@ class TreeEncoder(Encoder):
 class BidirectionalEncoder(Encoder):
     """Runs a cell from the leaves to the root, and a second one from the root to the leaves.
 
-    The second cell's input is the state of the first one; its only message is the parent's, in the
-    slot of the node's own position among its siblings, so that a cell with positions knows to
-    which child it goes down.
+    The second cell's input is the state of the first one, and its only message comes from the
+    parent. The message is in the slot of the node's position among its siblings, so that a cell
+    with positions can tell the children of a node apart.
 
     Arguments:
         up: the encoder from the leaves to the root; its ``backend``, ``fused`` and ``checkpoint``
@@ -98,10 +98,10 @@ class BidirectionalEncoder(Encoder):
             size of ``up``.
 
     Attributes:
-        size: the sizes of both states together.
+        size: the sum of the sizes of both states.
 
     Raises:
-        ConfigError: the second cell takes inputs of another size, or has operators.
+        ConfigError: the second cell expects inputs of another size, or has operators.
     """
 
     def __init__(self, up: TreeEncoder, down: BaseCell) -> None:

@@ -1,4 +1,4 @@
-"""Encoders: from a batch of trees or sentences to the states of nodes and the vectors of trees."""
+"""The base class of encoders, and the encoding that they return: states of nodes and trees."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from dgltrees.trees.segments import starts
 __all__ = ["Backend", "Encoder", "Encoding", "EncodingPair", "NodeTable"]
 
 Backend = Literal["levels", "dgl"]
-"""Who runs the traversal: ``"levels"``, or ``"dgl"``, the slow reference."""
+"""The implementation of the traversal: ``"levels"``, or ``"dgl"``, the slow reference."""
 
 
 @dataclass(frozen=True)
 class NodeTable:
-    """States tree by tree, in a table as wide as the largest tree.
+    """The states of all nodes in a padded table with one row per tree.
 
     Attributes:
-        states: ``(T, M, c)`` in the order of the nodes; zero beyond the last node of a tree.
-        mask: ``(T, M)`` bool, where there is a node.
-        pad: ``(T, M)`` bool, where there is no node, or one without a token below it.
+        states: ``(T, M, c)``, in the order of the nodes; zero after the last node of a tree.
+        mask: ``(T, M)`` bool, the cells that hold a node.
+        pad: ``(T, M)`` bool, the cells without a node, or whose node has no token below it.
         sizes: ``(T,)`` int64 on the CPU, the number of nodes of each tree.
     """
 
@@ -44,23 +44,22 @@ class NodeTable:
 class Encoding:
     """The states that an encoder computes for ``T`` trees or sentences.
 
-    All encoders give ``batch``, ``states`` and ``roots``; the other parts are None where an encoder
-    has none.
+    All encoders return ``batch``, ``states`` and ``roots``; the other attributes are None if an
+    encoder does not compute them.
 
     Attributes:
-        batch: the graph of the ``N`` nodes that have a state: the trees that were encoded, or what
+        batch: the graph of the ``N`` nodes that have a state: the encoded trees, or the graph that
             the encoder built over sentences (NTI: full trees; RRNet: the graph of operations).
-        states: ``(N, c)``.
-        vectors: ``(T, c)`` the vector of each tree, where that is not the state of its root.
-        token_nodes: ``(S,)`` int64, the node of each encoded token, where the encoder built the
-            graph.
-        memory: ``(N, c)`` memory cells.
+        states: ``(N, c)``, the states of all nodes.
+        vectors: ``(T, c)``, the vector of each tree, if that is not the state of its root.
+        token_nodes: ``(S,)`` int64, the node of each encoded token, if the encoder built the graph.
+        memory: ``(N, c)``, the memory cells of all nodes.
         final: the recurrent state after the last token of each sentence, from which another
             sentence can continue; its type is the encoder's.
         operations: ``(S,)`` int64, the operation at each token (RRNet).
-        decisions: those of the policy (RRNet).
-        attention: ``(N, M)`` the weights with which each node attended to the M nodes of the other
-            tree of its pair; zero at nodes that did not.
+        decisions: the decisions of the policy (RRNet).
+        attention: ``(N, M)``, the weights with which each node attended to the M nodes of the other
+            tree of its pair; zero for nodes that did not attend.
     """
 
     batch: TreeBatch
@@ -75,26 +74,26 @@ class Encoding:
 
     @property
     def roots(self) -> Tensor:
-        """``(T, c)`` the vector of each tree: the state of its root, if it has no other."""
+        """The vector of each tree, ``(T, c)``: ``vectors``, or else the state of its root."""
         if self.vectors is not None:
             return self.vectors
         return self.states.index_select(0, self.batch.roots.to(self.states.device))
 
     @property
     def tokens(self) -> Tensor:
-        """``(S, c)`` the states of the nodes that were encoded: of all, or of the tokens."""
+        """The states of the encoded tokens, ``(S, c)``; of trees, those of all nodes."""
         if self.token_nodes is None:
             return self.states
         return self.states.index_select(0, self.token_nodes.to(self.states.device))
 
     @property
     def pad(self) -> Tensor:
-        """``(N,)`` bool, nodes without a token below them (NTI)."""
+        """Which nodes have no token below them, ``(N,)`` bool (NTI)."""
         return self.batch.ndata["pad"].to(self.states.device)
 
     @cached_property
     def table(self) -> NodeTable:
-        """The states tree by tree (NTI)."""
+        """The states in a padded table with one row per tree (NTI)."""
         sizes, trees = self.batch.sizes, self.batch.num_trees
         index, mask = self._index
         if bool((sizes == sizes[:1]).all()):
@@ -106,7 +105,7 @@ class Encoding:
 
     @property
     def _index(self) -> tuple[Tensor, Tensor]:
-        """``(T, M)`` the node in each cell of the table, N where there is none; and the mask."""
+        """The node in each cell of the table, ``(T, M)``, N in empty cells; and the mask."""
         index = self.batch.cache.get("table", self._table_index, device=self.states.device)
         return index, index < self.batch.num_nodes
 
@@ -121,8 +120,8 @@ class EncodingPair(NamedTuple):
     """The encodings of the first and of the second sentences of ``E`` pairs.
 
     Attributes:
-        first: of premises or questions.
-        second: of hypotheses or answers.
+        first: the encodings of premises or questions.
+        second: the encodings of hypotheses or answers.
     """
 
     first: Encoding
@@ -130,15 +129,15 @@ class EncodingPair(NamedTuple):
 
     @property
     def roots(self) -> Tensor:
-        """``(2 E, c)`` the vectors of all sentences, the two of a pair one after the other."""
+        """The vectors of all sentences, ``(2 E, c)``; the two of a pair are adjacent."""
         return torch.stack([self.first.roots, self.second.roots], 1).flatten(0, 1)
 
 
 class Encoder(nn.Module, ABC):
-    """A module from a batch to its :class:`Encoding`.
+    """The base class of modules that map a batch to its :class:`Encoding`.
 
     Attributes:
-        input: gives each node or token its vector.
+        input: maps each node or token to its vector.
         size: c, the size of a state.
     """
 
@@ -148,4 +147,4 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: Any) -> Encoding:
-        """The states of a batch."""
+        """Encode a batch."""

@@ -1,4 +1,4 @@
-"""Heads: from vectors to the logits of classes, with loss and prediction."""
+"""Heads: modules that map vectors to logits, losses and predictions."""
 
 from __future__ import annotations
 
@@ -28,49 +28,49 @@ __all__ = [
 
 
 def wide(x: Tensor) -> Tensor:
-    """``x`` in float32 at least: half floats are promoted, float64 stays."""
+    """Convert half precision to float32; float32 and float64 are not changed."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def class_nll(logits: Tensor, targets: Tensor) -> Tensor:
-    """``(R,)`` negative log-likelihood of classes, from ``(R, C)`` logits; 0 at target -1."""
+    """The negative log-likelihood of classes, ``(R,)``, from ``(R, C)`` logits; 0 at target -1."""
     return F.cross_entropy(wide(logits), targets, ignore_index=-1, reduction="none")
 
 
 class Head(nn.Module, ABC):
-    """Predicts something from vectors, and gives the loss of the true answer.
+    """The base class of modules that predict targets from vectors and compute their loss.
 
     Attributes:
-        arity: how many vectors, one after the other, make one example.
+        arity: the number of adjacent vectors that form one example.
     """
 
     arity: ClassVar[int] = 1
 
     @abstractmethod
     def nll(self, z: Any, targets: Tensor) -> Tensor:
-        """``(E,)`` negative log-likelihood of the targets, from ``(E * arity, c)`` vectors."""
+        """The negative log-likelihood of the targets, ``(E,)``, from ``(E * arity, c)`` vectors."""
 
     @abstractmethod
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
-        """``(E,)`` the predictions, and ``(E,)`` their probabilities."""
+        """The predictions and their probabilities, each ``(E,)``."""
 
 
 class ClassHead(Head):
-    """A head whose forward function gives ``(E, classes)`` logits.
+    """The base class of heads whose ``forward`` returns logits, ``(E, classes)``.
 
     With one logit there are two classes, and its sigmoid is the probability of class 1.
     """
 
     @abstractmethod
     def forward(self, z: Any) -> Tensor:
-        """The logits."""
+        """Compute the logits."""
 
     def nll(self, z: Any, targets: Tensor) -> Tensor:
-        """``(E,)`` negative log-likelihood of the targets; 0 where the target is -1.
+        """The negative log-likelihood of the targets, ``(E,)``; 0 where the target is -1.
 
         Arguments:
-            z: what the head reads.
-            targets: ``(E,)`` classes.
+            z: the input of the head, such as ``(E * arity, c)`` vectors.
+            targets: ``(E,)``, the classes.
         """
         logits = self(z)
         if logits.shape[-1] == 1:
@@ -79,7 +79,10 @@ class ClassHead(Head):
         return class_nll(logits, targets)
 
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
-        """``(E,)`` the likeliest class and its probability; with one logit that of class 1."""
+        """The likeliest classes and their probabilities, each ``(E,)``.
+
+        With one logit, the probability is that of class 1.
+        """
         logits = wide(self(z))
         if logits.shape[-1] == 1:
             p = torch.sigmoid(logits[:, 0].double())  # so that scores far from 0 keep their order
@@ -125,26 +128,26 @@ class MLP(ClassHead):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, z: Tensor) -> Tensor:
-        """The logits."""
+        """Compute the logits."""
         logits: Tensor = self.layers(z)
         return logits
 
 
 def _pairs(z: Tensor) -> tuple[Tensor, Tensor]:
-    """``(E, c)`` twice: the first and the second vectors of ``E`` pairs."""
+    """The first and the second vectors of ``E`` pairs, each ``(E, c)``."""
     if len(z) % 2:
         raise TreeError(f"expected pairs of trees or sentences, got a batch of {len(z)}")
     return z[0::2], z[1::2]
 
 
 def pair_features(p: Tensor, h: Tensor) -> Tensor:
-    """``(E, 4 c)`` of two times ``(E, c)``: [p; h; \\|p - h\\|; p * h]."""
+    """The features [p; h; abs(p - h); p * h] of pairs, ``(E, 4 c)``, from two ``(E, c)``."""
     return torch.cat([p, h, (p - h).abs(), p * h], 1)
 
 
 @checked
 class PairHead(ClassHead):
-    """Logits of pairs of vectors, by an MLP over :func:`pair_features`.
+    """A head that classifies pairs of vectors by an MLP over :func:`pair_features`.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1: 1024
     units with ReLU, then a softmax layer; with one class, a sigmoid, equation (20).
@@ -158,7 +161,7 @@ class PairHead(ClassHead):
         init: how weights are drawn; biases are zero.
 
     Shapes:
-        ``(2 E, c + extra)``, the two vectors of a pair one after the other, to ``(E, classes)``.
+        ``(2 E, c + extra)``, where the two vectors of a pair are adjacent, to ``(E, classes)``.
 
     Raises:
         TreeError: the number of vectors is odd.
@@ -181,7 +184,7 @@ class PairHead(ClassHead):
         self.mlp = MLP(4 * size + 2 * extra, classes, [hidden], dropout=dropout, init=init)
 
     def forward(self, z: Tensor) -> Tensor:
-        """The logits."""
+        """Compute the logits."""
         p, h = _pairs(z)
         features = pair_features(p[:, : self.size], h[:, : self.size])
         if z.shape[1] > self.size:
@@ -218,7 +221,7 @@ class Comparison(nn.Module):
         initialize(self.M, 2 * size, width, init)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Compare two vectors."""
+        """Compare two vectors of each pair, ``(E, c)`` each, to ``(E, width)``."""
         aT = (a @ self.T).view(*a.shape, -1)  # (E, c, width)
         bilinear = (aT * b.unsqueeze(-1)).sum(1)  # (E, width)
         linear = torch.addmm(self.bias, torch.cat([a, b], 1), self.M)
@@ -227,7 +230,9 @@ class Comparison(nn.Module):
 
 @checked
 class ComparisonHead(ClassHead):
-    """Logits of pairs of vectors, by a comparison layer: Castellana and Bacciu, section V.B.
+    """A head that classifies pairs of vectors by a comparison layer.
+
+    Castellana and Bacciu, section V.B.
 
     Arguments:
         size: c, of a vector.
@@ -237,7 +242,7 @@ class ComparisonHead(ClassHead):
         init: how weights are drawn; biases are zero.
 
     Shapes:
-        ``(2 E, c)``, the two vectors of a pair one after the other, to ``(E, classes)``.
+        ``(2 E, c)``, where the two vectors of a pair are adjacent, to ``(E, classes)``.
 
     Raises:
         TreeError: the number of vectors is odd.
@@ -258,6 +263,6 @@ class ComparisonHead(ClassHead):
         self.output = MLP(comparison, classes, init=init) if comparison else nn.Identity()
 
     def forward(self, z: Tensor) -> Tensor:
-        """The logits."""
+        """Compute the logits."""
         logits: Tensor = self.output(self.compare(*_pairs(z)))
         return logits

@@ -27,11 +27,12 @@ __all__ = [
 
 
 class Input(nn.Module, ABC):
-    """A module from a batch to the ``(N, m)`` vectors of its nodes.
+    """The base class of modules that map a batch to the ``(N, m)`` input vectors of its nodes.
 
     Attributes:
         size: m, the size of a vector.
-        ids: the node column of the ids that have vectors; None where vectors are of no ids.
+        ids: the node column of the ids that are looked up; None if the vectors do not depend on
+            ids.
     """
 
     size: int
@@ -39,22 +40,22 @@ class Input(nn.Module, ABC):
 
     @property
     def table(self) -> Optional[nn.Parameter]:
-        """``(rows, m)`` the vectors of all ids, as a parameter; None where there is none."""
+        """The parameter that holds the vectors of all ids, ``(rows, m)``, or None."""
         return None
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, m)`` vectors of all nodes."""
+        """The vectors of all nodes, ``(N, m)``."""
 
     def indexed(self, batch: TreeBatch) -> Union[Tensor, IndexedRows]:
-        """The same vectors; those of equal ids are computed once, where there are ids."""
+        """The same vectors as :meth:`forward`, computed only once for nodes with equal ids."""
         vectors: Tensor = self(batch)
         return vectors
 
 
 @checked
 class NodeInput(Input):
-    """Looks up a row of a table for each node's id; a node whose id is -1 has zeros.
+    """A lookup table: the vector of a node is the row of its id, or zeros if its id is -1.
 
     Arguments:
         column: the node column of ids, 0 to ``rows - 1`` or -1.
@@ -72,10 +73,10 @@ class NodeInput(Input):
 
     @abstractmethod
     def look_up(self, ids: Tensor) -> Tensor:
-        """``(N, m)`` vectors of ids from -1 to ``rows - 1``."""
+        """The vectors of ids from -1 to ``rows - 1``, ``(N, m)``."""
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, m)`` vectors of all nodes.
+        """The vectors of all nodes, ``(N, m)``.
 
         Raises:
             TreeError: the batch has no such column, or an id is out of range.
@@ -83,7 +84,7 @@ class NodeInput(Input):
         return self.look_up(self._ids(batch).long())
 
     def indexed(self, batch: TreeBatch) -> IndexedRows:
-        """The vectors of the ids in the batch, and the row of each node.
+        """The vectors of the distinct ids in the batch, and the row of each node.
 
         Raises:
             TreeError: the batch has no such column, or an id is out of range.
@@ -106,7 +107,7 @@ class NodeInput(Input):
         return ids
 
     def _check(self, batch: TreeBatch, ids: Tensor) -> None:
-        """Raise TreeError at a node whose id is out of range, without copying ids from a device."""
+        """Raise TreeError if a node's id is out of range, without copying ids from a device."""
         host_ids = batch.on_host(ids).long()
         wrong = (host_ids < -1) | (host_ids >= self.rows)
         if wrong.any():
@@ -119,12 +120,12 @@ class NodeInput(Input):
             )
 
     def extra_repr(self) -> str:
-        """The column and the sizes, for printing."""
+        """The column and the sizes, for ``repr``."""
         return f"{self.column!r}, {self.rows} ids, m={self.size}"
 
 
 class _Fixed(NodeInput):
-    """A table without parameters."""
+    """A lookup table without parameters."""
 
     rows_of_ids: Tensor
 
@@ -138,7 +139,7 @@ class _Fixed(NodeInput):
 
 
 class OneHot(_Fixed):
-    """Id k has the vector with a one at index k.
+    """One-hot vectors: id k has a one at index k and zeros elsewhere.
 
     Arguments:
         column: the node column of ids.
@@ -150,9 +151,9 @@ class OneHot(_Fixed):
 
 
 class Thermometer(_Fixed):
-    """Id k has the vector whose first k + 1 entries are one.
+    """Thermometer codes: the first k + 1 entries of the vector of id k are one, the others zero.
 
-    Castellana and Bacciu, section V.C, so encode digits.
+    Castellana and Bacciu, section V.C, encode digits this way.
 
     Arguments:
         column: the node column of ids.
@@ -195,18 +196,18 @@ class WordEmbedding(NodeInput):
 
     @property
     def table(self) -> nn.Parameter:
-        """``(rows, m)`` the vectors of all ids."""
+        """The vectors of all ids, ``(rows, m)``."""
         return self.weight
 
     def look_up(self, ids: Tensor) -> Tensor:
-        """``(N, m)`` vectors of ids, zero where the id is -1."""
+        """The vectors of ids, ``(N, m)``, zero where the id is -1."""
         vectors = nn.functional.embedding(ids.clamp(min=0), self.weight)
         return vectors.masked_fill((ids < 0).unsqueeze(1), 0.0)
 
 
 @checked
 class GivenVectors(Input):
-    """The vectors in a node column.
+    """Input vectors that are stored in a node column.
 
     Arguments:
         column: the node column ``(N, size)``.
@@ -218,10 +219,10 @@ class GivenVectors(Input):
         self.column, self.size = column, size
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, m)`` vectors of all nodes.
+        """The vectors of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: the batch has no such column, or one of another size.
+            TreeError: the batch has no such column, or it has the wrong size.
         """
         vectors = batch.ndata.get(self.column)
         if vectors is None or vectors.shape[1:] != (self.size,):
@@ -232,12 +233,12 @@ class GivenVectors(Input):
         return vectors
 
     def extra_repr(self) -> str:
-        """The column and the size, for printing."""
+        """The column and the size, for ``repr``."""
         return f"{self.column!r}, m={self.size}"
 
 
 class Concat(Input):
-    """Several inputs side by side.
+    """The concatenation of several inputs.
 
     Arguments:
         inputs: the inputs; their sizes add up.
@@ -249,5 +250,5 @@ class Concat(Input):
         self.size = sum(each.size for each in inputs)
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, m)`` vectors of all nodes."""
+        """The vectors of all nodes, ``(N, m)``."""
         return torch.cat([each(batch) for each in self.inputs], 1)

@@ -1,7 +1,7 @@
-"""Groups and slots where no schedule gives them: in functions that DGL itself calls.
+"""Groups and slots for functions that DGL itself calls.
 
 A schedule of backend ``levels`` makes the nodes of a group adjacent and puts each message into its
-slot. DGL has neither groups nor slots, so the nodes of each call are brought into that form first.
+slot. DGL has neither groups nor slots, so the nodes of each call are rearranged first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ POSITION = "_pos"
 
 
 def with_positions(messages: Mapping[str, Tensor], edges: Any) -> dict[str, Tensor]:
-    """Messages and, as one more field, the position of each edge, by which it finds its slot.
+    """Add the position of each edge to its message, so that the message can be put into its slot.
 
     Raises:
         TreeError: the edges have no field ``pos``.
@@ -44,16 +44,16 @@ def call_arranged(
 
     Arguments:
         function: the function.
-        nodes: the nodes of one call, in any order, as DGL or backend ``levels`` has them.
-        group_by: the node field whose equal values are made adjacent; None: the order stays.
-        slots: the width of each mailbox, whose messages went :func:`with_positions`; None:
-            mailboxes stay as they are.
+        nodes: the nodes of one call by DGL or by backend ``levels``, in any order.
+        group_by: the node field whose equal values are made adjacent; None keeps the order.
+        slots: the width of each mailbox, whose messages come from :func:`with_positions`; None
+            keeps the mailboxes.
 
     Returns:
         what the function returns, in the order of ``nodes``.
 
     Raises:
-        TreeError: a message has a position that no slot has, or that another message has too.
+        TreeError: a message has a position that is out of range, or that another message has too.
     """
     mailbox = dict(nodes.mailbox or {})  # DGL has None in an update function
     groups, mask = getattr(nodes, "groups", None), getattr(nodes, "mask", None)
@@ -77,7 +77,7 @@ def call_arranged(
 def _in_slots(
     nodes: Any, mailbox: dict[str, Tensor], slots: int
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """Messages by slot, zeros where there is none, and the mask of the slots that are filled."""
+    """Messages by slot, zeros in empty slots, and the mask of the filled slots."""
     pos = mailbox.pop(POSITION).long()  # (n, degree)
     rows = torch.arange(len(pos), device=pos.device)[:, None].expand_as(pos)
     wrong = wrong_position(rows.flatten().cpu().numpy(), pos.flatten().cpu().numpy(), slots)

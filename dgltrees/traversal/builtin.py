@@ -40,13 +40,13 @@ _REDUCE: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class BuiltinReduce:
-    """``fn.sum`` and the like. Unlike other reduce functions they give nodes without messages 0."""
+    """A built-in reduce function such as ``fn.sum``, which returns 0 for nodes without messages."""
 
     def __init__(self, builtin: Any) -> None:
         self.name, self.message, self.out = builtin.name, builtin.msg_field, builtin.out_field
 
     def __call__(self, nodes: Nodes) -> dict[str, Tensor]:
-        """Reduce a bucket of nodes of one degree."""
+        """Reduce the mailboxes of nodes that have the same number of messages."""
         return {self.out: _REDUCE[self.name](nodes.mailbox[self.message])}
 
     def without_messages(self, messages: Mapping[str, Tensor], count: int) -> dict[str, Tensor]:
@@ -56,16 +56,16 @@ class BuiltinReduce:
 
 
 def is_builtin(function: Any) -> bool:
-    """Whether it is one of DGL's, such as ``fn.sum``."""
+    """Whether ``function`` is one of DGL's built-in functions, such as ``fn.sum``."""
     return dgl is not None and isinstance(function, dgl.function.BuiltinFunction)
 
 
 def message_function(function: Union[Message, Any]) -> Message:
-    """``function`` itself, or what DGL's built-in ``function`` computes.
+    """A message function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
 
     Raises:
         TypeError: it is neither callable nor a built-in message function.
-        ConfigError: it is not callable, and without DGL there are no built-in functions.
+        ConfigError: it is not callable, and DGL is not installed.
     """
     if is_builtin(function) and isinstance(function, dgl.function.CopyMessageFunction):
         target, field, out = function.target, function.in_field, function.out_field
@@ -87,11 +87,11 @@ def message_function(function: Union[Message, Any]) -> Message:
 
 
 def reduce_function(function: Union[Reduce, Any]) -> Reduce:
-    """``function`` itself, or what DGL's built-in ``function`` computes.
+    """A reduce function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
 
     Raises:
         TypeError: it is neither callable nor a built-in reduce function.
-        ConfigError: it is not callable, and without DGL there are no built-in functions.
+        ConfigError: it is not callable, and DGL is not installed.
     """
     if is_builtin(function) and isinstance(function, dgl.function.reducer.SimpleReduceFunction):
         return BuiltinReduce(function)
@@ -111,10 +111,10 @@ def _check(function: Any, kind: str) -> None:
 
 
 def _side(edges: Edges, target: int) -> Mapping[str, Tensor]:
-    """DGL's target codes: 0 is u (source), 1 is v (destination), 2 is e (edge)."""
+    """The fields that one of DGL's target codes names: 0 source, 1 destination, 2 edge."""
     return (edges.src, edges.dst, edges.data)[target]
 
 
 def _aligned(x: Tensor, rank: int) -> Tensor:
-    """Feature axes align at the last one, as DGL broadcasts: ``(E, d)`` to ``(E, 1, d)``."""
+    """Insert axes as DGL broadcasts, aligned at the last axis: ``(E, d)`` to ``(E, 1, d)``."""
     return x.reshape(len(x), *[1] * (rank - x.dim()), *x.shape[1:])

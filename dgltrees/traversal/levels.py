@@ -44,9 +44,9 @@ def run(
         ndata, edata: fields of nodes ``(N, ...)`` and edges ``(E, ...)``.
         message, reduce, update: as in :func:`dgltrees.prop_nodes_topo`.
         prepare: see :class:`dgltrees.traversal.topo.Cell`.
-        outputs: the fields to return; all that the functions return, if not given.
-        checkpoint: save no more for the backward pass than what segments of levels send to one
-            another, and recompute the inside of a segment (Chen et al., "Training Deep Nets with
+        outputs: the fields to return; by default all that the functions return.
+        checkpoint: save for the backward pass only the states that segments of levels send to one
+            another, and recompute each segment (Chen et al., "Training Deep Nets with
             Sublinear Memory Cost", 2016, with about √levels segments).
 
     Returns:
@@ -54,7 +54,7 @@ def run(
         not return a field has that of ``ndata``, or zeros. A field of ``ndata`` keeps its dtype.
 
     Raises:
-        ValueError: a level returned other fields than the level before, or a field of another
+        ValueError: a level returned other fields than the level before, or a field with another
             shape.
     """
     work = _Work(schedule, ndata, edata, (message, reduce, update), prepare)
@@ -77,7 +77,7 @@ def _run_whole(work: _Work) -> States:
 
 
 def _run_segments(work: _Work) -> States:
-    """The same for the leaves, then segment after segment of levels, each of them recomputed."""
+    """Like :func:`_run_whole`, with a checkpoint for each segment of levels."""
     schedule, ndata, prepare = work.schedule, work.ndata, work.prepare
     cuts = segments([level.nodes for level in schedule.levels])
     parts = [schedule.levels[start:stop] for start, stop in cuts]
@@ -119,10 +119,10 @@ def _run_segments(work: _Work) -> States:
 def segments(nodes: list[int]) -> list[tuple[int, int]]:
     """Cut levels 1, 2, ... into at most 2 √levels segments with about as many nodes each.
 
-    A level that is wider than that is a segment of its own.
+    A level that is wider than that is a segment by itself.
 
     Arguments:
-        nodes: the receiving nodes of each level; those of level 0 do not count.
+        nodes: the number of inner nodes of each level; the first entry, of level 0, is ignored.
     """
     share = sum(nodes[1:]) / max(1.0, (len(nodes) - 1) ** 0.5)
     cuts, total = [1], 0
@@ -139,8 +139,8 @@ class _Part:
 
     Arguments:
         schedule: the order.
-        columns: the fields of the receiving nodes, behind ``skip`` rows of others.
-        sources: the fields of the nodes that the edges leave.
+        columns: the fields of the receiving nodes, after ``skip`` other rows.
+        sources: the fields of the source nodes of the edges.
         start, stop: the levels.
         skip: the number of rows before those of the receiving nodes.
     """
@@ -200,11 +200,11 @@ class _Work:
             self.mask = schedule.mask.split_with_sizes([level.nodes for level in levels])
 
     def places(self, nodes: Tensor) -> Tensor:
-        """Where ``nodes`` stand in :attr:`ordered`."""
+        """The rows of ``nodes`` in :attr:`ordered`."""
         return inverse(self.order).index_select(0, nodes)
 
     def leaves(self, columns: Columns, fields: Fields) -> dict[str, Tensor]:
-        """Update all nodes without edges in at once: ``fields``, which are rows of ``columns``."""
+        """Update the leaves of all levels at once; ``fields`` are their rows of ``columns``."""
         (message, reduce, update), schedule = self.functions, self.schedule
         states: dict[str, Tensor] = {}
         if isinstance(reduce, BuiltinReduce):
@@ -219,9 +219,9 @@ class _Work:
         return columns.in_dtypes(states)
 
     def level(self, index: int, states: States, part: _Part) -> dict[str, Tensor]:
-        """Send the messages of a level, reduce each bucket, update the whole.
+        """Send the messages of a level, reduce each bucket, and update all nodes at once.
 
-        Where nodes are grouped, each bucket is updated by itself: its groups are adjacent.
+        With ``group_by`` each bucket is updated separately, since groups are adjacent within it.
         """
         (message, reduce, update), level = self.functions, self.schedule.levels[index]
         messages = dict(message(self._edges(index, states, part)))
@@ -281,7 +281,7 @@ class _Work:
 
 
 def _in_slots(message: Tensor, level: Level, slots: Tensor) -> Tensor:
-    """``(nodes, slots, ...)`` messages by slot, zeros where no edge fills one."""
+    """The messages by slot, ``(nodes, slots, ...)``, zeros in empty slots."""
     if not level.slots_full:
         padded = torch.cat([message, message.new_zeros((1, *message.shape[1:]))])
         message = padded.index_select(0, slots)

@@ -1,4 +1,4 @@
-"""Which level a node belongs to."""
+"""The levels of the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ Ints = NDArray[np.int64]
 def levels_of(batch: TreeBatch) -> Ints:
     """A level for every node, from 0, such that every edge goes from a lower to a higher one.
 
-    Where every node has at most one edge out, the level is the depth of the deepest node of the
-    batch less that of the node; where every node has at most one edge in, it is the depth. So
-    every edge of a tree goes from a level to the next. In other graphs the level is the length of
-    the longest path from a node without edges in.
+    If every node has at most one outgoing edge, the level is the depth of the deepest node of the
+    batch minus the depth of the node; if every node has at most one incoming edge, it is the depth.
+    So every edge of a tree goes from one level to the next. In other graphs the level is the length
+    of the longest path from a node without incoming edges.
 
     Returns:
         ``(N,)`` int64.
 
     Raises:
-        TreeError: there is a cycle; with the tree and the node.
+        TreeError: there is a cycle; the error names the tree and the node.
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     if batch.depth is not None:
         return _levels_from_depths(batch.depth)
-    for one, other in ((src, dst), (dst, src)):
-        if _at_most_one(one, count):
-            depth = depths(_only(one, other, count))
+    for nodes, neighbours in ((src, dst), (dst, src)):
+        if _at_most_one(nodes, count):
+            depth = depths(_only(nodes, neighbours, count))
             _refuse_cycle(batch, depth < 0)
-            return _levels_from_depths(depth) if one is src else depth.astype(np.int64)
+            return _levels_from_depths(depth) if nodes is src else depth.astype(np.int64)
     level = _topological(src, dst, count)
     _refuse_cycle(batch, level < 0)
     return level
 
 
 def node_error(batch: TreeBatch, node: int, message: str) -> TreeError:
-    """The error ``message`` at a node of a batch, named by tree and by node within it."""
+    """A TreeError about a node of a batch, which names the tree and the node within it."""
     tree, place = locate(offsets_of(batch.sizes), node)
     return TreeError(message, tree=tree, node=place)
 
 
 @contextmanager
 def tree_in_errors(batch: TreeBatch) -> Iterator[None]:
-    """Errors that name a node of ``batch`` name the tree too, and the node within it."""
+    """Make errors about a node of ``batch`` name the tree and the node within it."""
     try:
         yield
     except TreeError as error:
@@ -74,14 +74,14 @@ def _at_most_one(ends: Ints, num_nodes: int) -> bool:
 
 
 def _only(nodes: Ints, others: Ints, num_nodes: int) -> Ints:
-    """For each node the one at the other end of its only edge, or -1."""
+    """The neighbour of each node at the other end of its only edge, or -1."""
     other = np.full(num_nodes, -1, np.int64)
     other[nodes] = others
     return other
 
 
 def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
-    """The longest path to each node from one without edges in; -1 where a cycle is on the way."""
+    """The longest path to each node from one without incoming edges; -1 behind a cycle."""
     if dgl is None:
         return by_frontiers(src, dst, num_nodes)
     graph = dgl.graph((torch.from_numpy(src), torch.from_numpy(dst)), num_nodes=num_nodes)
@@ -97,7 +97,7 @@ def _topological(src: Ints, dst: Ints, num_nodes: int) -> Ints:
 
 
 def by_frontiers(src: Ints, dst: Ints, num_nodes: int) -> Ints:
-    """The levels of any graph without DGL: frontier by frontier of nodes with no open edge in."""
+    """The levels of any acyclic graph, without DGL, by removing one frontier after another."""
     level = np.full(num_nodes, -1, np.int64)
     ends = dst[np.argsort(src, kind="stable")]  # edge after edge of the node that they leave
     out, waits = (np.bincount(each, minlength=num_nodes) for each in (src, dst))

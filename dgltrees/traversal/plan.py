@@ -1,4 +1,4 @@
-"""Schedules from graphs: vectorised code, once a batch, and no loop over nodes."""
+"""Schedules from graphs, planned once per batch by vectorised code without a loop over nodes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def make_schedule(
     Arguments:
         batch: the graph.
         group: ``(N,)`` integers; nodes of equal value are made adjacent within a level.
-        pos: ``(E,)`` the slot of each edge's message, if there are slots.
+        pos: ``(E,)``, the slot of each edge's message, if there are slots.
         slots: the width of every mailbox; without it nodes are bucketed by their degree.
-        reverse: visit the levels in reverse, as DGL does: every message then reads what its source
-            was before the traversal, so one level does for all.
+        reverse: visit the levels in reverse, as DGL does. Every message then reads its source's
+            fields from before the traversal, so that one level is enough.
 
     Raises:
-        TreeError: there is a cycle, or there are no positions for the slots, or a message has a
-            position that no slot has.
+        TreeError: there is a cycle, or there are no positions for the slots, or a position is out
+            of range.
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     level = levels_of(batch)
@@ -86,8 +86,8 @@ def make_schedule(
     filled = _Slots(None, None, np.zeros(size, np.bool_))
     if slots is not None:
         place = check_positions(batch, slots, pos)[edges]
-        where = (back[dst] - len(leaves)) * slots + place
-        filled = _fill(where, inner_sizes, edge_sizes, slots)
+        slot_of_edge = (back[dst] - len(leaves)) * slots + place
+        filled = _fill(slot_of_edge, inner_sizes, edge_sizes, slots)
     calls = _calls(
         level[inner], bucket[inner], None if value is None else value[inner], degree[inner], size
     )
@@ -178,14 +178,14 @@ def _plan_sends(producer: Ints, consumer: Ints, row: Ints, rows: Ints, edge_size
 
 
 class _Calls(NamedTuple):
-    """For each level the calls of the reduce function, and the runs of equal groups in each."""
+    """The calls of the reduce function on each level, and the runs of equal groups in each."""
 
     buckets: list[list[tuple[int, int]]]
     groups: list[list[Optional[Groups]]]
 
 
 def _calls(level: Ints, bucket: Ints, value: Optional[Ints], degree: Ints, size: int) -> _Calls:
-    """Cut the receiving nodes, which stand by level, bucket and group, into calls."""
+    """Cut the receiving nodes, sorted by level, bucket and group, into calls."""
     calls = _Calls([[] for _ in range(size)], [[] for _ in range(size)])
     offsets = run_offsets(level, bucket)
     begins = offsets[:-1]
@@ -195,32 +195,32 @@ def _calls(level: Ints, bucket: Ints, value: Optional[Ints], degree: Ints, size:
         calls.groups[number].append(None if value is None else [])
     if value is not None:
         runs = run_offsets(level, bucket, value)
-        which = (np.searchsorted(begins, runs[:-1], side="right") - 1).tolist()
+        call_of_run = (np.searchsorted(begins, runs[:-1], side="right") - 1).tolist()
         flat = [groups for of_level in calls.groups for groups in of_level]
         numbers = value[runs[:-1]].tolist()
-        for call, number, nodes in zip(which, numbers, np.diff(runs).tolist()):
+        for call, number, nodes in zip(call_of_run, numbers, np.diff(runs).tolist()):
             flat[call].append((number, nodes))
     return calls
 
 
 class _Slots(NamedTuple):
-    """Which edge of its level fills which slot, and the levels where that needs no gather."""
+    """The edge in each slot, counted within its level, and the levels that need no gather."""
 
     edge: Optional[Tensor]
     mask: Optional[Tensor]
     full: Bools
 
 
-def _fill(where: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -> _Slots:
-    """Put every edge into the slot ``where`` of all slots of all receiving nodes."""
+def _fill(slot_of_edge: Ints, inner_sizes: Ints, edge_sizes: Ints, slots: int) -> _Slots:
+    """Put every edge into its slot, numbered over all slots of all receiving nodes."""
     index = np.repeat(edge_sizes, inner_sizes * slots)
-    index[where] = within(edge_sizes)
+    index[slot_of_edge] = within(edge_sizes)
     ordered = index == within(inner_sizes * slots)
     level_of_slot = owner(inner_sizes * slots)
     full = np.bincount(level_of_slot, ~ordered, minlength=len(inner_sizes)) == 0
     full &= edge_sizes == inner_sizes * slots
     mask = torch.from_numpy(np.zeros((int(inner_sizes.sum()), slots), np.bool_))
-    mask.view(-1)[torch.from_numpy(where)] = True
+    mask.view(-1)[torch.from_numpy(slot_of_edge)] = True
     return _Slots(torch.from_numpy(index), mask, full)
 
 

@@ -1,4 +1,4 @@
-"""The positions of children: which slot of its node each message takes."""
+"""The positions of children, which are the slots of their messages in the mailboxes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Ints = NDArray[np.int64]
 
 
 def check_positions(batch: TreeBatch, slots: int, pos: Optional[Tensor]) -> Ints:
-    """``(E,)`` the slot of each edge.
+    """Check the positions of all edges and return them, ``(E,)``.
 
     Arguments:
         batch: the graph.
-        slots: how many slots each node has.
+        slots: the number of slots of each node.
         pos: ``(E,)`` integers, on any device.
 
     Raises:
-        TreeError: there are no positions, or one that no slot has, or one twice at a node.
+        TreeError: there are no positions, one is out of range, or one occurs twice at a node.
     """
     if pos is None:
         raise no_positions(batch.edata)
@@ -47,12 +47,12 @@ def no_positions(edata: Mapping[str, Tensor]) -> TreeError:
 
 
 def wrong_position(nodes: Ints, positions: Ints, slots: int) -> Optional[tuple[int, str]]:
-    """A node and what is wrong with the positions of its children; None if nothing is.
+    """The first node whose children have wrong positions, and what is wrong; else None.
 
     Arguments:
         nodes: ``(E,)`` the node that each edge enters.
         positions: ``(E,)``.
-        slots: how many slots each node has.
+        slots: the number of slots of each node.
     """
     wrong = (positions < 0) | (positions >= slots)
     if wrong.any():

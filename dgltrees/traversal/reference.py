@@ -1,6 +1,6 @@
-"""Backend ``"dgl"``: DGL's own traversal runs the same functions. It is the reference.
+"""Backend ``"dgl"``: the reference, in which DGL's own traversal runs the same functions.
 
-DGL knows no groups and no slots, so a function is called with its nodes arranged
+DGL has no groups and no slots, so the nodes of each call are rearranged first
 (:mod:`dgltrees.traversal.arrange`).
 """
 
@@ -37,12 +37,12 @@ def run_dgl(
     group_by: Optional[str] = None,
     slots: Optional[int] = None,
 ) -> dict[str, Tensor]:
-    """Traverse a graph with DGL; arguments and result as :func:`dgltrees.traversal.levels.run`.
+    """Traverse a graph with DGL; see :func:`dgltrees.traversal.levels.run` for the arguments.
 
     Raises:
-        TreeError: there is a cycle, or a message that fits no slot, or the tensors are not on
-            the CPU.
-        ConfigError: there is no DGL.
+        TreeError: there is a cycle, the position of a message is out of range, or the tensors are
+            not on the CPU.
+        ConfigError: DGL is not installed.
     """
     dgl = need_dgl("backend 'dgl'")
     for name, tensor in ndata.items():
@@ -84,7 +84,7 @@ def run_dgl(
 
 
 class _Wrapped:
-    """Turns a cell's functions into functions that DGL calls, and notes the fields they return."""
+    """Wraps a cell's functions for DGL, and records the names of the fields they return."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class _Wrapped:
         self.group_by, self.slots, self.dtypes, self.states = group_by, slots, dtypes, states
 
     def message(self, function: Message) -> Callable[[Any], dict[str, Tensor]]:
-        """The function, not called for no edges: then no node has a state yet."""
+        """Wrap a message function; without edges it is not called, as no node has a state yet."""
 
         def message(edges: Any) -> dict[str, Tensor]:
             if not edges.batch_size():
@@ -123,7 +123,7 @@ class _Wrapped:
         return update
 
     def _stored(self, fields: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Fields in the dtypes of the columns that they replace."""
+        """Cast fields to the dtypes of the columns that they replace."""
         for name, tensor in fields.items():
             self.states.setdefault(name, self.dtypes.get(name, tensor.dtype))
         return {name: tensor.to(self.states[name]) for name, tensor in fields.items()}

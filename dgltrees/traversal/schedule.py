@@ -15,11 +15,11 @@ __all__ = ["Level", "Schedule"]
 
 
 class Level(NamedTuple):
-    """The receiving nodes of one level, in numbers that stay on the host.
+    """Counts that describe the receiving nodes of one level; they stay on the host.
 
     The *rows* of a level are its leaves (nodes without edges in), then its receiving nodes. In a
-    tree the edges of a level leave rows of the level before. In another graph each level, a
-    producer, sends the rows that later levels, its consumers, need.
+    tree all edges of a level come from rows of the level before. In other graphs a level is a
+    producer for all later levels that read its rows, its consumers.
 
     Attributes:
         nodes: the number of receiving nodes.
@@ -27,7 +27,7 @@ class Level(NamedTuple):
         buckets: the numbers of nodes and of their edges for each call of the reduce function.
         groups: the groups of the nodes of each of those calls.
         producers: the levels whose rows the edges leave, ascending.
-        in_order: whether the rows that the producers send stand in the order of the edges.
+        in_order: whether the rows that the producers send are in the order of the edges.
         slots_full: whether every slot is filled, in the order of the edges.
         consumers: the later levels that need rows of this one.
         send_sizes: the number of rows for each of the consumers.
@@ -49,11 +49,11 @@ class Schedule:
     """Nodes and edges in the order of their levels.
 
     Attributes:
-        levels: the levels; level 0 has leaves alone.
-        leaves: ``(leaves,)`` the nodes without edges in, in the order in which they are updated.
+        levels: the levels; level 0 has only leaves.
+        leaves: ``(leaves,)``, the nodes without incoming edges, in the order of their update.
         leaf_groups: the groups of the leaves.
-        leaf_rows: ``(leaves,)`` the index that brings the leaves into the order of their levels;
-            None if they stand in it.
+        leaf_rows: ``(leaves,)``, the index that sorts the leaves by their levels; None if they are
+            sorted already.
         leaf_sizes: the number of leaves in each level.
         inner: ``(N - leaves,)`` the receiving nodes, level after level.
         edges: ``(E,)`` the edges, level after level.
@@ -62,8 +62,8 @@ class Schedule:
         gather: ``(E,)`` the place of each edge's source among the rows sent to its level.
         send: ``(rows sent,)`` the rows that the levels send; None if each sends all its rows to the
             next.
-        slots: ``(slots of all levels,)`` the edge, counted within the level, that fills each slot,
-            the number of edges where none does; None without slots.
+        slots: ``(slots of all levels,)``, the edge in each slot, counted within the level; the
+            number of edges of the level for an empty slot. None without slots.
         mask: ``(N - leaves, slots)`` bool, the slots that are filled, or None.
         initial: whether messages read the fields from before the traversal (``reverse=True``).
     """

@@ -22,10 +22,10 @@ Prepare = Callable[[Data], Data]
 
 
 def _outside_checkpoints() -> AbstractContextManager[None]:
-    """Within this context tensors are saved for the backward pass, also while a segment runs.
+    """A context in which tensors are saved for the backward pass even within a checkpoint.
 
-    A segment with a checkpoint saves nothing and is recomputed. What several levels share is
-    computed once, by the segment that asks first, and must not be recomputed with it.
+    A checkpointed segment saves nothing and is recomputed. Tensors that several levels share are
+    computed once, by the first segment that needs them, and must not be recomputed with it.
     """
     return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
 
@@ -56,17 +56,17 @@ class Pieces:
         return split[piece]
 
     def fields(self, piece: int, overlay: Optional[dict[str, Tensor]] = None) -> Fields:
-        """A piece of all columns, with ``overlay`` laid over them."""
+        """A piece of all columns; fields of ``overlay`` take precedence."""
         return Fields(self.data.keys(), lambda name: self.get(name, piece), overlay)
 
 
 class Columns:
-    """The fields of some nodes before the traversal, with the prepared ones laid over them.
+    """The fields of some nodes before the traversal, where prepared fields take precedence.
 
     Arguments:
         fields: the fields of these nodes.
         ndata: the fields of all nodes.
-        prepare: the cell's function of fields.
+        prepare: the cell's ``prepare`` function.
     """
 
     def __init__(self, fields: Fields, ndata: Data, prepare: Optional[Prepare]) -> None:
@@ -81,7 +81,7 @@ class Columns:
         self._ndata = ndata
 
     def in_dtypes(self, states: Data) -> dict[str, Tensor]:
-        """States in the dtypes of the columns that they replace."""
+        """Cast states to the dtypes of the columns that they replace."""
         converted = {}
         for name, tensor in states.items():
             before = self.prepared.get(name, self._ndata.get(name))
@@ -92,7 +92,7 @@ class Columns:
 
 
 def check_shape(name: str, before: Tensor, after: Tensor) -> None:
-    """Raise ValueError where a field has another shape, its rows aside."""
+    """Raise ValueError if a field has another shape than before, apart from its rows."""
     if before.shape[1:] != after.shape[1:]:
         raise ValueError(
             f"expected field {name!r} to keep its shape {tuple(before.shape[1:])} per node, "
@@ -105,8 +105,8 @@ class States:
 
     Arguments:
         schedule: the order.
-        leaf_fields: gives the fields of leaves before the traversal; they stand in where other
-            nodes return a field and leaves do not.
+        leaf_fields: returns the fields of leaves before the traversal, which are used for fields
+            that other nodes return and leaves do not.
     """
 
     def __init__(self, schedule: Schedule, leaf_fields: Callable[[], Data]) -> None:
@@ -136,7 +136,7 @@ class States:
 
     @property
     def names(self) -> list[str]:
-        """The fields that some node has returned."""
+        """The names of the fields that any node has returned."""
         inner = self.levels[1] if len(self.levels) > 1 else {}
         return list(dict.fromkeys([*self.leaves, *inner]))
 
@@ -153,7 +153,7 @@ class States:
         self.levels.append(states)
 
     def _leaves(self, name: str) -> Tensor:
-        """``(leaves, ...)`` a field of the leaves, level after level."""
+        """A field of the leaves, ``(leaves, ...)``, level after level."""
         schedule = self.schedule
         state = self.leaves.get(name)
         if state is None:
@@ -198,13 +198,13 @@ class States:
         return by_consumer.pop(consumer)
 
     def sources(self, index: int, name: str) -> Tensor:
-        """``(edges, ...)`` a field of the sources of a level's edges, in their order."""
+        """A field of the sources of a level's edges, ``(edges, ...)``, in their order."""
         level = self.schedule.levels[index]
         pieces = [self._received(producer, index, name) for producer in level.producers]
         rows = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
         return rows if level.in_order else rows.index_select(0, self._gather[index])
 
     def all(self, name: str) -> Tensor:
-        """``(N, ...)`` a field of all nodes, in the order of the nodes."""
+        """A field of all nodes, ``(N, ...)``, in the order of the nodes."""
         inner = [self._inner(level, name) for level in range(1, len(self.levels))]
         return torch.cat([self._leaves(name), *inner]).index_select(0, self.schedule.back)

@@ -1,4 +1,4 @@
-"""``prop_nodes_topo``, and the same for a cell."""
+"""The topological traversal: ``prop_nodes_topo`` for functions, ``traverse`` for cells."""
 
 from __future__ import annotations
 
@@ -35,26 +35,27 @@ __all__ = ["Cell", "Graph", "as_batch", "prop_nodes_topo", "schedule_of", "trave
 BACKENDS = ("levels", "dgl")
 
 Graph = Union["DGLGraph", TreeBatch, Forest]
-"""What a cell runs over."""
+"""The types of graphs that a cell runs over."""
 
 
 class Cell(Protocol):
     """A recurrent unit over a graph: three functions in DGL's contract.
 
-    A cell may declare more, and it means the same under both backends:
+    A cell may also have these attributes, which mean the same under both backends:
 
     - ``group_by = "op"``: a node field of integers. Nodes of equal value are adjacent in the
       ``reduce`` and ``update`` functions, and ``nodes.groups`` says how many there are of each.
-    - ``slots = 5``: every mailbox is five wide. A message stands at its edge's ``pos``, a missing
-      one is 0, and ``nodes.mask`` tells which slots hold one. Reduce is called once per level.
-    - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order
-      (with ``checkpoint`` of some nodes at a time, so each row it returns depends on that row
-      alone); the fields it returns are laid over them.
+    - ``slots = 5``: every mailbox has five slots. The slot of a message is its edge's ``pos``, an
+      empty slot is 0, and ``nodes.mask`` says which slots are filled. ``reduce`` is called once per
+      level.
+    - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order;
+      the fields that it returns are added to them. Each row of its results must depend only on the
+      same row of ``ndata``, since with ``checkpoint`` it is called with some nodes at a time.
     - ``downward = True``: edges go from parents to children, so a :class:`~dgltrees.Forest` is
-      batched with its edges turned.
+      batched with its edges reversed.
 
-    The class of a cell can also have a compiled way (:func:`~dgltrees.traversal.compiled_way`),
-    which backend ``levels`` takes where it holds.
+    The class of a cell can also have a faster implementation of the whole traversal
+    (:func:`~dgltrees.traversal.compiled_way`), which backend ``levels`` uses where it applies.
     """
 
     def message(self, edges: Edges) -> Mapping[str, Tensor]:
@@ -62,7 +63,7 @@ class Cell(Protocol):
         ...
 
     def reduce(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """What a node makes of its messages, fields of ``(n, ...)``."""
+        """Reduce the messages of each node, to fields of ``(n, ...)``."""
         ...
 
     def update(self, nodes: Nodes) -> Mapping[str, Tensor]:
@@ -84,31 +85,31 @@ def prop_nodes_topo(
 ) -> None:
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
 
-    The arguments, their order and the effect are those of ``dgl.prop_nodes_topo``: changing the
-    import is all it takes. ``prop_nodes_topo(graph, cell)`` runs a cell, with all that it declares
-    (:class:`Cell`), and writes the states of all nodes into ``graph.ndata``.
+    The arguments, their order and the effect are those of ``dgl.prop_nodes_topo``, so it is enough
+    to change the import. ``prop_nodes_topo(graph, cell)`` runs a cell with its declarations
+    (:class:`Cell`) and writes the states of all nodes into ``graph.ndata``.
 
     Arguments:
         graph: a homogeneous acyclic ``DGLGraph``, batched or not, or a :class:`TreeBatch`.
-        message_func: from a batch of edges to messages, or a built-in such as ``fn.copy_u``; or a
+        message_func: maps a batch of edges to messages, or a built-in such as ``fn.copy_u``; or a
             cell.
-        reduce_func: from nodes with a mailbox to fields, or a built-in such as ``fn.sum``. Nodes
-            without messages skip it (a built-in gives them 0). Left out for a cell.
-        reverse: visit the nodes in reverse topological order. As in DGL the edges are not turned;
-            for a top-down pass let the edges point down. (In this order alone DGL 1.1 gives a
-            node without messages zeros for what the others of its frontier reduced, if there are
-            others; here such a node skips the reduce function in every order.)
-        apply_node_func: from nodes, with what was reduced laid over their fields, to the fields
-            that are stored. Without it, what was reduced is stored.
-        backend: ``"levels"``, which costs nodes plus edges, or ``"dgl"``, DGL's own, the
-            reference, which costs nodes times depth.
-        group_by, slots: what the functions want, as in :class:`Cell`.
+        reduce_func: maps nodes with a mailbox to fields, or a built-in such as ``fn.sum``. Nodes
+            without messages skip it (a built-in gives them 0). Omitted for a cell.
+        reverse: visit the nodes in reverse topological order. As in DGL the edges are not reversed;
+            for a top-down pass let the edges point down. (In this order only, DGL 1.1 gives a node
+            without messages zeros in the reduced fields, if its frontier has nodes with messages;
+            here such a node skips the reduce function in every order.)
+        apply_node_func: maps nodes, whose data include the reduced fields, to the fields that are
+            stored. Without it, the reduced fields are stored.
+        backend: ``"levels"``, whose time is linear in nodes and edges, or ``"dgl"``, DGL's own and
+            the reference, whose time grows with nodes times depth.
+        group_by, slots: the declarations of the functions, as in :class:`Cell`.
         checkpoint: see :func:`traverse`.
 
     Raises:
-        TreeError: the graph has a cycle; or, with ``slots``, a message has no place.
-        ConfigError: there is no such backend, or it has no checkpoints; or there is a cell and
-            another function, or a cell is to run in reverse.
+        TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
+        ConfigError: there is no such backend, or it has no checkpoints; or a cell was given
+            together with another function or with ``reverse``.
     """
     batch = graph if isinstance(graph, TreeBatch) else TreeBatch.from_graph(graph)
     if reduce_func is None:
@@ -148,29 +149,28 @@ def traverse(
     fused: bool = True,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
-    """Run a cell over a graph, with what the cell declares; the graph stays as it is.
+    """Run a cell over a graph and return the states of its nodes; the graph is not changed.
 
     Arguments:
         cell: see :class:`Cell`.
         graph: a :class:`TreeBatch`; a homogeneous acyclic ``DGLGraph``; or a :class:`Forest`, all
             of whose trees are batched.
-        ndata: fields of the nodes, each ``(N, ...)``, or :class:`IndexedRows`; those of the graph,
-            if not given.
-        edata: fields of the edges, each ``(E, ...)``; those of the graph, if not given.
+        ndata: fields of the nodes, each ``(N, ...)``, or :class:`IndexedRows`; by default those of
+            the graph.
+        edata: fields of the edges, each ``(E, ...)``; by default those of the graph.
         backend: ``"levels"`` or ``"dgl"``.
-        outputs: the fields to return; all that the cell returns, if not given.
-        fused: take the compiled way of the cell's class, if it has one that holds here. Such a
-            way has no second derivative, and raises where one is asked for.
-        checkpoint: keep less memory for the backward pass, which runs the three functions a second
-            time, segment of levels by segment: for trees that would not fit otherwise. Values,
-            gradients and dropout are the same; no compiled way is taken. Of backend ``levels``
-            alone.
+        outputs: the fields to return; by default all that the cell returns.
+        fused: use the fast implementation of the cell's class, if it has one that applies. It has
+            no second derivative, and raises RuntimeError if one is requested.
+        checkpoint: save memory by running the three functions a second time in the backward pass,
+            one segment of levels after another. Values, gradients and dropout are the same; the
+            fast implementation is not used. Only for backend ``levels``.
 
     Returns:
         fields of all nodes, each ``(N, ...)``, in the order of the graph's nodes.
 
     Raises:
-        TreeError: the graph has a cycle, or a child has no place in the cell.
+        TreeError: the graph has a cycle, or the cell has no slot for a child.
         ConfigError: there is no such backend, or it has no checkpoints; or the cell lacks one of
             its functions.
     """
@@ -196,7 +196,7 @@ def traverse(
 
 
 def as_batch(graph: Graph, *, downward: bool = False) -> TreeBatch:
-    """A graph as a batch; of a forest all trees, with their edges turned if ``downward``."""
+    """A graph as a batch; for a forest, all trees, with reversed edges if ``downward``."""
     if isinstance(graph, TreeBatch):
         return graph
     if isinstance(graph, Forest):
@@ -224,11 +224,11 @@ def schedule_of(
     reverse: bool = False,
     device: Union[str, torch.device] = "cpu",
 ) -> Schedule:
-    """The cached schedule of a batch, on a device.
+    """The schedule of a batch, cached with it and moved to ``device``.
 
     Arguments:
         batch, group, pos, slots, reverse: see :func:`dgltrees.traversal.plan.make_schedule`.
-        device: where the traversal's tensors are.
+        device: the device of the traversal's tensors.
     """
     values = [
         None if tensor is None else batch.on_host(tensor).numpy()

@@ -1,4 +1,4 @@
-"""What a message, reduce or update function sees: DGL's contract on plain tensors."""
+"""The arguments of message, reduce and update functions: DGL's interface on plain tensors."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Groups = list[tuple[int, int]]
 class IndexedRows:
     """A node field in which many nodes have the same row, such as the vectors of words.
 
-    Some compiled ways transform each row once, however many nodes have it; to all other cells a
-    traversal hands the field :meth:`dense`.
+    Some cells have a fast implementation that transforms each distinct row once; all others
+    receive the field as one tensor, :meth:`dense`.
 
     Attributes:
         rows: ``(V, ...)`` the distinct rows.
@@ -30,17 +30,17 @@ class IndexedRows:
     index: Tensor
 
     def dense(self) -> Tensor:
-        """``(N, ...)`` the field of each node."""
+        """The field of all nodes, ``(N, ...)``."""
         return self.rows.index_select(0, self.index)
 
 
 class Fields(MutableMapping[str, Tensor]):
-    """Named tensors, each fetched when it is first read; writing changes only what is seen here.
+    """Named tensors that are fetched when they are first read; writing changes only this view.
 
     Arguments:
-        names: the fields that ``fetch`` can give.
-        fetch: gives a field by its name.
-        overlay: tensors by name, which hide the fields of the same name.
+        names: the names of the fields that ``fetch`` can return.
+        fetch: returns a field by its name.
+        overlay: tensors by name, which take precedence over fields of the same name.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class Fields(MutableMapping[str, Tensor]):
 
 
 class Edges:
-    """A batch of edges, as ``dgl.udf.EdgeBatch`` has it.
+    """A batch of edges, with the interface of ``dgl.udf.EdgeBatch``.
 
     Attributes:
-        src: fields of the node each edge leaves, each ``(E, ...)``.
-        dst: fields of the node each edge enters, as they were before the traversal.
+        src: the source nodes' fields, each ``(E, ...)``.
+        dst: the destination nodes' fields from before the traversal, each ``(E, ...)``.
         data: fields of the edges.
-        slotted: whether the traversal puts the messages into slots; else a cell with slots sends
-            their positions along.
+        slotted: whether the traversal puts the messages into slots; if not, a cell with slots
+            adds their positions to the messages.
     """
 
     __slots__ = ("_ends", "data", "dst", "slotted", "src")
@@ -105,7 +105,7 @@ class Edges:
         self.slotted = slotted
 
     def edges(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The nodes the edges leave, the nodes they enter, and their ids, each ``(E,)``."""
+        """The source nodes, the destination nodes and the ids of the edges, each ``(E,)``."""
         return self._ends
 
     def batch_size(self) -> int:
@@ -116,11 +116,11 @@ class Edges:
 
 
 class Nodes:
-    """A batch of nodes, as ``dgl.udf.NodeBatch`` has it, and what a cell's declarations add.
+    """A batch of nodes, with the interface of ``dgl.udf.NodeBatch``, plus groups and slots.
 
     Attributes:
-        data: fields of the nodes, each ``(n, ...)``; in an update function with what the reduce
-            function returned laid over them.
+        data: fields of the nodes, each ``(n, ...)``; in an update function they
+            include the results of the reduce function.
         mailbox: messages, each ``(n, degree, ...)``, or ``(n, slots, ...)`` with zeros where a
             child is missing; empty in an update function.
         groups: with ``group_by``, the runs of equal values, on the host; else None.

@@ -1,4 +1,4 @@
-"""The registry of compiled ways: faster functions that compute what a class computes."""
+"""The registry of compiled ways: faster implementations of what the objects of a class compute."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _WAYS: dict[type, _Entry] = {}
 def compiled_way(kind: type, *, accepts_indexed: bool = False) -> Callable[[Way], Way]:
     """Register a function as the compiled way of objects of one class.
 
-    The compiled way of a cell is ``way(cell, batch, ndata)``. It returns the states of all nodes,
-    as the cell's three functions do, or None where it does not hold: for this graph, these
-    tensors or these settings of the cell. Subclasses of ``kind``, which may change an equation,
-    have no compiled way unless they register one of their own.
+    The compiled way of a cell is a function ``way(cell, batch, ndata)``. It returns the states of
+    all nodes, equal to those of the cell's three functions, or None where it does not support the
+    graph, the tensors or the settings of the cell. Subclasses of ``kind`` do not inherit it, since
+    they may change an equation.
 
     Arguments:
         kind: the class.
-        accepts_indexed: the way takes fields of ``ndata`` as
-            :class:`~dgltrees.traversal.views.IndexedRows`; other ways are given tensors.
+        accepts_indexed: whether fields of ``ndata`` may be
+            :class:`~dgltrees.traversal.views.IndexedRows`; otherwise they are tensors.
     """
 
     def register(way: Way) -> Way:
@@ -44,16 +44,16 @@ def compiled_way(kind: type, *, accepts_indexed: bool = False) -> Callable[[Way]
     return register
 
 
-def way_of(thing: object) -> Optional[Callable[..., Any]]:
-    """The compiled way registered for the class of ``thing``, or None."""
-    entry = _WAYS.get(type(thing))
+def way_of(instance: object) -> Optional[Callable[..., Any]]:
+    """The fast implementation registered for the class of ``instance``, or None."""
+    entry = _WAYS.get(type(instance))
     return None if entry is None else entry.way
 
 
 def compiled_states(
     cell: object, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
 ) -> Optional[dict[str, Tensor]]:
-    """The states of all nodes by a cell's compiled way; None where there is none that holds."""
+    """The states of all nodes by a cell's compiled way; None if it has none that applies."""
     way = way_of(cell)
     if way is None:
         return None
@@ -63,11 +63,11 @@ def compiled_states(
 
 
 def dense(ndata: Mapping[str, Union[Tensor, IndexedRows]]) -> dict[str, Tensor]:
-    """Fields as tensors ``(N, ...)``."""
+    """Turn all fields into tensors ``(N, ...)``."""
     return {k: v.dense() if isinstance(v, IndexedRows) else v for k, v in ndata.items()}
 
 
 def accepts_indexed(cell: object) -> bool:
-    """Whether a cell's compiled way takes :class:`~dgltrees.traversal.views.IndexedRows`."""
+    """Whether a cell's compiled way supports :class:`~dgltrees.traversal.views.IndexedRows`."""
     entry = _WAYS.get(type(cell))
     return entry is not None and entry.accepts_indexed

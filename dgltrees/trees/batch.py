@@ -35,11 +35,11 @@ class TreeBatch:
             first, and so on.
         ndata: node tensors, each ``(N, ...)``.
         edata: edge tensors, each ``(E, ...)``.
-        depth: ``(N,)`` the number of edges between each node and its root, if it is known and each
-            node has at most one parent.
+        depth: ``(N,)``, the number of edges between each node and its root; None if it was not
+            computed or a node has several parents.
 
     Attributes:
-        cache: results that depend on the structure alone, such as schedules
+        cache: results that depend only on the structure, such as schedules
             (:class:`~dgltrees.trees.cache.Cache`); shared by all batches of the same structure.
     """
 
@@ -119,7 +119,7 @@ class TreeBatch:
         """The batch as one DGL graph on the CPU, with the CPU's tensors as its data.
 
         Raises:
-            ConfigError: there is no DGL.
+            ConfigError: DGL is not installed.
         """
         from dgltrees._dgl import need_dgl
 
@@ -137,7 +137,7 @@ class TreeBatch:
             self.graph.ndata.update(self.ndata)
 
     def _like(self, ndata: Mapping[str, Tensor], edata: Mapping[str, Tensor]) -> TreeBatch:
-        """The same structure and cache with other data."""
+        """A batch with the same structure and cache, and other data."""
         batch = TreeBatch(
             self.src, self.dst, self.sizes, ndata=ndata, edata=edata, depth=self.depth
         )
@@ -151,7 +151,7 @@ class TreeBatch:
         return self._like(ndata, self.edata)
 
     def on_host(self, tensor: Tensor) -> Tensor:
-        """An integer tensor on the CPU; no copy from the device where :meth:`to` moved it there."""
+        """An integer tensor on the CPU; one that :meth:`to` moved is not copied back."""
         if tensor.device.type == "cpu":
             return tensor
         for pair in self._moved:
@@ -231,7 +231,7 @@ class _Moved(NamedTuple):
         return cls(original, moved, (_version(original), _version(moved)))
 
     def still_equal(self) -> bool:
-        """Whether neither tensor has been written to since."""
+        """Whether neither tensor has been written to since the copy."""
         return self.versions == (_version(self.original), _version(self.moved))
 
 

@@ -17,7 +17,7 @@ _CPU = torch.device("cpu")
 
 
 class Cache:
-    """Results that depend on the structure of a batch alone, each computed once.
+    """Results that depend only on the structure of a batch, each computed once.
 
     Every batch has one as ``batch.cache``. Batches of the same structure share it: those that
     ``batch.to``, ``batch.with_data`` and ``batch.pin_memory`` return.
@@ -39,7 +39,7 @@ class Cache:
         values: Values = (),
         device: Union[str, torch.device, None] = None,
     ) -> T:
-        """The cached result of ``make()``, which is called the first time only.
+        """The cached result of ``make()``, which is only called the first time.
 
         Arguments:
             key: the name of the result and the options it depends on, such as
@@ -47,8 +47,8 @@ class Cache:
             make: computes the result on the CPU; the result may be None.
             values: arrays (or None) that the result depends on besides the structure; there is one
                 result for each combination of their values.
-            device: the result is moved there by its method ``to``, once per device; None leaves it
-                on the CPU.
+            device: the device to which the result's method ``to`` moves it, once per device; None
+                for no move.
         """
         entries = self._entries.setdefault(key, [])
         entry = next((entry for entry in entries if entry.depends_on(values)), None)
@@ -61,13 +61,13 @@ class Cache:
 
 
 class _Entry(NamedTuple):
-    """One result, by device, and the values it depends on."""
+    """The copies of one result by device, and the values it depends on."""
 
     values: Values
     by_device: dict[torch.device, Any]
 
     def depends_on(self, values: Values) -> bool:
-        """Whether the result is that of ``values``."""
+        """Whether the result was computed for ``values``."""
         return all(map(_equal, self.values, values))
 
     def on(self, device: torch.device) -> Any:

@@ -23,29 +23,29 @@ __all__ = [
 ]
 
 
-def integers(values: ArrayLike, what: str, file: Optional[PathLike]) -> NDArray[np.int64]:
+def integers(values: ArrayLike, name: str, file: Optional[PathLike]) -> NDArray[np.int64]:
     """``values`` as an array of one dimension, int64.
 
     Arguments:
         values: the integers.
-        what: their name in the errors, such as ``"parents"``.
+        name: their name in the errors, such as ``"parents"``.
         file: the file they were read from, for the errors.
 
     Raises:
-        TreeError: they are no integers, too large, or have not one dimension.
+        TreeError: they are not integers, are too large, or do not have one dimension.
     """
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
-        raise TreeError(f"expected a row of integers as {what}, got {error}", file=file) from None
-    if array.ndim != 1 and not (array.ndim == 0 and what == "tree ids"):
+        raise TreeError(f"expected a row of integers as {name}, got {error}", file=file) from None
+    if array.ndim != 1 and not (array.ndim == 0 and name == "tree ids"):
         raise TreeError(
-            f"expected a row of integers as {what}, got {array.ndim} dimensions", file=file
+            f"expected a row of integers as {name}, got {array.ndim} dimensions", file=file
         )
     if array.size and array.dtype.kind not in "iu":
-        raise TreeError(f"expected integers as {what}, got {array.dtype}", file=file)
+        raise TreeError(f"expected integers as {name}, got {array.dtype}", file=file)
     if array.size and array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
-        raise TreeError(f"expected {what} below 2^63, got {array.max()}", file=file)
+        raise TreeError(f"expected {name} below 2^63, got {array.max()}", file=file)
     return array.astype(np.int64)
 
 
@@ -55,10 +55,10 @@ def check_columns(
     vocabs: Mapping[str, Vocabulary],
     file: Optional[PathLike],
 ) -> None:
-    """Check that each column has a row per node, of numbers or text, and ids of its vocabulary.
+    """Check that each column has a row per node, of numbers or text, or ids of its vocabulary.
 
     Raises:
-        TreeError: a column has not.
+        TreeError: a column does not.
     """
     for name, column in columns.items():
         rows = len(column) if column.ndim else 0
@@ -82,7 +82,7 @@ def check_columns(
 
 
 def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``(N,)`` the number of siblings before each node in the order of the nodes; 0 at roots."""
+    """The number of earlier siblings of each node in node order, ``(N,)``; 0 at roots."""
     up = parent + np.repeat(offsets[:-1], np.diff(offsets))
     pos = cumcount(np.where(parent < 0, -1, up))
     pos[parent < 0] = 0
@@ -122,7 +122,7 @@ def check_trees(
     file: Optional[PathLike],
     lines: Optional[Sequence[int]],
 ) -> None:
-    """Check that parents and positions make a tree of every segment; the offsets are right already.
+    """Check that parents and positions form a tree in every segment, given checked offsets.
 
     The arguments are those of :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 

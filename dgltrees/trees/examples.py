@@ -32,7 +32,8 @@ class Examples:
         targets: the names of the classes.
 
     Raises:
-        TreeError: the number of trees is no multiple of the arity, or a column has not ``E`` rows.
+        TreeError: the number of trees is not a multiple of the arity, or a column does not have
+            ``E`` rows.
     """
 
     forest: Forest
@@ -80,7 +81,7 @@ class Examples:
         """One data set of all examples of ``parts``.
 
         Raises:
-            TreeError: there is no part, or they differ in arity, columns or vocabularies.
+            TreeError: ``parts`` is empty, or they differ in arity, columns or vocabularies.
         """
         forest = Forest.concat([part.forest for part in parts])
         first = parts[0]

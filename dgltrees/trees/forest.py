@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -42,11 +42,11 @@ class Forest:
         parent: ``(N,)`` int32, the parent of each node by its index *within its tree*, -1 at a
             root.
         pos: ``(N,)`` int32, the position of each node among the children of its parent, from 0. A
-            position that no child has is a missing child. 0 at a root.
+            position without a child is a missing child. 0 at a root.
         offsets: ``(T + 1,)`` int64; tree ``t`` has the nodes ``offsets[t]:offsets[t + 1]``.
         columns: node data, each ``(N, ...)``.
-        vocabs: the vocabularies of those columns that hold ids of names, by column; an id of -1 is
-            no name.
+        vocabs: the vocabularies of the columns that hold ids of names, by column; an id of -1 means
+            that there is no name.
     """
 
     parent: NDArray[np.int32]
@@ -68,20 +68,20 @@ class Forest:
         file: Optional[PathLike] = None,
         lines: Optional[Sequence[int]] = None,
     ) -> Forest:
-        """A forest of arrays that are checked first.
+        """Check the arrays and build a forest from them.
 
         Arguments:
             parent, pos, offsets, columns, vocabs: see the class. By default there is one tree, and
                 the children of a node have the positions 0, 1, ... in the order of the nodes.
-            max_children: the number of positions that a node has for children; None for any.
+            max_children: the number of child positions of a node; None for any.
             file: the file that the trees were read from, for the errors.
             lines: ``(T,)`` the line of each tree in that file, for the errors.
 
         Raises:
             TreeError: with file, line, tree and node: a tree is empty or has not exactly one root,
                 a parent is out of range, there is a cycle, a position is out of range or occurs
-                twice, a column has not ``N`` rows of numbers or text, or has an id that is not in
-                its vocabulary.
+                twice, a column does not have ``N`` rows of numbers or text, or has an id that is
+                not in its vocabulary.
         """
         parents = integers(parent, "parents", file)
         bounds = integers([0, len(parents)] if offsets is None else offsets, "offsets", file)
@@ -109,6 +109,7 @@ class Forest:
         columns: Union[Sequence[str], Mapping[str, Any]] = (),
         *,
         vocabs: Optional[Mapping[str, Vocabulary]] = None,
+        kinds: Optional[Mapping[str, str]] = None,
         max_children: Optional[int] = None,
         repeat_shared: bool = False,
         source: Any = None,
@@ -127,17 +128,75 @@ class Forest:
             children,
             columns,
             vocabs=vocabs,
+            kinds=kinds,
             max_children=max_children,
             repeat_shared=repeat_shared,
             source=source,
             file=file,
         )
 
+    def to_objects(self, tree: int = 0, children: str = "children") -> dict[str, Any]:
+        """One tree as nested dictionaries, which :meth:`from_objects` reads back.
+
+        The arguments and errors are those of
+        :func:`~dgltrees.trees.builders.objects.to_objects`, which this calls.
+        """
+        from dgltrees.trees.builders.objects import to_objects
+
+        return to_objects(self, tree, children)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __getitem__(self, index: Union[int, slice, ArrayLike]) -> Forest:
+        """A forest of some trees: ``forest[3]``, ``forest[-10:]``, ``forest[mask]``.
+
+        Arguments:
+            index: a number, negative from the end; a slice; an array of numbers; or a mask ``(T,)``
+                of truth values.
+
+        Raises:
+            IndexError: there is no such tree, or a mask has not ``T`` values.
+            TreeError: the index is none of these.
+        """
+        if isinstance(index, slice):
+            return self.select(np.arange(len(self))[index])
+        ids = np.asarray(index)
+        if ids.dtype == bool:
+            if ids.shape != (len(self),):
+                raise IndexError(
+                    f"expected a mask of {len(self)} values, one per tree, got shape {ids.shape}"
+                )
+            return self.select(np.flatnonzero(ids))
+        ids = np.atleast_1d(integers(ids, "tree ids", None))
+        return self.select(np.where(ids < 0, ids + len(self), ids))
+
+    def __iter__(self) -> Iterator[Forest]:
+        """The trees one by one, each as a forest of its own."""
+        return map(self.tree, range(len(self)))
+
     def __repr__(self) -> str:
-        return f"Forest({len(self)} trees, {self.num_nodes} nodes, columns: {list(self.columns)})"
+        columns = ", ".join(f"{name} ({kind})" for name, kind in self.column_types.items())
+        return (
+            f"Forest({_count(len(self), 'tree')}, {_count(self.num_nodes, 'node')}, "
+            f"columns: {columns or 'none'})"
+        )
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the numbers of trees and nodes, the columns, and the first tree."""
+        from dgltrees.draw.forests import forest_html
+
+        return forest_html(self)
+
+    @property
+    def column_types(self) -> dict[str, str]:
+        """What each column holds, in words: ``5 names``, ``int64``, ``float32 x 300``."""
+        return {
+            name: _count(len(self.vocabs[name]), "name")
+            if name in self.vocabs
+            else " x ".join(map(str, (column.dtype, *column.shape[1:])))
+            for name, column in self.columns.items()
+        }
 
     @property
     def num_nodes(self) -> int:
@@ -206,7 +265,7 @@ class Forest:
 
         Raises:
             IndexError: an id is out of range.
-            TreeError: the ids are no integers.
+            TreeError: the ids are not integers.
         """
         rows, offsets = self._rows(np.atleast_1d(integers(ids, "tree ids", None)))
         columns = {name: column[rows] for name, column in self.columns.items()}
@@ -218,7 +277,7 @@ class Forest:
         return chosen
 
     def tree(self, index: int) -> Forest:
-        """A forest of the one tree ``index``."""
+        """A forest that holds only the tree ``index``."""
         return self.select([index])
 
     @staticmethod
@@ -226,7 +285,7 @@ class Forest:
         """One forest of all trees of ``forests``.
 
         Raises:
-            TreeError: there is no forest, or their columns or vocabularies differ.
+            TreeError: ``forests`` is empty, or their columns or vocabularies differ.
         """
         if not forests:
             raise TreeError("expected at least one forest, got none")
@@ -255,7 +314,7 @@ class Forest:
 
         Raises:
             IndexError: an id is out of range.
-            TreeError: the ids are no integers, or a column holds text.
+            TreeError: the ids are not integers, or a column holds text.
         """
         chosen = np.arange(len(self)) if ids is None else integers(ids, "tree ids", None)
         rows, offsets = self._rows(np.atleast_1d(chosen))
@@ -304,10 +363,11 @@ class Forest:
 
         Arguments:
             folder: the folder.
-            mmap: map the arrays into memory, so that what is not used stays on disk.
+            mmap: memory-map the arrays instead of reading them.
 
         Raises:
-            TreeError: the folder holds no forest, a damaged one, or one of another version.
+            TreeError: the folder does not hold a forest, or one that is damaged or of another
+                version.
         """
         folder = Path(folder)
         try:
@@ -353,8 +413,12 @@ class Forest:
         return cls(parent, pos, offsets, columns, vocabs)
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def _tensor(name: str, column: NDArray[Any]) -> torch.Tensor:
-    """A column as a tensor; integers as int64, which torch requires of indices."""
+    """A column as a tensor; integers become int64, the dtype of indices in torch."""
     if column.dtype.kind in "US":
         raise TreeError(
             f"expected column {name!r} to hold numbers, which is what a batch holds, got text; "

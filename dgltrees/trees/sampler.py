@@ -22,13 +22,13 @@ class BatchSampler:
 
     Arguments:
         sizes: ``(E,)`` the number of nodes of each example.
-        depths: ``(E,)`` the depth of each example; without it pools are sorted by size alone.
+        depths: ``(E,)``, the depth of each example; without it pools are sorted by size only.
         batch_size: the largest number of examples in a batch.
-        max_nodes: the largest number of nodes in a batch; an example with more is a batch by
+        max_nodes: the largest number of nodes in a batch; a larger example is a batch by
             itself.
-        shuffle: if False, the batches are those of the data in their order, unsorted.
+        shuffle: if False, the examples are cut into batches in their order, unsorted.
         pool: the number of batches in a pool; with 1 every batch is a random sample.
-        seed: of the random numbers, together with the epoch.
+        seed: the seed of the random numbers, used together with the epoch.
 
     Raises:
         ConfigError: neither ``batch_size`` nor ``max_nodes`` is given, or one is not positive.
@@ -57,7 +57,7 @@ class BatchSampler:
         self.shuffle, self.pool, self.seed, self.epoch = shuffle, pool, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch whose batches the sampler gives."""
+        """Set the epoch whose batches :meth:`batches` returns."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
@@ -87,7 +87,7 @@ class BatchSampler:
         return max(1, int((self.max_nodes or 1) / mean)) * self.pool
 
     def _cut(self, ids: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Batches of ``ids`` in their order, each as large as the limits allow."""
+        """Cut ``ids`` into consecutive batches, each as large as the limits allow."""
         if self.max_nodes is None:
             step = self.batch_size or 1
             return [ids[start : start + step] for start in range(0, len(ids), step)]

@@ -11,8 +11,8 @@ owner           [0, 0, 2, 2, 2]
 within          [0, 1, 0, 1, 2]
 =============== ==================
 
-Arrays are integers of numpy, or tensors where a function says so; the result is of the same kind.
-A mask is a ragged array too, whose segments have one row or none: ``starts(mask)`` counts the True
+Arrays are numpy integers, or tensors where a function says so; the result has the same type. A mask
+is a ragged array too, whose segments have one row or none: ``starts(mask)`` counts the True values
 before each entry.
 """
 
@@ -121,7 +121,7 @@ def ranges(begins: NDArray[Any], sizes: NDArray[Any]) -> Ints:
 
     Arguments:
         begins: ``(T,)`` the first integer of each segment.
-        sizes: ``(T,)`` how many integers each has.
+        sizes: ``(T,)``, the number of integers of each segment.
 
     >>> ranges(np.array([10, 5]), np.array([2, 3]))
     array([10, 11,  5,  6,  7])
@@ -135,7 +135,7 @@ def rows_of(offsets: Ints, ids: NDArray[Any]) -> Ints:
 
     Arguments:
         offsets: ``(T + 1,)``.
-        ids: ``(B,)``; a segment may stand more than once.
+        ids: ``(B,)``; a segment may occur more than once.
 
     >>> rows_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
     array([2, 3, 4, 0, 1])
@@ -174,10 +174,10 @@ def mask_of(sizes: Tensor, width: int) -> Tensor:
 
 
 def inverse(permutation: Array) -> Array:
-    """The permutation that undoes one: ``inverse(p)[p[i]] == i``, ``(N,)``.
+    """The inverse of a permutation: ``inverse(p)[p[i]] == i``, ``(N,)``.
 
     Arguments:
-        permutation: ``(N,)`` array or tensor; each of 0 to N - 1 stands in it once.
+        permutation: ``(N,)`` array or tensor; each of 0 to N - 1 occurs once.
 
     >>> inverse(np.array([2, 0, 1]))
     array([1, 2, 0])
@@ -207,10 +207,10 @@ def run_offsets(*keys: NDArray[Any]) -> Ints:
 
 
 def cumcount(keys: NDArray[Any]) -> Ints:
-    """How many of the entries before each are equal to it, ``(N,)``.
+    """The number of earlier entries that are equal to each entry, ``(N,)``.
 
     Arguments:
-        keys: ``(N,)`` in any order.
+        keys: ``(N,)``, in any order.
 
     >>> cumcount(np.array([7, 4, 7, 7]))
     array([0, 0, 1, 2])

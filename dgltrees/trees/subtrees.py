@@ -11,14 +11,14 @@ __all__ = ["over_subtrees"]
 
 
 def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: NDArray[np.int64]) -> NDArray[Any]:
-    """``(N,)`` the sum, minimum, ... of the values in the subtree of each node.
+    """The sum, minimum, ... of the values in the subtree of each node, ``(N,)``.
 
     Pointer doubling: after round k the result of a node covers its descendants less than 2^k edges
     below; each descendant exactly 2^k edges below has the results of the next 2^k.
 
     Arguments:
         ufunc: an associative and commutative function: ``np.add``, ``np.minimum``, ...
-        values: ``(N,)``, whose dtype the result has.
+        values: ``(N,)``; the result has the same dtype.
         parent: ``(N,)`` the parent of each node among all nodes, -1 at a root; no cycles.
     """
     result = values.copy()

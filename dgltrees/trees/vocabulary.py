@@ -18,15 +18,15 @@ _HEADER = "dgltrees vocabulary 1"
 
 
 class Vocabulary:
-    """Names with ids 0, 1, ... in their order.
+    """A mapping from names to ids 0, 1, ... in the order of the names.
 
-    Until it is frozen, a vocabulary gives every new name that it encodes the next id.
+    Until it is frozen, a vocabulary assigns the next id to every new name that it encodes.
 
     Arguments:
-        names: the first names; one that occurs twice counts once.
+        names: the first names; duplicates count once.
         unknown: the name that a frozen vocabulary encodes instead of any other name, such as
-            ``<unk>``; it is added to the names. Without it another name is an error.
-        frozen: no name is added.
+            ``<unk>``; it is added to the names. Without it an unknown name is an error.
+        frozen: whether the vocabulary is complete, so that no name is added.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class Vocabulary:
         return f"Vocabulary({len(self)} names: {shown})"
 
     def freeze(self) -> Vocabulary:
-        """Add no name from now on; returns the vocabulary itself."""
+        """Add no more names from now on; return the vocabulary itself."""
         self.frozen = True
         return self
 
     def encode(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """``(len(names),)`` int32, the ids of ``names``.
+        """The ids of ``names``, ``(len(names),)`` int32.
 
         Raises:
             TreeError: the vocabulary is frozen, has no ``unknown``, and a name is not in it.
@@ -88,7 +88,7 @@ class Vocabulary:
         """The names of ``ids``.
 
         Raises:
-            TreeError: an id is out of range, such as -1, which is no name.
+            TreeError: an id is out of range, such as -1, which stands for no name.
         """
         names = []
         for i in ids:
@@ -108,8 +108,8 @@ class Vocabulary:
         """Read the vocabulary that :meth:`save` wrote; it is frozen.
 
         Raises:
-            TreeError: with file and line: the file is no vocabulary, a line is no JSON string, or
-                a name occurs twice.
+            TreeError: with file and line: the file is not a vocabulary, a line is not a JSON
+                string, or a name occurs twice.
         """
         names: list[str] = []
         with open(path, encoding="utf-8") as file:

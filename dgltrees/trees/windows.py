@@ -11,11 +11,11 @@ __all__ = ["WindowSampler"]
 
 
 class WindowSampler:
-    """The batches of a text; each window begins where that of the batch before ended.
+    """The batches of a text, whose windows continue those of the batch before.
 
-    The text is divided into streams, whose lengths differ by one token at most, and each stream
-    into windows. A batch has one window per stream. The last window of a stream has what remains
-    of it, at most one token more than the others.
+    The text is divided into streams whose lengths differ by at most one token, and each stream into
+    windows. A batch has one window per stream. The last window of a stream has the remaining
+    tokens, at most one more than the others.
 
     Arguments:
         tokens: N, the number of tokens of the text.
@@ -40,7 +40,7 @@ class WindowSampler:
         self.window = window
 
     def set_epoch(self, epoch: int) -> None:
-        """Do nothing: the batches of all epochs are the same."""
+        """Do nothing: all epochs have the same batches."""
 
     def batches(self) -> list[NDArray[np.int64]]:
         """The batches; each is ``(B, T)``, the indices of its tokens, -1 after a stream's end."""

@@ -1,4 +1,4 @@
-"""Words with a meaning of their own, vocabularies without rare words, and recoded forests."""
+"""Special words, vocabularies without rare words, and forests with other vocabularies."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def frequent_words(
     column: str = "word",
     keep: Sequence[str] = (ROOT,),
 ) -> Vocabulary:
-    """A frozen vocabulary of ``<unk>`` and the words that at least ``min_count`` nodes have.
+    """A frozen vocabulary of the words of at least ``min_count`` nodes, and ``<unk>``.
 
-    The words are in the order of the forests' vocabulary, ``<unk>`` comes last.
+    The words are in the order of the forests' vocabulary; ``<unk>`` comes last.
 
     Arguments:
-        forests: forests with the same vocabulary; read one by one, so they may be a generator.
+        forests: forests with the same vocabulary; a generator is allowed.
         min_count: the smallest count of a word.
         column: the node column of the words.
-        keep: words to include whatever their count.
+        keep: words to include regardless of their count.
 
     Raises:
-        TreeError: there is no forest, a forest has no such vocabulary, or theirs differ.
+        TreeError: there is no forest, a forest has no vocabulary of this column, or they differ.
     """
     counts = np.zeros(0, np.int64)
     vocab = None
@@ -62,11 +62,11 @@ def frequent_words(
 
 
 def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = False) -> Forest:
-    """The same forest with the ids of other vocabularies.
+    """The same forest with its columns encoded by other vocabularies.
 
     Arguments:
         forest: the forest.
-        vocabs: the new vocabularies, by column; other columns remain as they are.
+        vocabs: the new vocabularies, by column; other columns are not changed.
         lower: change the names of column ``word`` to lower case.
 
     Raises:

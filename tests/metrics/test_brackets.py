@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from dgltrees import TreeError
 from dgltrees.metrics.brackets import (
     bracket_scores,
-    left_branching,
-    over_some,
+    left_branching_spans,
     random_operations,
-    right_branching,
+    restrict_spans,
+    right_branching_spans,
 )
 from dgltrees.trees.operations import Operation, inferred_trees, operation_graph, spans
 
@@ -54,17 +54,19 @@ def test_spans_outside_are_refused(span: Span) -> None:
 
 
 def test_branching_trees() -> None:
-    left, right = left_branching([3, 1, 2]), right_branching([3, 1, 2])
+    left, right = left_branching_spans([3, 1, 2]), right_branching_spans([3, 1, 2])
     assert left.tolist() == [[0, 0, 1], [0, 0, 2], [2, 0, 1]]
     assert right.tolist() == [[0, 0, 2], [0, 1, 2], [2, 0, 1]]
-    assert left_branching([]).shape == right_branching([]).shape == (0, 3)
+    assert left_branching_spans([]).shape == right_branching_spans([]).shape == (0, 3)
 
 
 def test_branching_trees_against_true_ones() -> None:
     """Left: (0, 2) of four in the first, none of two in the second; right: (1, 3) of the latter."""
     sizes = [6, 4]
-    assert bracket_scores(left_branching(sizes), TRUE, sizes) == pytest.approx((1 / 6, 1 / 4, 0.2))
-    right = bracket_scores(right_branching(sizes), TRUE, sizes)
+    assert bracket_scores(left_branching_spans(sizes), TRUE, sizes) == pytest.approx(
+        (1 / 6, 1 / 4, 0.2)
+    )
+    right = bracket_scores(right_branching_spans(sizes), TRUE, sizes)
     assert right == pytest.approx((1 / 6, 1 / 4, 0.2))
 
 
@@ -72,11 +74,11 @@ def test_spans_over_some_tokens() -> None:
     """Of (a(bc)) and d the letters: brackets at both ends go, a sub-tree of brackets alone too."""
     letters = np.array([0, 1, 0, 1, 1, 0, 0, 1], bool)
     spans_of = [(0, 0, 6), (0, 2, 5), (0, 1, 3), (0, 5, 6), (0, 6, 6), (1, 0, 0)]
-    brackets, sizes = over_some(spans_of, [7, 1], letters)
+    brackets, sizes = restrict_spans(spans_of, [7, 1], letters)
     assert brackets.tolist() == [[0, 0, 2], [0, 1, 2], [0, 0, 1], [1, 0, 0]]
     assert sizes.tolist() == [3, 1]
-    assert over_some([], [7, 1], letters)[0].shape == (0, 3)
-    assert over_some([], [], letters[:0])[1].shape == (0,)
+    assert restrict_spans([], [7, 1], letters)[0].shape == (0, 3)
+    assert restrict_spans([], [], letters[:0])[1].shape == (0,)
 
 
 def test_random_operations_are_legal_and_equally_likely() -> None:

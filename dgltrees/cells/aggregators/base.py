@@ -1,4 +1,4 @@
-"""What all aggregators share: the label, the types, and the children that are absent."""
+"""The base classes of the aggregators: their labels, types and absent children."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Aggregator(nn.Module, ABC):
     ordered: ClassVar[bool] = True
     """Whether swapping two children changes the result."""
     bias_init: ClassVar[float] = 0.0
-    """Where the bias of a reduced child or label starts."""
+    """The initial value of the bias of a reduced child or label."""
     stacked: ClassVar[tuple[str, ...]] = ()
     """Names of the parameters ``(K, ...)`` in the order in which :meth:`compute` takes them."""
 
@@ -79,44 +79,44 @@ class Aggregator(nn.Module, ABC):
 
     @abstractmethod
     def _draw(self) -> None:
-        """Draw the parameters anew, those of the label apart."""
+        """Initialise the parameters, except those of the label."""
 
     @abstractmethod
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
-        """The formula, types apart.
+        """The formula of the map, computed for each type with its own parameters.
 
         Arguments:
-            h: ``(K, n, L, c)``.
+            h: ``(K, n, L, c)``, the states of the children.
             parameters: those named in :attr:`stacked`, ``(K, ...)``; before them the label
-                ``(1, n, e)`` where it is a mode.
+                ``(1, n, e)`` if it is a mode.
 
         Returns:
-            ``(K, n, G, c)``.
+            ``(K, n, G, c)``, the pre-activations.
         """
 
     def embed(self, x: Tensor) -> Tensor:
-        """What the map needs of the labels, ``(n, m)`` to ``(n, e)``: one product for all nodes."""
+        """Transform the labels of all nodes in one product, ``(n, m)`` to ``(n, e)``."""
         return x if self.W is None else x @ self.W
 
     def forward(
         self, h: Tensor, groups: Optional[Groups] = None, x: Optional[Tensor] = None
     ) -> Tensor:
-        """Aggregate.
+        """Compute the pre-activations of all gates.
 
         Arguments:
-            h: ``(n, L, c)`` states of the children, zero where there is none.
-            groups: type and length of the runs of rows of one type; None where K = 1.
-            x: ``(n, m)`` labels, where the map has them.
+            h: ``(n, L, c)``, the states of the children, zero where there is none.
+            groups: the type and the length of each run of rows with the same type; None if K = 1.
+            x: ``(n, m)``, the labels, if the aggregator has them.
 
         Returns:
-            ``(n, G, c)`` pre-activations.
+            ``(n, G, c)``, the pre-activations.
         """
         return self.aggregate(h, groups, None if x is None else self.embed(x))
 
     def aggregate(
         self, h: Tensor, groups: Optional[Groups] = None, label: Optional[Tensor] = None
     ) -> Tensor:
-        """:meth:`forward` with labels that went through :meth:`embed`, ``(n, e)``."""
+        """:meth:`forward` with the result of :meth:`embed`, ``(n, e)``, in the place of labels."""
         if label is not None and self.label == "mode":
             (a,) = grouped(self._formula, (h, label), self.parameters_by_type(), groups)
             return a
@@ -124,10 +124,10 @@ class Aggregator(nn.Module, ABC):
         return a if label is None else a + label.view_as(a)
 
     def leaves(self, label: Tensor) -> Tensor:
-        """The map where there are no children, ``(n, e)`` to ``(n, G, c)``.
+        """The pre-activations of nodes without children, ``(n, e)`` to ``(n, G, c)``.
 
-        All states are zero, so the map is affine in the label: it is read off at zero and at the
-        unit vectors, and no row is contracted.
+        All states are zero, so the map is affine in the label. Its matrix is found by evaluating it
+        at zero and at the unit vectors, which is cheaper than at every row.
         """
         n, e = label.shape
         if self.label == "add":
@@ -148,13 +148,13 @@ class Aggregator(nn.Module, ABC):
         return (self.compute(*tensors),)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Initialise all parameters."""
         if self.W is not None:
             initialize(self.W, self.m, self.c, self.init)
         self._draw()
 
     def extra_repr(self) -> str:
-        """The sizes, for printing."""
+        """The sizes, for ``repr``."""
         rank = f", rank={self.r}" if self.r else ""
         label = f", label={self.label}({self.m})" if self.label else ""
         return f"L={self.L}, c={self.c}, gates={self.G}, types={self.K}{rank}{label}"
@@ -185,10 +185,11 @@ class TensorAggregator(Aggregator):
 
 @checked
 class FactorisedAggregator(TensorAggregator):
-    """A tensor that is factorised, which has a rank.
+    """An aggregator whose tensor is factorised with some rank.
 
     Arguments:
-        rank: r, the rank of the factorised tensor.
+        rank: rank r of the factorised tensor: the size of every mode of its core (hosvd), the
+            number of its terms (canonical), or the size between two factors (tensor train).
     """
 
     def __init__(
@@ -200,11 +201,11 @@ class FactorisedAggregator(TensorAggregator):
             self.w = nn.Linear(self.m, gates * rank)
 
     def embed(self, x: Tensor) -> Tensor:
-        """What the map needs of the labels, ``(n, m)`` to ``(n, e)``: one product for all nodes."""
+        """Transform the labels of all nodes in one product, ``(n, m)`` to ``(n, e)``."""
         return self.w(x) if self.label == "mode" else super().embed(x)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Initialise all parameters."""
         if self.label == "mode":
             initialize(self.w.weight, self.m, self.r, self.init)
             nn.init.constant_(self.w.bias, self.bias_init)
@@ -212,7 +213,7 @@ class FactorisedAggregator(TensorAggregator):
 
 
 class ProductAggregator(FactorisedAggregator):
-    """A factorised tensor that multiplies what its children give, so that absent ones give 1.
+    """A factorised tensor that multiplies its children's factors; those of absent children are 1.
 
     Arguments:
         label: how the label comes in: add, W x added to the result, or mode, one more factor.

@@ -51,9 +51,10 @@ class Canonical(ProductAggregator):
     .. math:: a = Q \, (U_1 \bar h_1 \odot \dots \odot U_L \bar h_L) + W x + b
 
     where :math:`\bar h = [h; 1]`. Castellana and Bacciu (2020) name it as their next step. The last
-    column of :math:`U_j`, which meets the 1, starts at one, so that an absent child is a neutral
-    factor; b starts at zero. With ``label="mode"`` the label is one more factor,
-    :math:`W \bar x`, of the same kind. Arguments and shapes are those of :class:`Aggregator`.
+    column of :math:`U_j`, which is multiplied with the 1, is initialised to one, so that an absent
+    child is a neutral factor; b is initialised to zero. With ``label="mode"`` the label is one more
+    factor, :math:`W \bar x`, of the same kind. Arguments and shapes are those of
+    :class:`Aggregator`.
     """
 
     stacked = ("U", "b_U", "Q", "b")
@@ -84,7 +85,7 @@ class Canonical(ProductAggregator):
         nn.init.zeros_(self.b)
 
     def _reduce(self, h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-        """``U_j h̄_j``: ``(K, n, L, c)`` to ``(K, L, n, G r)``."""
+        """The reduced children ``U_j h̄_j``: ``(K, n, L, c)`` to ``(K, L, n, G r)``."""
         return reduce_children(h, U, b_U)
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ def hosvd(
     b: Tensor,
     w: Optional[Tensor] = None,
 ) -> Tensor:
-    """``q(G(w(x), u_1(h_1), .., u_L(h_L)))``, each argument of G in homogeneous coordinates.
+    """``q(G(w(x), u_1(h_1), .., u_L(h_L)))``, where a one is appended to each argument of G.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -62,10 +62,11 @@ class HOSVD(FactorisedAggregator):
     - :math:`u_j(h) = U_j h + b_j \in \mathbb{R}^r` is the mode matrix of position j, with a bias;
     - :math:`w(x) = W x + b_w \in \mathbb{R}^r`, where the label is a mode;
     - :math:`G` contracts the core tensor with every :math:`[u_j; 1]` (and :math:`[w; 1]`);
-    - :math:`q(g) = Q g + b` leads from rank r back to the states.
+    - :math:`q(g) = Q g + b` maps from rank r to the size of a state.
 
-    Every gate and type has all of these for itself. Biases start at zero, as does the entry of the
-    core whose input indices are all last. Arguments and shapes are those of :class:`Aggregator`.
+    Every gate and type has its own U, W, G and Q. Biases are initialised to zero, as is the entry
+    of the core whose input indices are all last. Arguments and shapes are those of
+    :class:`Aggregator`.
     """
 
     stacked = ("U", "b_U", "core", "Q", "b")

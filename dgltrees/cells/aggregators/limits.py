@@ -1,4 +1,4 @@
-"""Tensors too large to allocate are refused before they are."""
+"""A check that a tensor is small enough to be allocated, made before it is."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ MAX_ENTRIES = 2**30
 def check_entries(
     formula: str, entries: int, gates: int, types: int, *, linear: bool = False
 ) -> None:
-    """Refuse a stacked parameter of more than :data:`MAX_ENTRIES` entries.
+    """Raise ConfigError for a stacked parameter of more than :data:`MAX_ENTRIES` entries.
 
     Arguments:
-        formula: what leads to so many, for the message: ``"L = 32, c = 20 needs 21^32 * 20"``.
-        entries: entries of the tensor of one gate and one type.
-        gates: number of gates.
-        types: number of types.
-        linear: it grows linearly with the number of children, so no other aggregator is named.
+        formula: how the entries are counted, for the message:
+            ``"L = 32, c = 20 needs 21^32 * 20"``.
+        entries: the number of entries of the tensor of one gate and one type.
+        gates: the number of gates.
+        types: the number of types.
+        linear: whether the size grows linearly with the number of children; the message then
+            suggests no other aggregator.
 
     Raises:
         ConfigError: there are too many; the text says how many and what to choose instead.

@@ -1,4 +1,4 @@
-"""Affine maps of the children's states into few dimensions, as factorised aggregators use them."""
+"""Affine maps between the children's states and the ranks of factorised aggregators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["expand", "reduce_children", "reduce_shared"]
 
 
 def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-    """``U_j h_j + b_j`` with a matrix of its own for each child.
+    """``U_j h_j + b_j``, with a separate matrix for each child.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -26,7 +26,7 @@ def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
 
 
 def reduce_shared(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-    """``U h_j + b`` with the same matrix for all children.
+    """``U h_j + b``, with the same matrix for all children.
 
     Arguments:
         h: ``(K, n, L, c)`` states of the children.
@@ -41,7 +41,7 @@ def reduce_shared(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
 
 
 def expand(g: Tensor, Q: Tensor, b: Tensor) -> Tensor:
-    """``Q g + b``: from the small space to the states, gate by gate.
+    """``Q g + b``, from the rank to the size of a state, for each gate.
 
     Arguments:
         g: ``(K G, n, r)``.

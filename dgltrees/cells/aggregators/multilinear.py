@@ -13,7 +13,7 @@ __all__ = ["homogeneous", "multilinear", "outer", "split_modes"]
 
 
 def homogeneous(v: Tensor) -> Tensor:
-    """``[v; 1]``: the vectors in the last dimension with a one after their last entry."""
+    """``[v; 1]``: append a one to the vectors in the last dimension."""
     return torch.constant_pad_nd(v, (0, 1), 1.0)
 
 
@@ -30,7 +30,7 @@ def outer(factors: Sequence[Tensor]) -> Tensor:
 
 @cache
 def split_modes(sizes: tuple[int, ...], out: int) -> int:
-    """How many modes to contract by the matrix product, so that least is kept for each row."""
+    """The number of modes to contract by a matrix product so that the least memory is saved."""
 
     def kept(split: int) -> int:
         left, right = math.prod(sizes[:split]), math.prod(sizes[split:])
@@ -40,15 +40,15 @@ def split_modes(sizes: tuple[int, ...], out: int) -> int:
 
 
 def multilinear(T: Tensor, factors: Sequence[Tensor]) -> Tensor:
-    """Contract tensors with one vector a mode, for many rows.
+    """Contract tensors with one vector per mode, for many rows.
 
     ::
 
         y(n, k) = sum over j_1 .. j_p of T(j_1, .., j_p, k) v_1(n, j_1) .. v_p(n, j_p)
 
-    The outer product of the first modes meets the unfolded tensor in one matrix product; what is
-    left is contracted with the outer product of the other modes. Where to split is chosen so that
-    the intermediate rows are smallest: never larger than the outer product of all modes.
+    The outer product of the first modes is multiplied with the unfolded tensor in one matrix
+    product, and the result is contracted with the outer product of the other modes. The split is
+    the one with the smallest intermediate rows, never larger than the outer product of all modes.
 
     Arguments:
         T: ``(B, d_1 .. d_p, k)``, the input modes unfolded into one dimension, the last fastest.

@@ -17,7 +17,7 @@ __all__ = ["SharedSum"]
 
 
 class SharedSum(Aggregator):
-    r"""Equation (5) with the same matrix at all positions: the order of children is lost.
+    r"""Equation (5) with the same matrix at all positions, so that their order is ignored.
 
     .. math:: a = W x + U \sum_{j=1}^L h_j + b
 

@@ -22,9 +22,10 @@ class SharedTensorTrain(ProductAggregator):
 
     .. math:: r_0 = (1, \dots, 1), \quad r_j = r_{j-1} A(\bar h_j), \quad a = Q r_L + W x + b
 
-    where :math:`A(\bar h) = \sum_i \bar h(i) A(:, i, :)` is r x r. A recurrent net without
-    activation over the children: their order matters, the number of parameters does not grow with
-    them. The constant slice starts as the identity, b at zero. With ``label="mode"``,
+    where :math:`A(\bar h) = \sum_i \bar h(i) A(:, i, :)` is r x r. This is a recurrent net
+    without activation over the children: their order matters, and the number of parameters does not
+        depend on theirs. The constant slice is initialised to the identity, b to zero. With
+        ``label="mode"``,
     :math:`r_0 = W \bar x`. Arguments and shapes are those of :class:`Aggregator`.
     """
 

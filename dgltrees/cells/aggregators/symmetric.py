@@ -1,4 +1,4 @@
-"""Products of vectors summed by multiset of indices: what a symmetric tensor sees of them."""
+"""Outer products of vectors, summed by multiset of indices, for symmetric tensors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def multisets(indices: int, length: int) -> int:
 
 
 def symmetric_maps(indices: int, length: int) -> list[Tensor]:
-    """For j = 2 .. ``length``, which multiset of j a multiset of j - 1 and one index make.
+    """For j = 2 .. ``length``, the number of the multiset made of j - 1 indices and one more.
 
-    Multisets stand in colexicographic order: by largest entry first, then by the next, and so on,
-    so that the last of all holds the last index only. With s_e entries below e, a multiset stands
+    Multisets are numbered in colexicographic order: by largest entry first, then by the next, and
+        so on,
+    so that the last of all holds the last index only. With s_e entries below e, a multiset is
     ``sum over e = 1 .. d - 1 of (s_e + e - 1 over e)`` places before the last; one more entry v
     raises every s_e of e > v by one, and that sum by the binomials (s_e + e - 1 over e - 1).
 
@@ -32,7 +33,7 @@ def symmetric_maps(indices: int, length: int) -> list[Tensor]:
         added index fastest.
 
     Raises:
-        ConfigError: they are too large.
+        ConfigError: the tensors would be too large.
     """
     n = indices + length - 1
     check_entries(
@@ -67,7 +68,7 @@ def symmetric_product(factors: Sequence[Tensor], maps: Sequence[Tensor]) -> Tens
 
     Arguments:
         factors: L tensors ``(B, n, d)``.
-        maps: of :func:`symmetric_maps` for d and L.
+        maps: the result of :func:`symmetric_maps` for d and L.
 
     Returns:
         ``(B, n, multisets(d, L))``.

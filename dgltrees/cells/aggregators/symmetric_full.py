@@ -27,7 +27,7 @@ def symmetric_full(
         h: ``(K, n, L, c)`` states of the children; h̄ = [h; 1].
         S: ``(K, (m + 1) M, G c)``, one entry for each of the M multisets of L indices out of
             c + 1; without a label there is no factor m + 1.
-        maps: of ``symmetric_maps(c + 1, L)``.
+        maps: the result of ``symmetric_maps(c + 1, L)``.
         x: ``(K, n, m)`` labels; x̄ = [x; 1].
 
     Returns:

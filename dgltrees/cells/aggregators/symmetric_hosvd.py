@@ -39,7 +39,7 @@ def symmetric_hosvd(
             with a label ``(K, G, (r + 1) M, r)``.
         Q: ``(K, G, r, c)`` output matrices.
         b: ``(K, G, 1, c)``.
-        maps: of ``symmetric_maps(r + 1, L)``.
+        maps: the result of ``symmetric_maps(r + 1, L)``.
         w: ``(K, n, G r)`` reduced labels w(x).
 
     Returns:

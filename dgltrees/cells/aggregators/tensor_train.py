@@ -20,7 +20,7 @@ def tensor_train(w: Tensor, A: Tensor, Q: Tensor, b: Tensor) -> Tensor:
     """``r_j = r_(j-1) A_j`` from left to right, then ``Q r_L + b``.
 
     Arguments:
-        w: ``(K, n, G r)``, where the chain starts.
+        w: ``(K, n, G r)``, the first vector of the chain, r_0.
         A: ``(K, L, n, G r r)``, the matrices A_j(h̄_j) of the children.
         Q: ``(K, G, r, c)`` output matrices.
         b: ``(K, G, 1, c)``.
@@ -44,10 +44,10 @@ class TensorTrain(ProductAggregator):
 
     where :math:`A_j(\bar h)` is the matrix :math:`\sum_i \bar h(i) A_j(:, i, :)`, 1 x r for the
     first child and r x r for the others. Castellana and Bacciu (2020) name it as their next step.
-    What meets the constant 1 of :math:`\bar h` starts as the identity (ones in the first core), so
-    that an absent child hands on what came before it; b starts at zero. With ``label="mode"`` the
-    label has the first core, :math:`r_0 = W \bar x`. Arguments and shapes are those of
-    :class:`Aggregator`.
+    The slice for the constant 1 of :math:`\bar h` is initialised to the identity (ones in the first
+    core), so that an absent child leaves :math:`r_{j-1}` unchanged; b is initialised to zero. With
+    ``label="mode"`` the label has the first core, :math:`r_0 = W \bar x`. Arguments and shapes are
+    those of :class:`Aggregator`.
     """
 
     stacked = ("U", "b_U", "A", "b_A", "Q", "b")

@@ -1,4 +1,4 @@
-"""The autograd function of the compiled HOSVD Tree-LSTM: memory for the kernels, little else."""
+"""The autograd function of the compiled HOSVD Tree-LSTM: it allocates memory, calls kernels."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ def compiled_hosvd(
     U_f: Tensor,
     b_f: Tensor,
 ) -> Optional[dict[str, Tensor]]:
-    """States of all nodes: :func:`~dgltrees.cells.compiled.fused_tensor.fused_tensor` with HOSVD.
+    """States of all nodes of a Tree-LSTM with the HOSVD aggregator, by compiled kernels.
 
     Arguments:
-        batch, leaf, x, types, parameters, U_f, b_f: as there.
+        batch, leaf, x, types, parameters, U_f, b_f: those of
+            :func:`~dgltrees.cells.compiled.fused_tensor.fused_tensor`.
 
-    Returns:
-        ``{"h": (N, c), "c": (N, c)}``; None where nothing compiled is to be taken, where a node has
-        two parents, under autocast, and where an operator's parameters do not fit a cache.
+    Returns: ``{"h": (N, c), "c": (N, c)}``; None where compiled kernels are off or unavailable,
+    where a node has two parents, under autocast, and where an operator's parameters do not fit a
+    cache.
     """
     K, L = U_f.shape[:2]
     bytes_each = sum(p.numel() for p in (*parameters, U_f)) // K * x.itemsize
-    alike = all(t.dtype == x.dtype for t in (*parameters, U_f, b_f, leaf.weight))
-    if not alike or autocasts("cpu") or not compiles(x) or bytes_each > CACHE // 2:
+    same_dtype = all(t.dtype == x.dtype for t in (*parameters, U_f, b_f, leaf.weight))
+    if not same_dtype or autocasts("cpu") or not compiles(x) or bytes_each > CACHE // 2:
         return None
     plan = _plan(batch, types, L)
     if plan is None:
@@ -59,7 +60,7 @@ def compiled_hosvd(
 
 
 def _plan(batch: TreeBatch, types: Ints, L: int) -> Optional[tuple[Ints, ...]]:
-    """The graph as the kernels take it, None where a node has two parents.
+    """The graph as arrays for the kernels, or None where a node has two parents.
 
     Returns:
         where each shard of trees begins in the order, ``(S + 1,)``; the order, children before
@@ -81,7 +82,7 @@ def _plan(batch: TreeBatch, types: Ints, L: int) -> Optional[tuple[Ints, ...]]:
 
 
 class _CompiledHOSVD(torch.autograd.Function):
-    """Tables are in the order of the nodes."""
+    """Calls the kernels with tables in the order of the nodes."""
 
     @staticmethod
     def forward(
@@ -104,7 +105,7 @@ class _CompiledHOSVD(torch.autograd.Function):
         hosvd.forward(len(plan[0]) - 1, plan, *_arrays(a), _arrays(*weights), tables)
         ctx.save_for_backward(*weights, h, c)
         ctx.plan, ctx.leaves = plan, len(a)
-        ctx.space = space  # nobody else sees its tables, and they are kept as long as the graph
+        ctx.space = space  # lives as long as the autograd graph
         ctx.set_materialize_grads(False)
         return h, c
 

@@ -1,4 +1,4 @@
-"""The autograd function of the compiled Tree-LSTM: memory for the kernels, and nothing else."""
+"""The autograd function of the compiled Tree-LSTM: it allocates memory and calls the kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dgltrees.cells.compiled.workspace import Workspace
 __all__ = ["CompiledLSTM"]
 
 GRADIENTS = 9
-"""Numbers of size c that a node needs in the backward pass, at most."""
+"""Vectors of size c that a node needs in the backward pass, at most."""
 
 
 class CompiledLSTM(torch.autograd.Function):
@@ -34,24 +34,27 @@ class CompiledLSTM(torch.autograd.Function):
         from dgltrees.cells.compiled.kernels import tree_lstm
 
         rows, size, none = len(plan.order), U_f.shape[2], wx.new_empty(0, U_f.shape[2])
-        own, above = plan.order, plan.parent_node
+        node_rows, parent_rows = plan.order, plan.parent_node
         if index is not None:
-            own, above = index.index_select(0, own), index.index_select(0, above)
+            node_rows, parent_rows = (
+                index.index_select(0, node_rows),
+                index.index_select(0, parent_rows),
+            )
         inner = int(plan.inner[-1]) if len(U) == 1 else 0
         shapes = [(rows, 3 * size), *[(rows, size)] * 3, (inner, size)]
         space = Workspace(wx, shapes)
         h, c = wx.new_empty(rows, size), wx.new_empty(rows, size)
         tree_lstm.forward(
             _threads(plan),
-            _numbers(plan, own, above),
+            _numbers(plan, node_rows, parent_rows),
             _arrays(wx, none if wx_f is None else wx_f, none if b_f is None else b_f),
             _arrays(U, U_f),
             _arrays(*space.tensors),
             _arrays(h, c),
         )
-        ctx.save_for_backward(U, U_f, own, above)
+        ctx.save_for_backward(U, U_f, node_rows, parent_rows)
         ctx.plan, ctx.rows, ctx.shared = plan, len(wx), index is not None
-        ctx.space = space  # nobody else sees its tables, and they are kept as long as the graph
+        ctx.space = space  # lives as long as the autograd graph
         ctx.has_input, ctx.has_bias = wx_f is not None, b_f is not None
         ctx.set_materialize_grads(False)
         return h, c
@@ -61,12 +64,12 @@ class CompiledLSTM(torch.autograd.Function):
         from dgltrees.cells.compiled.kernels import tree_lstm
 
         refuse_second_derivative()
-        U, U_f, own, above = ctx.saved_tensors
+        U, U_f, node_rows, parent_rows = ctx.saved_tensors
         plan, threads, (types, size, _) = ctx.plan, _threads(ctx.plan), U_f.shape
-        none, own_rows = U.new_empty(0, size), threads if ctx.shared else 1
+        none, copies = U.new_empty(0, size), threads if ctx.shared else 1
         totals = [
-            U.new_zeros(own_rows, ctx.rows, 3 * size),
-            U.new_zeros(own_rows, ctx.rows if ctx.has_input else 0, size),
+            U.new_zeros(copies, ctx.rows, 3 * size),
+            U.new_zeros(copies, ctx.rows if ctx.has_input else 0, size),
             U.new_zeros(threads, types if ctx.has_bias else 0, size),
             U.new_zeros(threads, *U.shape),
             U.new_zeros(threads, *U_f.shape),
@@ -74,7 +77,7 @@ class CompiledLSTM(torch.autograd.Function):
         memory = Workspace(U, [(threads, plan.largest * size * GRADIENTS)])
         tree_lstm.backward(
             threads,
-            _numbers(plan, own, above),
+            _numbers(plan, node_rows, parent_rows),
             _arrays(*(none if grad is None else grad for grad in grads)),
             _arrays(U.transpose(1, 2), U_f.transpose(1, 2)),
             _arrays(*ctx.space.tensors),
@@ -97,9 +100,9 @@ def _threads(plan: RowPlan) -> int:
     return max(1, min(torch.get_num_threads(), len(plan.shards) - 1))
 
 
-def _numbers(plan: RowPlan, own: Tensor, above: Tensor) -> tuple[Any, ...]:
-    """The plan as the kernels take it."""
-    arrays = _arrays(plan.order, plan.parent, own, above, plan.types)
+def _numbers(plan: RowPlan, node_rows: Tensor, parent_rows: Tensor) -> tuple[Any, ...]:
+    """The plan as arrays, in the order in which the kernels expect them."""
+    arrays = _arrays(plan.order, plan.parent, node_rows, parent_rows, plan.types)
     return plan.levels, plan.parts, plan.shards, plan.inner, *arrays
 
 

@@ -1,7 +1,7 @@
-"""A tensor contracted with one vector a mode, and its derivative, for rows that come in parts.
+"""A tensor contracted with one vector per mode, and its derivatives, over many rows.
 
-The same sum as :func:`dgltrees.cells.aggregators.multilinear.multilinear`, split at the same mode,
-but with rows last: an outer product then multiplies whole rows of numbers.
+It is the sum of :func:`dgltrees.cells.aggregators.multilinear.multilinear`, split at the same mode,
+but with rows last, so that an outer product multiplies contiguous numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dgltrees.cells.aggregators.multilinear import split_modes
 
 __all__ = ["Contraction"]
 
-# How many numbers of outer products there may be at a time when the tensor's gradient is summed.
+# How many numbers the outer products may have at a time when the tensor's gradient is summed.
 CHUNK = 1 << 24
 
 
@@ -42,25 +42,25 @@ class Contraction:
             v: ``(B, p, d, n)``.
 
         Returns:
-            y, ``(B, n, k)`` here; and for the gradient what the first modes leave, where it is not
-            y.
+            y, ``(B, n, k)``; and for :meth:`backward` the contraction of the first modes, or None
+            where that is y itself.
         """
         factors = v.unbind(1)
-        rest = torch.bmm(_outer(factors[: self.split])[-1].transpose(1, 2), self.T)
+        partial = torch.bmm(_outer(factors[: self.split])[-1].transpose(1, 2), self.T)
         if self.right == 1:
-            return rest, None
-        rest = rest.transpose(1, 2).contiguous().view(len(v), self.right, self.out, -1)
-        y = (rest * _outer(factors[self.split :])[-1].unsqueeze(2)).sum(1)
-        return y.transpose(1, 2), rest
+            return partial, None
+        partial = partial.transpose(1, 2).contiguous().view(len(v), self.right, self.out, -1)
+        y = (partial * _outer(factors[self.split :])[-1].unsqueeze(2)).sum(1)
+        return y.transpose(1, 2), partial
 
-    def backward(self, v: Tensor, rest: Optional[Tensor], dy: Tensor) -> Tensor:
+    def backward(self, v: Tensor, partial: Optional[Tensor], dy: Tensor) -> Tensor:
         """The gradient of v, from that of y, ``(B, k, n)``."""
         dv = torch.empty_like(v)
         factors, grads = v.unbind(1), dv.unbind(1)
         first, last = factors[: self.split], factors[self.split :]
-        if rest is not None:
+        if partial is not None:
             right = _outer(last)
-            _outer_gradient(last, right, (rest * dy.unsqueeze(1)).sum(2), grads[self.split :])
+            _outer_gradient(last, right, (partial * dy.unsqueeze(1)).sum(2), grads[self.split :])
             dy = (right[-1].unsqueeze(2) * dy.unsqueeze(1)).flatten(1, 2)
         _outer_gradient(first, _outer(first[:-1]), torch.bmm(self.T, dy), grads)
         return dv
@@ -68,13 +68,13 @@ class Contraction:
     def gradient(self, v: Tensor, dy: Tensor, out: Tensor) -> None:
         """Write the gradient of T: one product for all rows.
 
-        Where outer products are large, the rows come in parts, each added to what there is.
+        Where the outer products would be large, they are summed over chunks of rows.
         """
         dT = out.view(self.T.shape)
         rows = max(1, CHUNK // (len(dT) * max(dT.shape[1:])))
         parts = zip(torch.split(v, rows, -1), torch.split(dy, rows, -1))
-        for number, (some, d) in enumerate(parts):
-            factors = some.unbind(1)
+        for number, (rows_of_part, d) in enumerate(parts):
+            factors = rows_of_part.unbind(1)
             if self.right > 1:
                 right = _outer(factors[self.split :])[-1]
                 d = (right.unsqueeze(2) * d.unsqueeze(1)).flatten(1, 2)

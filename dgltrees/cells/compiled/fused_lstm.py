@@ -1,10 +1,10 @@
-"""Tree-LSTMs whose children add up, forwards and backwards in one autograd function.
+"""Tree-LSTMs that sum over their children, forwards and backwards in one autograd function.
 
 The equations are those of :class:`~dgltrees.cells.child_sum.ChildSumTreeLSTM` and of
-:class:`~dgltrees.cells.tree_lstm.TreeLSTM` with a sum, and a test holds them together. With rows
+:class:`~dgltrees.cells.tree_lstm.TreeLSTM` with a sum; a test checks that both agree. With rows
 instead of mailboxes (:mod:`dgltrees.cells.compiled.plans.rows`) a level costs a dozen operations
 on slices of a few tables, and the gradient of the weights is one product over all levels. On a
-processor the levels run as machine code, where there is any
+processor the levels run as machine code where numba is installed
 (:mod:`dgltrees.cells.compiled.kernels`).
 """
 
@@ -51,10 +51,10 @@ def fused_lstm(
 
     Arguments:
         batch: the trees.
-        wx: ``(V, 3 c)`` what the node itself adds to i, o and u, biases included.
-        wx_f: ``(V, c)`` what it adds to the forget gates of its children, or None.
-        U: ``(T, c, 3 c)`` the matrices of i, o and u for each of T types.
-        U_f: ``(T, c, c)`` those of f.
+        wx: ``(V, 3 c)``, the input's part of i, o and u, biases included.
+        wx_f: ``(V, c)``, the input's part of the forget gates of a node's children, or None.
+        U: ``(T, c, 3 c)``, the matrices of i, o and u for each of T types.
+        U_f: ``(T, c, c)``, those of f.
         b_f: ``(T, c)``, or None.
         types: ``(E,)`` the type of each edge; all 0, if not given.
         index: ``(N,)`` the row of ``wx`` and ``wx_f`` of each node; without it V is N.
@@ -66,8 +66,8 @@ def fused_lstm(
     Raises:
         TreeError: there are more or fewer inputs than nodes.
     """
-    alike = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
-    if not alike or autocasts(wx.device.type):
+    same_dtype = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
+    if not same_dtype or autocasts(wx.device.type):
         return None
     _check_inputs(batch, wx, index)
     shards = 1
@@ -82,11 +82,11 @@ def fused_lstm(
 
 
 def _check_inputs(batch: TreeBatch, wx: Tensor, index: Optional[Tensor]) -> None:
-    """Raise where a row would be read that is not there."""
-    given = len(wx) if index is None else len(index)
-    if given != batch.num_nodes:
+    """Raise TreeError if there is not one input per node, or an index is out of range."""
+    inputs = len(wx) if index is None else len(index)
+    if inputs != batch.num_nodes:
         raise TreeError(
-            f"expected the inputs of {batch.num_nodes} nodes, got {given}; give each node a row"
+            f"expected the inputs of {batch.num_nodes} nodes, got {inputs}; give each node a row"
         )
     if index is not None and len(index) and index.device.type == "cpu":
         low, high = (int(t) for t in index.aminmax())
@@ -97,7 +97,7 @@ def _check_inputs(batch: TreeBatch, wx: Tensor, index: Optional[Tensor]) -> None
 
 
 def autocasts(device: str) -> bool:
-    """Whether operations on the device choose their own precision now."""
+    """Whether autocast is on for this type of device."""
     try:
         return torch.is_autocast_enabled(device)
     except TypeError:  # torch before 2.4
@@ -107,15 +107,15 @@ def autocasts(device: str) -> bool:
 
 
 def drops(dropout: nn.Dropout) -> bool:
-    """Whether the module drops anything now."""
+    """Whether the module is in training mode and has a positive probability."""
     return dropout.training and dropout.p > 0
 
 
 class _Tables(NamedTuple):
-    """Of all rows, those of the leaves first."""
+    """The tables of all rows, those of the leaves first."""
 
-    A: Tensor  # (N, 3 c) gates i, o and u; until they are reached, their pre-activations
-    F: Tensor  # (N, c) forget gates that the parents have for the rows; likewise
+    A: Tensor  # (N, 3 c) pre-activations, which become the gates i, o and u
+    F: Tensor  # (N, c) likewise of each row's forget gate at its parent
     C: Tensor  # (N, c) memory
     T: Tensor  # (N, c) tanh of the memory
     H: Tensor  # (N, c) state
@@ -123,7 +123,7 @@ class _Tables(NamedTuple):
 
 
 class _Gradients(NamedTuple):
-    """Of the tables of the same letters."""
+    """The gradients of the tables with the same letters."""
 
     A: Tensor
     F: Tensor
@@ -133,7 +133,7 @@ class _Gradients(NamedTuple):
 
 
 class _FusedLSTM(torch.autograd.Function):
-    """The tables in order, gathered, filled, and put back in the order of the nodes."""
+    """Gather the inputs in row order, run all levels, and return the order of the nodes."""
 
     @staticmethod
     def forward(
@@ -146,15 +146,18 @@ class _FusedLSTM(torch.autograd.Function):
         index: Optional[Tensor],
         plan: RowPlan,
     ) -> tuple[Tensor, Tensor]:
-        own, above = plan.order, plan.parent_node
+        node_rows, parent_rows = plan.order, plan.parent_node
         if index is not None:
-            own, above = index.index_select(0, own), index.index_select(0, above)
-        A, F = wx.index_select(0, own), _forget_inputs(U, wx_f, b_f, above, plan)
+            node_rows, parent_rows = (
+                index.index_select(0, node_rows),
+                index.index_select(0, parent_rows),
+            )
+        A, F = wx.index_select(0, node_rows), _forget_inputs(U, wx_f, b_f, parent_rows, plan)
         inner = int(plan.inner[-1]) if len(U) == 1 else 0
         C, S = torch.zeros_like(F), F.new_zeros(inner, F.shape[1])
         tables = _Tables(A, F, C, torch.empty_like(F), torch.empty_like(F), S)
         _up(plan, U, U_f, tables)
-        ctx.save_for_backward(U, U_f, own, above, *tables)
+        ctx.save_for_backward(U, U_f, node_rows, parent_rows, *tables)
         ctx.plan, ctx.rows, ctx.shared = plan, len(wx), index is not None
         ctx.has_input, ctx.has_bias = wx_f is not None, b_f is not None
         ctx.set_materialize_grads(False)
@@ -163,47 +166,47 @@ class _FusedLSTM(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
         refuse_second_derivative()
-        U, U_f, own, above, *saved = ctx.saved_tensors
+        U, U_f, node_rows, parent_rows, *saved = ctx.saved_tensors
         tables, plan = _Tables(*saved), ctx.plan
         dH, dC = (
             torch.zeros_like(tables.H) if grad is None else grad.index_select(0, plan.order)
             for grad in grads
         )
         dF = torch.zeros_like(tables.F)
-        given = _Gradients(torch.empty_like(tables.A), dF, dC, dH, torch.empty_like(tables.S))
+        gradients = _Gradients(torch.empty_like(tables.A), dF, dC, dH, torch.empty_like(tables.S))
         V, V_f = U.transpose(1, 2).contiguous(), U_f.transpose(1, 2).contiguous()
-        _down(plan, V, V_f, tables, given)
+        _down(plan, V, V_f, tables, gradients)
         dwx_f = db_f = None
         if ctx.has_input:
-            dwx_f = dF.new_zeros(ctx.rows, dF.shape[1]).index_add_(0, above, dF)
+            dwx_f = dF.new_zeros(ctx.rows, dF.shape[1]).index_add_(0, parent_rows, dF)
         if ctx.has_bias:
             db_f = torch.zeros_like(U_f[:, 0]).index_add_(0, plan.types, dF)
         if ctx.shared:
-            dwx = dF.new_zeros(ctx.rows, given.A.shape[1]).index_add_(0, own, given.A)
+            dwx = dF.new_zeros(ctx.rows, gradients.A.shape[1]).index_add_(0, node_rows, gradients.A)
         else:
-            dwx = given.A.index_select(0, plan.back)
-        dU, dU_f = _weight_gradients(tables, given, U, U_f, plan)
+            dwx = gradients.A.index_select(0, plan.back)
+        dU, dU_f = _weight_gradients(tables, gradients, U, U_f, plan)
         return dwx, dwx_f, dU, dU_f, db_f, None, None
 
 
 def _forget_inputs(
-    like: Tensor, wx_f: Optional[Tensor], b_f: Optional[Tensor], above: Tensor, plan: RowPlan
+    like: Tensor, wx_f: Optional[Tensor], b_f: Optional[Tensor], parent_rows: Tensor, plan: RowPlan
 ) -> Tensor:
-    """``(N, c)`` what the forget gate of each row gets apart from its own state."""
+    """``(N, c)``: the input's and the bias' part of each row's forget gate."""
     bias = None if b_f is None else b_f.index_select(0, plan.types)
     if wx_f is None:
         return like.new_zeros(len(plan.order), like.shape[1]) if bias is None else bias
-    F = wx_f.index_select(0, above)
+    F = wx_f.index_select(0, parent_rows)
     return F if bias is None else F.add_(bias)
 
 
 def _leaves(plan: RowPlan) -> int:
-    """How many rows, the first, receive nothing."""
+    """The number of leaves, which are the first rows."""
     return plan.spans[0].stop if plan.spans else 0
 
 
 def _split(plan: RowPlan, tables: NamedTuple) -> list[Any]:
-    """Of each span its rows of all tables; ``S`` has none for the leaves."""
+    """Views of the tables for each level; ``S`` has no rows for the leaves."""
     sizes = [span.stop - span.start for span in plan.spans]
     split = {}
     for name, table in tables._asdict().items():
@@ -235,7 +238,7 @@ def _up(plan: RowPlan, U: Tensor, U_f: Tensor, tables: _Tables) -> None:
 
 
 def _to_parents(part: Part, U: Tensor, U_f: Tensor, tables: _Tables, plan: RowPlan) -> None:
-    """Add to the parents what the rows of ``part`` give."""
+    """Add the messages of the rows of ``part`` to their parents."""
     kind, start, stop, first = part
     A, F, C, _, H, S = tables
     h, f, c = H[start:stop], F[start:stop], C[start:stop]
@@ -257,12 +260,12 @@ def _to_parents(part: Part, U: Tensor, U_f: Tensor, tables: _Tables, plan: RowPl
         A.index_add_(0, parent, torch.mm(h, U[kind]))
 
 
-def _down(plan: RowPlan, V: Tensor, V_f: Tensor, tables: _Tables, given: _Gradients) -> None:
+def _down(plan: RowPlan, V: Tensor, V_f: Tensor, tables: _Tables, gradients: _Gradients) -> None:
     """All levels, from the roots to the leaves; ``V`` and ``V_f`` are U and U_f transposed."""
-    spans = zip(plan.spans, _split(plan, tables), _split(plan, given))
+    spans = zip(plan.spans, _split(plan, tables), _split(plan, gradients))
     for span, (a, _, _, t, _, _), (da, _, dc, dh, ds) in reversed(list(spans)):
         for part in span.parts:
-            _from_parents(part, V, V_f, tables, given, plan)
+            _from_parents(part, V, V_f, tables, gradients, plan)
         (i, o, u), (di, do, du) = a.chunk(3, 1), da.chunk(3, 1)
         dc.add_(aten.tanh_backward(dh * o, t))
         torch.mul(dc, u, out=di)
@@ -276,39 +279,39 @@ def _down(plan: RowPlan, V: Tensor, V_f: Tensor, tables: _Tables, given: _Gradie
 
 
 def _from_parents(
-    part: Part, V: Tensor, V_f: Tensor, tables: _Tables, given: _Gradients, plan: RowPlan
+    part: Part, V: Tensor, V_f: Tensor, tables: _Tables, gradients: _Gradients, plan: RowPlan
 ) -> None:
-    """Take from the parents' gradients those of the rows of ``part``."""
+    """Compute the gradients of the rows of ``part`` from those of their parents."""
     kind, start, stop, first = part
-    dA, dF, dC, dH, dS = given
+    dA, dF, dC, dH, dS = gradients
     summed, low = len(dS) > 0, _leaves(plan)
-    above, source = (dS, low) if summed else (dA, 0)
+    dparent, source = (dS, low) if summed else (dA, 0)
     if first >= 0:
         behind = first + stop - start
-        dk, from_above = dC[first:behind], above[first - source : behind - source]
+        dk, dsum = dC[first:behind], dparent[first - source : behind - source]
     else:
         parent = plan.parent[start:stop]
-        dk, from_above = dC.index_select(0, parent), above.index_select(0, parent - source)
+        dk, dsum = dC.index_select(0, parent), dparent.index_select(0, parent - source)
     f, df, dh = tables.F[start:stop], dF[start:stop], dH[start:stop]
     aten.sigmoid_backward.grad_input(dk * tables.C[start:stop], f, grad_input=df)
     dC[start:stop].addcmul_(dk, f)
     if summed:
-        dh.add_(from_above)
+        dh.add_(dsum)
     else:
-        dh.addmm_(from_above, V[kind])
+        dh.addmm_(dsum, V[kind])
     dh.addmm_(df, V_f[kind])
 
 
 def _weight_gradients(
-    tables: _Tables, given: _Gradients, U: Tensor, U_f: Tensor, plan: RowPlan
+    tables: _Tables, gradients: _Gradients, U: Tensor, U_f: Tensor, plan: RowPlan
 ) -> tuple[Tensor, Tensor]:
-    """One product a type over the rows of all levels."""
+    """The gradients of U and U_f: one product per type over the rows of all levels."""
     if len(tables.S):  # roots have no forget gate, and its gradient is zero
-        dU = torch.mm(tables.S.t(), given.A[_leaves(plan) :])
-        return dU[None], torch.mm(tables.H.t(), given.F)[None]
+        dU = torch.mm(tables.S.t(), gradients.A[_leaves(plan) :])
+        return dU[None], torch.mm(tables.H.t(), gradients.F)[None]
     dU, dU_f = torch.zeros_like(U), torch.zeros_like(U_f)
     for kind, rows in plan.by_type:
-        own = tables.H[rows]
-        torch.mm(own.t(), given.F[rows], out=dU_f[kind])
-        torch.mm(own.t(), given.A.index_select(0, plan.parent[rows]), out=dU[kind])
+        h = tables.H[rows]
+        torch.mm(h.t(), gradients.F[rows], out=dU_f[kind])
+        torch.mm(h.t(), gradients.A.index_select(0, plan.parent[rows]), out=dU[kind])
     return dU, dU_f

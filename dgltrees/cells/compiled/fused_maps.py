@@ -1,8 +1,8 @@
-"""Aggregators with their derivatives by hand, as the fused tensor Tree-LSTM takes them.
+"""Aggregators with hand-written derivatives, used by the fused tensor Tree-LSTM.
 
-The equations are those of the aggregators, and a test holds them together. States are homogeneous,
-h̄ = [h; 1], so that no bias stands alone. Sizes: K types, n rows of each, L children, G gates, c the
-size of a state, r the rank.
+The equations are those of the aggregators; a test checks that both agree. States are homogeneous,
+h̄ = [h; 1], so that the biases are part of the products. Sizes: K types, n rows of each, L
+children, G gates, c the size of a state, r the rank.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from dgltrees.cells.aggregators.full import Full
 from dgltrees.cells.aggregators.hosvd import HOSVD
 from dgltrees.cells.compiled.contraction import Contraction
 
-__all__ = ["FusedFull", "FusedHOSVD", "FusedMap", "Kept", "fused_map"]
+__all__ = ["FusedFull", "FusedHOSVD", "FusedMap", "MapSaved", "fused_map"]
 
-Kept = tuple[Any, ...]  # tensors, and None where there is none
+MapSaved = tuple[Any, ...]  # the tensors that a backward pass needs; some may be None
 
 
 class FusedMap(ABC):
-    """A map of states to pre-activations, for some types and for their rows of any level.
+    """An aggregator from the states of the children to the gates' pre-activations, for K types.
 
     Arguments:
-        children: L.
-        gates: G.
-        filled: the positions at which there ever is a child.
-        parameters: those that the aggregator stacks, of the K types.
+        children: L, the number of child positions.
+        gates: G, the number of gates.
+        filled: the positions at which any node has a child.
+        parameters: the parameters of the aggregator, each stacked over the K types.
     """
 
     @abstractmethod
@@ -40,33 +40,38 @@ class FusedMap(ABC):
     ) -> None: ...
 
     @abstractmethod
-    def forward(self, h: Tensor) -> tuple[Tensor, Kept]:
-        """The map, ``(K, L, n, c + 1)`` to ``(K, G, n, c)``; and what it keeps besides h."""
+    def forward(self, h: Tensor) -> tuple[Tensor, MapSaved]:
+        """Map ``(K, L, n, c + 1)`` to ``(K, G, n, c)``; also return what :meth:`backward` needs."""
 
     @abstractmethod
-    def backward(self, h: Tensor, kept: Kept, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """From the gradient of the pre-activations to that of the states.
+    def backward(self, h: Tensor, saved: MapSaved, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The gradient of the states, from that of the pre-activations.
+
+        Arguments:
+            h: ``(K, L, n, c + 1)``, the states.
+            saved: the second result of :meth:`forward`.
+            da: ``(K, G, n, c)``, the gradient of the pre-activations.
 
         Returns:
-            ``(K L, n, c)``; and what :meth:`gradients` needs, rows last.
+            ``(K L, n, c)``; and the factors of the products in :meth:`gradients`, rows last.
         """
 
     @abstractmethod
     def gradients(
-        self, h: Tensor, da: Tensor, made: tuple[Tensor, ...], out: Sequence[Tensor]
+        self, h: Tensor, da: Tensor, factors: tuple[Tensor, ...], out: Sequence[Tensor]
     ) -> None:
         """Write the gradients of the parameters, by one product over the rows of all levels.
 
         Arguments:
-            h: ``(K, L, n, c + 1)``.
-            da: ``(K, G, n, c)``.
-            made: what :meth:`backward` returned.
-            out: a place for each parameter.
+            h: ``(K, L, n, c + 1)``, the states of all levels.
+            da: ``(K, G, n, c)``, the gradients of their pre-activations.
+            factors: the second results of :meth:`backward`, concatenated over the levels.
+            out: one tensor per parameter, overwritten with its gradient.
         """
 
 
 class FusedHOSVD(FusedMap):
-    """Equation (10): reduce every child, contract with the core, expand."""
+    """Equation (10): reduce each child to its rank, contract with the core, expand to the gates."""
 
     def __init__(
         self,
@@ -91,31 +96,31 @@ class FusedHOSVD(FusedMap):
         self.U_back, self.Q_back = self.U[..., :-1], self.Q[:, :-1]
         self.core = Contraction(core.flatten(0, 1), Q.shape[2] + 1, L)
 
-    def forward(self, h: Tensor) -> tuple[Tensor, Kept]:
+    def forward(self, h: Tensor) -> tuple[Tensor, MapSaved]:
         """a = Q [core(u_1, .., u_L); 1]."""
         K, L, G = self.sizes
         n = h.shape[2]
         u = torch.bmm(self.U, h.flatten(0, 1).transpose(1, 2))
         u = u.view(K, L, G, -1, n).transpose(1, 2).flatten(0, 1)  # (K G, L, r + 1, n)
-        y, rest = self.core.forward(u)
+        y, partial = self.core.forward(u)
         g = torch.cat([y, y.new_ones(K * G, n, 1)], 2)
-        return torch.bmm(g, self.Q).view(K, G, n, -1), (u, g, rest)
+        return torch.bmm(g, self.Q).view(K, G, n, -1), (u, g, partial)
 
-    def backward(self, h: Tensor, kept: Kept, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The same way back."""
+    def backward(self, h: Tensor, saved: MapSaved, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The chain rule of the same products."""
         K, L, G = self.sizes
-        u, g, rest = kept
+        u, g, partial = saved
         dg = torch.bmm(self.Q_back, da.flatten(0, 1).transpose(1, 2))
-        du = self.core.backward(u, rest, dg)
+        du = self.core.backward(u, partial, dg)
         du = du.view(K, G, L, *du.shape[2:]).transpose(1, 2).reshape(K * L, -1, du.shape[3])
         return torch.bmm(du.transpose(1, 2), self.U_back), (u, g.transpose(1, 2), dg, du)
 
     def gradients(
-        self, h: Tensor, da: Tensor, made: tuple[Tensor, ...], out: Sequence[Tensor]
+        self, h: Tensor, da: Tensor, factors: tuple[Tensor, ...], out: Sequence[Tensor]
     ) -> None:
-        """Of U, b_U, the core, Q and b."""
+        """Write the gradients of U, b_U, the core, Q and b."""
         K, L, G = self.sizes
-        (u, g, dg, du), c = made, da.shape[3]
+        (u, g, dg, du), c = factors, da.shape[3]
         dU = torch.bmm(du, h.flatten(0, 1)).view(K, L, G, -1, c + 1)[..., :-1, :].flatten(2, 3)
         dQ = torch.bmm(g, da.flatten(0, 1)).view(K, G, -1, c)
         out[0].copy_(dU[..., :c].transpose(2, 3))
@@ -126,9 +131,9 @@ class FusedHOSVD(FusedMap):
 
 
 class FusedFull(FusedMap):
-    """Equation (4): the tensor meets the outer product of all states.
+    """Equation (4): the full tensor times the outer product of the states of all children.
 
-    An absent child is [0; 1]: of a position that never has a child, the last slice is all there is.
+    An absent child is [0; 1], so of a position that never has a child only the last slice is used.
     """
 
     def __init__(self, children: int, gates: int, filled: Sequence[int], T: Tensor) -> None:
@@ -138,46 +143,46 @@ class FusedFull(FusedMap):
         self.T = Contraction(self._slice(T).flatten(1, -2), self.size, len(filled))
 
     def _slice(self, T: Tensor) -> Tensor:
-        """``(K, c + 1, .., c + 1, G c)``, a mode for each position that is filled."""
+        """The used slices of T, ``(K, c + 1, .., c + 1, G c)``, one mode per filled position."""
         K, L, _ = self.sizes
         modes = [slice(None) if j in self.filled else -1 for j in range(L)]
         return T.view(K, *(self.size,) * L, -1)[(slice(None), *modes)]
 
-    def forward(self, h: Tensor) -> tuple[Tensor, Kept]:
+    def forward(self, h: Tensor) -> tuple[Tensor, MapSaved]:
         """a = T(h̄_1, .., h̄_L)."""
         K, _, G = self.sizes
-        y, rest = self.T.forward(self._factors(h))
-        return y.reshape(K, h.shape[2], G, -1).transpose(1, 2), (rest,)
+        y, partial = self.T.forward(self._factors(h))
+        return y.reshape(K, h.shape[2], G, -1).transpose(1, 2), (partial,)
 
-    def backward(self, h: Tensor, kept: Kept, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The same way back."""
-        dv = self.T.backward(self._factors(h), kept[0], _unfold(da))
+    def backward(self, h: Tensor, saved: MapSaved, da: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The chain rule of the same products."""
+        dv = self.T.backward(self._factors(h), saved[0], _unfold(da))
         dh = h.new_zeros(*h.shape[:3], h.shape[3] - 1)
         dh[:, self.filled] = dv[:, :, :-1].transpose(2, 3)
         return dh.flatten(0, 1), ()
 
     def gradients(
-        self, h: Tensor, da: Tensor, made: tuple[Tensor, ...], out: Sequence[Tensor]
+        self, h: Tensor, da: Tensor, factors: tuple[Tensor, ...], out: Sequence[Tensor]
     ) -> None:
-        """Of T: the outer products of all levels are made once more."""
+        """Write the gradient of T; the outer products of all levels are computed again."""
         (dT,) = out
         if len(self.filled) == self.sizes[1]:
             self.T.gradient(self._factors(h), _unfold(da), dT)
             return
-        some = torch.empty_like(self.T.T)
-        self.T.gradient(self._factors(h), _unfold(da), some)
-        place = self._slice(dT.zero_())
-        place.copy_(some.view(place.shape))
+        dT_filled = torch.empty_like(self.T.T)
+        self.T.gradient(self._factors(h), _unfold(da), dT_filled)
+        filled_slice = self._slice(dT.zero_())
+        filled_slice.copy_(dT_filled.view(filled_slice.shape))
 
     def _factors(self, h: Tensor) -> Tensor:
-        """``(K, p, c + 1, n)``."""
+        """The states at the p filled positions, rows last: ``(K, p, c + 1, n)``."""
         if len(self.filled) < h.shape[1]:
             h = h[:, self.filled]
         return h.transpose(2, 3).contiguous()
 
 
 def fused_map(f: Aggregator) -> Optional[type[FusedMap]]:
-    """The map of an aggregator, None where there is none."""
+    """The fused class for an aggregator, or None if it has none or reads the node's label."""
     if f.label is not None:
         return None
     maps: dict[type[Aggregator], type[FusedMap]] = {HOSVD: FusedHOSVD, Full: FusedFull}

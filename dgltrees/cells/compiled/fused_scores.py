@@ -1,7 +1,7 @@
-"""All scores of a multi-layer perceptron, without a table of all its hidden units.
+"""Attention scores by a multi-layer perceptron, without a table of all its hidden units.
 
-For T trees of M nodes and Q queries that table would have T Q M k numbers. It is made block by
-block, small enough for a processor's cache, and once more in the backward pass.
+For T trees of M nodes and Q queries that table would have T Q M k numbers. It is computed in
+blocks that fit a processor's cache, and computed again in the backward pass.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dgltrees.cells.compiled.once import refuse_second_derivative
 __all__ = ["FusedScores"]
 
 BLOCK = {"cpu": 1 << 20}
-"""Bytes of a block on a kind of device; 2^28 elsewhere."""
+"""Bytes per block for a type of device; others use 2^28."""
 
 
 class FusedScores(torch.autograd.Function):
@@ -26,18 +26,18 @@ class FusedScores(torch.autograd.Function):
     Arguments:
         keys: ``(T, M, k)``.
         queries: ``(T, Q, k)``.
-        w: ``(k,)``.
+        w: ``(k,)``, the output weights.
 
     Returns:
-        ``(T, Q, M)``.
+        ``(T, Q, M)``, the scores m.
     """
 
     @staticmethod
     def forward(ctx: Any, keys: Tensor, queries: Tensor, w: Tensor) -> Tensor:  # noqa: D102
         ctx.save_for_backward(keys, queries, w)
         m = keys.new_empty(len(keys), queries.shape[1], keys.shape[1])
-        for trees, some in _blocks(keys, queries):
-            m[trees, some] = _hidden(keys, queries, trees, some) @ w
+        for trees, columns in _blocks(keys, queries):
+            m[trees, columns] = _hidden(keys, queries, trees, columns) @ w
         return m
 
     @staticmethod
@@ -45,25 +45,25 @@ class FusedScores(torch.autograd.Function):
         refuse_second_derivative()
         keys, queries, w = ctx.saved_tensors
         dkeys, dqueries, dw = (torch.zeros_like(each) for each in (keys, queries, w))
-        for trees, some in _blocks(keys, queries):
-            hidden, given = _hidden(keys, queries, trees, some), dm[trees, some]
-            dw.addmv_(hidden.flatten(0, 2).t(), given.flatten())
-            through = (hidden > 0).to(w.dtype).mul_(given.unsqueeze(3))  # (t, q, M, k)
+        for trees, columns in _blocks(keys, queries):
+            hidden, grad = _hidden(keys, queries, trees, columns), dm[trees, columns]
+            dw.addmv_(hidden.flatten(0, 2).t(), grad.flatten())
+            through = (hidden > 0).to(w.dtype).mul_(grad.unsqueeze(3))  # (t, q, M, k)
             dkeys[trees] += through.sum(1)
-            dqueries[trees, some] = through.sum(2)
+            dqueries[trees, columns] = through.sum(2)
         return dkeys.mul_(w), dqueries.mul_(w), dw
 
 
-def _hidden(keys: Tensor, queries: Tensor, trees: slice, some: slice) -> Tensor:
+def _hidden(keys: Tensor, queries: Tensor, trees: slice, columns: slice) -> Tensor:
     """``(t, q, M, k)`` the hidden units of some queries to some trees."""
-    return (keys[trees].unsqueeze(1) + queries[trees, some].unsqueeze(2)).relu_()
+    return (keys[trees].unsqueeze(1) + queries[trees, columns].unsqueeze(2)).relu_()
 
 
 def _blocks(keys: Tensor, queries: Tensor) -> Iterator[tuple[slice, slice]]:
-    """Trees and queries that make a block."""
+    """Slices of the trees and of the queries, block by block."""
     trees, number = queries.shape[:2]
-    one = max(1, keys[:1].numel() * keys.element_size())  # of one query to one tree
-    room = max(1, BLOCK.get(keys.device.type, 1 << 28) // one)
+    pair_bytes = max(1, keys[:1].numel() * keys.element_size())  # of one query to one tree
+    room = max(1, BLOCK.get(keys.device.type, 1 << 28) // pair_bytes)
     q, t = min(room, number), max(1, room // max(1, number))
     for tree in range(0, trees, t):
         for first in range(0, number, q):

@@ -1,6 +1,6 @@
-"""An LSTM over the steps of sequences, all its states and memories, in one autograd function.
+"""An LSTM over sequences that returns the memories of all steps, in one autograd function.
 
-The LSTM of torch returns the memory after the last step alone.
+``torch.nn.LSTM`` returns the memory of the last step only.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def lstm_steps(
         c_t &= f \odot c_{t-1} + i \odot u, \quad h_t = o \odot \tanh(c_t)
 
     Arguments:
-        wx: ``(W, 4 d)`` what the inputs add to the gates, biases included.
-        h, c: ``(T, d)`` before the first step.
-        U: ``(d, 4 d)``.
-        index: ``(steps, T)`` the row of ``wx`` that each sequence reads at each step; after its end
-            any row.
-        back: ``(W,)`` which of these ``steps T`` places each row has.
+        wx: ``(W, 4 d)``, the inputs' part of the gates, biases included.
+        h, c: ``(T, d)``, state and memory before the first step.
+        U: ``(d, 4 d)``, the recurrent weights.
+        index: ``(steps, T)``, the row of ``wx`` that each sequence reads at each step; any row
+            after its end.
+        back: ``(W,)``, the index of each row of ``wx`` in ``index.flatten()``.
     """
     d, states, memories = len(U), [], []
     for rows in index.unbind(0):
@@ -67,7 +67,7 @@ class FusedSteps(torch.autograd.Function):
             torch.tanh(c_after, out=t)
             torch.mul(o, t, out=after)
         ctx.save_for_backward(U, back)
-        ctx.own = H, C, T, A  # nobody else sees them
+        ctx.tables = H, C, T, A
         ctx.set_materialize_grads(False)
         h, c = (table[1:].view(-1, d).index_select(0, back) for table in (H, C))
         return h, c
@@ -75,13 +75,13 @@ class FusedSteps(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:  # noqa: D102
         refuse_second_derivative()
-        (U, back), (H, C, T, A) = ctx.saved_tensors, ctx.own
+        (U, back), (H, C, T, A) = ctx.saved_tensors, ctx.tables
         d, V = len(U), U.t().contiguous()
         _space, (dH, dC, dA) = tables(U, [H.shape, C.shape, A.shape])
-        for given, table in zip(grads, (dH, dC)):
+        for grad, table in zip(grads, (dH, dC)):
             table.zero_()
-            if given is not None:
-                table[1:].view(-1, d).index_copy_(0, back, given)
+            if grad is not None:
+                table[1:].view(-1, d).index_copy_(0, back, grad)
         for step in range(len(A) - 1, -1, -1):
             a, t, dh, dc, da = A[step], T[step], dH[step + 1], dC[step + 1], dA[step]
             i, f, o, u = a.chunk(4, 1)

@@ -1,7 +1,7 @@
 """The tensor Tree-LSTM with operators, forwards and backwards in one autograd function.
 
-The equations are those of :class:`~dgltrees.cells.tree_lstm.TreeLSTM`, and a test holds them
-together. Blocks of rows (:mod:`dgltrees.cells.compiled.plans.blocks`) take the place of mailboxes,
+The equations are those of :class:`~dgltrees.cells.tree_lstm.TreeLSTM`; a test checks that both
+agree. Blocks of rows (:mod:`dgltrees.cells.compiled.plans.blocks`) take the place of mailboxes,
 so that all operators of a level go through one batched product, and the gradients of the weights
 are one product over all levels.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.cells.compiled.fused_lstm import autocasts
-from dgltrees.cells.compiled.fused_maps import FusedMap, Kept
+from dgltrees.cells.compiled.fused_maps import FusedMap, MapSaved
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plans.blocks import Block, BlockPlan, Panel, block_plan
 from dgltrees.trees.batch import TreeBatch
@@ -51,13 +51,13 @@ def fused_tensor(
 
     Arguments:
         batch: the trees.
-        leaf: m to 3 c.
-        x: ``(N, m)``, read at the leaves.
-        types: ``(E,)`` the operator of the node that each edge enters, times L, plus the position.
-        make: the map f.
-        parameters: its parameters, each ``(K, ...)``.
-        U_f: ``(K, L, c, c)``.
-        b_f: ``(K, L, 1, c)``.
+        leaf: the linear map from an input, of size m, to i, o and u of a leaf, of size 3 c.
+        x: ``(N, m)``, the inputs, read at the leaves.
+        types: ``(E,)``, the operator of the node that each edge enters, times L, plus the position.
+        make: the class of the aggregator f.
+        parameters: the parameters of f, each ``(K, ...)``.
+        U_f: ``(K, L, c, c)``, the matrices of the forget gates.
+        b_f: ``(K, L, 1, c)``, their biases.
 
     Returns:
         ``{"h": (N, c), "c": (N, c)}`` in the order of the nodes; None where a node has two parents
@@ -71,31 +71,31 @@ def fused_tensor(
     if plan is None:
         return None
     a = leaf(x.index_select(0, plan.leaves))
-    keep = torch.is_grad_enabled()
-    h, c = _FusedTensor.apply(a, plan, make, keep, U_f, b_f, *parameters)  # type: ignore[no-untyped-call]
+    saves = torch.is_grad_enabled()
+    h, c = _FusedTensor.apply(a, plan, make, saves, U_f, b_f, *parameters)  # type: ignore[no-untyped-call]
     return {"h": h, "c": c}
 
 
 class _Saved(NamedTuple):
-    """What a block keeps for the way back.
+    """The tensors of a block that its backward pass needs.
 
     Attributes:
-        S: ``(K' L, n', 2 c + 1)`` h̄ and c of the children.
-        F: ``(K' L, n', c)`` their forget gates.
-        A: ``(K', G, n', c)`` gates.
-        T: ``(K', n', c)`` tanh(c).
-        map: what the map keeps.
+        S: ``(K' L, n', 2 c + 1)``, h̄ and c of the children.
+        F: ``(K' L, n', c)``, their forget gates.
+        A: ``(K', G, n', c)``, the gates.
+        T: ``(K', n', c)``, tanh(c).
+        map: the tensors that the aggregator saves.
     """
 
     S: Tensor
     F: Tensor
     A: Tensor
     T: Tensor
-    map: Kept
+    map: MapSaved
 
 
-class _Made(NamedTuple):
-    """What a block leaves to the gradients of the weights: S, and what was made on the way back."""
+class _Products(NamedTuple):
+    """The factors of the weights' gradients: the children's states, and the gradients they met."""
 
     S: Tensor
     forget: Tensor
@@ -104,7 +104,7 @@ class _Made(NamedTuple):
 
 
 class _FusedTensor(torch.autograd.Function):
-    """The table M (R + 1, 2 c + 1) holds h, 1 and c of every row, so that one gather gives all."""
+    """States are rows of one table M, ``(R + 1, 2 c + 1)``: h, 1 and c of a node side by side."""
 
     @staticmethod
     def forward(
@@ -112,7 +112,7 @@ class _FusedTensor(torch.autograd.Function):
         a: Tensor,
         plan: BlockPlan,
         make: type[FusedMap],
-        keep: bool,
+        saves: bool,
         U_f: Tensor,
         b_f: Tensor,
         *parameters: Tensor,
@@ -126,10 +126,10 @@ class _FusedTensor(torch.autograd.Function):
         saved = []
         for block, children in zip(plan.blocks, plan.children):
             S = M.index_select(0, children).view(-1, block.length, 2 * c + 1)
-            made = panels[block.panel].forward(S, _rows(M, block))
-            if keep:
-                saved.append(made)
-        if keep:
+            tensors = panels[block.panel].forward(S, _rows(M, block))
+            if saves:
+                saved.append(tensors)
+        if saves:
             _save(ctx, (A, T, U_f, b_f, *parameters), saved)
             ctx.plan, ctx.make = plan, make
             ctx.set_materialize_grads(False)
@@ -143,13 +143,13 @@ class _FusedTensor(torch.autograd.Function):
         panels = [_Panel(ctx.make, each, U_f, b_f, parameters) for each in plan.panels]
         outside = [_to_rows(grad, plan) for grad in grads]
         inside = [T.new_zeros(plan.rows + 1, T.shape[1]) for _ in grads]  # from the parents
-        made: list[list[_Made]] = [[] for _ in panels]
-        for block, children, kept in reversed([*zip(plan.blocks, plan.children, saved)]):
+        products: list[list[_Products]] = [[] for _ in panels]
+        for block, children, tensors in reversed([*zip(plan.blocks, plan.children, saved)]):
             dh, dc = (_total(*each, block) for each in zip(inside, outside))
-            below, left = panels[block.panel].backward(kept, dh, dc)
-            for table, slots in zip(inside, below):
+            dchildren, factors = panels[block.panel].backward(tensors, dh, dc)
+            for table, slots in zip(inside, dchildren):
                 table.index_copy_(0, children, slots)
-            made[block.panel].append(left)
+            products[block.panel].append(factors)
         dh, dc = (_total(*each, Block(0, 1, 0, len(T)))[0] for each in zip(inside, outside))
         dA, _ = _state_gradient(A, T, dh, dc)
         return (
@@ -157,17 +157,17 @@ class _FusedTensor(torch.autograd.Function):
             None,
             None,
             None,
-            *_over_levels(panels, made, (U_f, b_f, *parameters)),
+            *_over_levels(panels, products, (U_f, b_f, *parameters)),
         )
 
 
 class _Panel:
-    """The parameters of some types, and what they do to a block.
+    """The parameters of some types, applied to the blocks of these types.
 
     Arguments:
-        make: the map.
+        make: the class of the aggregator.
         panel: the types.
-        U_f, b_f, parameters: of all types.
+        U_f, b_f, parameters: the parameters of all types.
     """
 
     def __init__(
@@ -178,8 +178,8 @@ class _Panel:
         b_f: Tensor,
         parameters: Sequence[Tensor],
     ) -> None:
-        own = [p[panel.types] for p in parameters]
-        self.of, self.f = panel.types, make(U_f.shape[1], GATES, panel.filled, *own)
+        of_types = [p[panel.types] for p in parameters]
+        self.of, self.f = panel.types, make(U_f.shape[1], GATES, panel.filled, *of_types)
         self.gate = torch.cat([U_f[self.of], b_f[self.of]], 2).flatten(0, 1)  # (K' L, c + 1, c)
         self.gate_back = self.gate[:, :-1].transpose(1, 2)
 
@@ -188,31 +188,33 @@ class _Panel:
         c = self.gate.shape[2]
         h = S[..., : c + 1]
         F = torch.bmm(h, self.gate).sigmoid_()
-        A, kept = self.f.forward(self._by_type(h))
+        A, of_map = self.f.forward(self._by_type(h))
         k = self._by_type(F * S[..., c + 1 :]).sum(1)
-        return _Saved(S, F, A, _state(A, k, M), kept)
+        return _Saved(S, F, A, _state(A, k, M), of_map)
 
-    def backward(self, kept: _Saved, dh: Tensor, dc: Tensor) -> tuple[tuple[Tensor, Tensor], _Made]:
-        """The gradients of h and c of the children, each ``(K' L n', c)``."""
-        S, F, A, T, of_map = kept
+    def backward(
+        self, saved: _Saved, dh: Tensor, dc: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], _Products]:
+        """The gradients of h and c of the children, ``(K' L n', c)``; the factors of products."""
+        S, F, A, T, of_map = saved
         c = F.shape[2]
         dA, dk = _state_gradient(A, T, dh, dc)
         dk = dk.unsqueeze(1)
         dF = (dk * self._by_type(S[..., c + 1 :])).view_as(F)
         aten.sigmoid_backward.grad_input(dF, F, grad_input=dF)
-        ds, made = self.f.backward(self._by_type(S[..., : c + 1]), of_map, dA)
+        ds, factors = self.f.backward(self._by_type(S[..., : c + 1]), of_map, dA)
         ds.baddbmm_(dF, self.gate_back)
-        return (ds.view(-1, c), (dk * self._by_type(F)).view(-1, c)), _Made(S, dF, dA, made)
+        return (ds.view(-1, c), (dk * self._by_type(F)).view(-1, c)), _Products(S, dF, dA, factors)
 
-    def gradients(self, blocks: Sequence[_Made], out: Sequence[Tensor]) -> None:
+    def gradients(self, blocks: Sequence[_Products], out: Sequence[Tensor]) -> None:
         """Write the gradients of U_f, b_f and the parameters of all types."""
-        S, dF, dA, made = zip(*blocks)
+        S, dF, dA, factors = zip(*blocks)
         h = torch.cat(S, 1)[..., : self.gate.shape[1]]
         dU_f, db_f, *others = (each[self.of] for each in out)
         d = self._by_type(torch.bmm(h.transpose(1, 2), torch.cat(dF, 1)))
         dU_f.copy_(d[:, :, :-1])
         db_f.copy_(d[:, :, -1:])
-        joined = tuple(torch.cat(each, -1) for each in zip(*made))
+        joined = tuple(torch.cat(each, -1) for each in zip(*factors))
         self.f.gradients(self._by_type(h), torch.cat(dA, 2), joined, others)
 
     def _by_type(self, t: Tensor) -> Tensor:
@@ -221,19 +223,19 @@ class _Panel:
 
 
 def _over_levels(
-    panels: Sequence[_Panel], made: Sequence[list[_Made]], parameters: Sequence[Tensor]
+    panels: Sequence[_Panel], products: Sequence[list[_Products]], parameters: Sequence[Tensor]
 ) -> list[Tensor]:
     """The gradients of all parameters; zero for types without a node."""
     grads = [torch.empty_like(p) for p in parameters]
-    seen = 0
-    for panel, blocks in zip(panels, made):
+    first = 0  # of the types without a panel so far
+    for panel, blocks in zip(panels, products):
         if blocks:
             for grad in grads:
-                grad[seen : panel.of.start] = 0
+                grad[first : panel.of.start] = 0
             panel.gradients(blocks, grads)
-            seen = panel.of.stop
+            first = panel.of.stop
     for grad in grads:
-        grad[seen:] = 0
+        grad[first:] = 0
     return grads
 
 
@@ -244,7 +246,13 @@ def _rows(table: Tensor, block: Block) -> Tensor:
 
 
 def _state(A: Tensor, k: Optional[Tensor], M: Tensor) -> Tensor:
-    """Activate the gates ``(..., 3, n, c)`` in place, write ``(..., n, 2 c + 1)``; tanh(c)."""
+    """Activate the gates A in place, write h and c to M, and return tanh(c).
+
+    Arguments:
+        A: ``(..., 3, n, c)``, the pre-activations of i, o and u.
+        k: ``(..., n, c)``, the memory from the children, or None at the leaves.
+        M: ``(..., n, 2 c + 1)``.
+    """
     i, o, u = A.unbind(-3)
     h, _, c = M.split_with_sizes([u.shape[-1], 1, u.shape[-1]], -1)
     A.narrow(-3, 0, 2).sigmoid_()
@@ -259,7 +267,7 @@ def _state(A: Tensor, k: Optional[Tensor], M: Tensor) -> Tensor:
 
 
 def _state_gradient(A: Tensor, T: Tensor, dh: Tensor, dc: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of the pre-activations, and of what is kept of the children."""
+    """The gradients of the pre-activations and of the memory, from those of h and c."""
     dA = torch.empty_like(A)
     (i, o, u), (di, do, du) = A.unbind(-3), dA.unbind(-3)
     dc = dc + aten.tanh_backward(dh * o, T)
@@ -286,7 +294,7 @@ def _total(inside: Tensor, outside: Optional[Tensor], block: Block) -> Tensor:
 
 
 def _save(ctx: Any, tensors: Sequence[Tensor], blocks: Sequence[_Saved]) -> None:
-    flat = [t for *own, kept in blocks for t in (*own, *kept)]
+    flat = [t for *of_block, of_map in blocks for t in (*of_block, *of_map)]
     ctx.save_for_backward(*tensors, *flat)
     ctx.tensors, ctx.each = len(tensors), len(flat) // max(1, len(blocks))
 
@@ -294,4 +302,4 @@ def _save(ctx: Any, tensors: Sequence[Tensor], blocks: Sequence[_Saved]) -> None
 def _saved(ctx: Any) -> tuple[Sequence[Tensor], list[_Saved]]:
     every: Sequence[Any] = ctx.saved_tensors
     blocks = zip(*[iter(every[ctx.tensors :])] * max(1, ctx.each))
-    return every[: ctx.tensors], [_Saved(S, F, A, T, tuple(kept)) for S, F, A, T, *kept in blocks]
+    return every[: ctx.tensors], [_Saved(S, F, A, T, tuple(rest)) for S, F, A, T, *rest in blocks]

@@ -1,8 +1,8 @@
 """An LSTM along the edges of trees, forwards and backwards in one autograd function.
 
-The equations are those of :class:`~dgltrees.cells.top_down.TopDownLSTM` for one layer, and a test
-holds them together. Every node hears from one source, so a level costs a dozen operations on slices
-of a few tables, and the gradient of the weights is one product a type over all levels.
+The equations are those of :class:`~dgltrees.cells.top_down.TopDownLSTM` for one layer; a test
+checks that both agree. Every node has one source, so a level costs a dozen operations on slices of
+a few tables, and the gradient of the weights is one product per type over all levels.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ aten = torch.ops.aten
 
 
 class Inputs(NamedTuple):
-    """The inputs of nodes to their gates: ``x W_z + b_z``, and ``left`` at some of them.
+    """The inputs to the gates: ``x W_z + b_z``, plus ``left`` at some nodes.
 
     Attributes:
-        x: ``(N, m)``.
-        W, b: ``(K, m, 4 d)`` and ``(K, 4 d)``.
-        nodes: ``(n,)`` the nodes with a left part, or None.
-        left: ``(n, 4 d)`` their left parts, or None.
+        x: ``(N, m)``, the inputs.
+        W, b: ``(K, m, 4 d)`` and ``(K, 4 d)``, weights and biases of the K types.
+        nodes: ``(n,)``, the nodes that read left dependents, or None.
+        left: ``(n, 4 d)``, their left dependents' part of the gates, or None.
     """
 
     x: Tensor
@@ -41,7 +41,7 @@ class Inputs(NamedTuple):
 def fused_top_down(
     plan: Optional[SourcePlan], inputs: Inputs, U: Tensor, initial: float, *, steps_at_roots: bool
 ) -> Optional[tuple[Tensor, Tensor]]:
-    r"""States of all nodes, sources first.
+    r"""Compute the states of all nodes, sources first.
 
     .. math::
 
@@ -51,12 +51,12 @@ def fused_top_down(
     where z is the type of the edge from source t' to t.
 
     Arguments:
-        plan: the rows.
-        inputs: the inputs.
-        U: ``(K, d, 4 d)``.
-        initial: every entry of h and c where there is no source.
-        steps_at_roots: whether a node without a source takes a step from there; else it has that
-            state itself.
+        plan: the rows, or None if there is no plan for this batch.
+        inputs: the inputs to the gates.
+        U: ``(K, d, 4 d)``, the recurrent weights.
+        initial: the value of all entries of h and c before the first step.
+        steps_at_roots: whether a node without a source takes a step from the initial state;
+            otherwise it has the initial state itself.
 
     Returns:
         h and c, each ``(N, d)`` in the order of the nodes; None without a plan and under autocast,
@@ -151,7 +151,7 @@ def _gate_gradients(
     dH: Tensor,
     dC: Tensor,
 ) -> Tensor:
-    """``(N, 4 d)`` dA, from the last level to the first; dH and dC grow to those of all uses."""
+    """``(N, 4 d)`` dA, from the last level to the first; dH and dC are added to."""
     d, dA = U.shape[1], torch.empty_like(A)
     for number in range(len(plan.levels) - 1, -1, -1):
         level = _rows(plan.levels[number])

@@ -1,6 +1,7 @@
-"""Which cells have a compiled way, and where it holds.
+"""Fast implementations of whole traversals, for the cells and settings that have one.
 
-A test holds every way to the three functions of its cell: values, gradients, errors.
+Each returns None where it does not apply, and the traversal then calls the three functions of the
+cell. A test compares every one with these functions: values, gradients and errors.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ States = Optional[dict[str, Tensor]]
 def child_sum(
     cell: ChildSumTreeLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
 ) -> States:
-    """Of trees, without dropout and layer normalisation."""
+    """Run a child-sum Tree-LSTM without dropout and layer normalisation over trees."""
     if not isinstance(cell.norm, nn.Identity) or drops(cell.dropout):
         return None
     x, index = ndata.get("x"), None
@@ -62,9 +63,9 @@ def child_sum(
 
 @compiled_way(TreeLSTM)
 def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
-    """Of trees, without dropout and layer normalisation.
+    """Run a tensor Tree-LSTM without dropout and layer normalisation over trees.
 
-    There is such a way for a sum, and with operators for the aggregators of
+    It applies to sums, and to cells with operators whose aggregator has a
     :func:`~dgltrees.cells.compiled.fused_maps.fused_map`.
     """
     if cell.activation is not torch.tanh or cell.layer_norm or drops(cell.dropout):
@@ -101,7 +102,7 @@ def _tree_lstm_sum(
 
 
 def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
-    """``(E,)`` which of the stacked matrices of operators and positions each edge selects.
+    """The index of each edge's matrix in the stack over operators and positions, ``(E,)``.
 
     Raises:
         TreeError: a child has a position, or a node with children an operator, out of range.
@@ -120,7 +121,7 @@ def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
 def s_lstm(
     cell: SLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
 ) -> States:
-    """Of full trees of the cell's branching factor."""
+    """Run an S-LSTM over full trees with the cell's branching factor."""
     x, c0 = ndata.get("x"), ndata.get("c0")
     if not isinstance(x, IndexedRows):
         x = cell.check(ndata)  # type: ignore[arg-type]
@@ -139,7 +140,7 @@ def s_lstm(
 
 
 def _rows(field: Union[Tensor, IndexedRows], nodes: Tensor) -> Tensor:
-    """The rows of a node field at some nodes."""
+    """The values of a node field at some nodes."""
     if isinstance(field, IndexedRows):
         return field.rows.index_select(0, field.index.index_select(0, nodes))
     return field.index_select(0, nodes)
@@ -150,9 +151,9 @@ def _rows(field: Union[Tensor, IndexedRows], nodes: Tensor) -> Tensor:
 def top_down(
     cell: Union[TopDownLSTM, LeftDependentLSTM], batch: TreeBatch, ndata: Fields
 ) -> States:
-    """Layer by layer, where every node has one source at most."""
+    """Run a top-down LSTM layer by layer, where every node has one source at most."""
     if isinstance(cell, TopDownLSTM) and "etype" in ndata:
-        # The batch may know them without a device being asked.
+        # The batch may have a copy on the host, which saves a transfer.
         ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
     x = cell.check(ndata)
     plan = source_plan(batch, cell.types_of_nodes(ndata), device=x.device)
@@ -173,10 +174,10 @@ def top_down(
 
 @compiled_way(RRNetCell)
 def rrnet(cell: RRNetCell, batch: TreeBatch, ndata: Fields) -> States:
-    """Of sequences of operations, in which several steps may not follow one.
+    """Run RRNet over sequences of operations in which every step has one successor at most.
 
     Raises:
-        TreeError: a field is missing or not what the cell takes.
+        TreeError: a field is missing or has the wrong shape.
     """
     x, operations = cell.check(ndata), operations_in(ndata, batch)
     if not len(x) == len(operations) == batch.num_nodes:
@@ -195,9 +196,9 @@ def rrnet(cell: RRNetCell, batch: TreeBatch, ndata: Fields) -> States:
 
 @compiled_way(Score)
 def scores(score: Score, keys: Tensor, queries: Tensor) -> Optional[Tensor]:
-    """Of all keys for all queries by an MLP: ``(T, M, k)`` and ``(T, Q, k)`` to ``(T, Q, M)``."""
+    """Score all keys for all queries by an MLP: ``(T, M, k)``, ``(T, Q, k)`` to ``(T, Q, M)``."""
     if autocasts(keys.device.type):
         return None
     way: Any = FusedScores.apply
-    every: Tensor = way(keys, queries, score.w)
-    return every
+    m: Tensor = way(keys, queries, score.w)
+    return m

@@ -1,7 +1,7 @@
-"""Memory that a training step leaves to the next one.
+"""Blocks of CPU memory that are reused from one training step to the next.
 
-The operating system takes back what a step frees, and hands it out again page by page, each page
-zeroed: on some machines that costs more than the arithmetic in it.
+Otherwise the operating system would take back the memory that a step frees, and zero it page by
+page for the next step, which on some machines costs more than the arithmetic.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from torch import Tensor
 
 __all__ = ["Workspace", "tables"]
 
-KEPT = 4
-"""Blocks that are kept: two for the states of a step, and two for its gradients."""
+MAX_FREE_BLOCKS = 4
+"""Blocks that wait for reuse: two for the states of a step, and two for its gradients."""
 
 _free: list[Tensor] = []
-_lock = threading.RLock()  # of taking; blocks may come back at any time, in any thread
+_lock = (
+    threading.RLock()
+)  # held while a block is taken; one may be returned at any time, in any thread
 
 
 class Workspace:
-    """A block of memory, from when it is made until nobody refers to it any more.
+    """A block of memory that is returned for reuse when the object is garbage-collected.
 
-    What it held is lost then, so that tensors cut from it must not outlive it.
+    Tensors cut from it must not outlive it: another workspace will overwrite them.
 
     Arguments:
-        like: a tensor of the type that is wanted, on the CPU.
-        shapes: of the tensors to cut from it.
+        like: a CPU tensor with the dtype of the block.
+        shapes: the shapes of the tensors to cut from the block.
 
     Attributes:
-        tensors: as many as shapes, with arbitrary numbers in them.
+        tensors: one uninitialised tensor per shape.
     """
 
     def __init__(self, like: Tensor, shapes: Sequence[tuple[int, ...]]) -> None:
@@ -50,9 +52,10 @@ class Workspace:
 def tables(
     like: Tensor, shapes: Sequence[tuple[int, ...]]
 ) -> tuple[Optional[Workspace], list[Tensor]]:
-    """Tensors of some shapes, with arbitrary numbers in them, on the device of ``like``.
+    """Uninitialised tensors of these shapes, with the dtype and on the device of ``like``.
 
-    On a processor they are cut from a :class:`Workspace`, which comes first.
+    Returns:
+        on the CPU the :class:`Workspace` that they are cut from, elsewhere None; and the tensors.
     """
     if like.device.type == "cpu":
         space = Workspace(like, shapes)
@@ -61,11 +64,11 @@ def tables(
 
 
 def _take(dtype: torch.dtype, size: int) -> Tensor:
-    """A free block that is large enough and not far too large, or a new one."""
+    """A free block of at least ``size`` and at most four times as many numbers, or a new one."""
     with _lock:
         for i, block in enumerate(list(_free)):
             if block.dtype == dtype and size <= len(block) <= 4 * size:
                 return _free.pop(i)  # others have only been added behind it
-        del _free[: max(0, len(_free) - KEPT)]  # those that nobody has asked for the longest
+        del _free[: max(0, len(_free) - MAX_FREE_BLOCKS)]  # the least recently returned
     with torch.inference_mode(False):  # a training step may get this block next
         return torch.empty(size, dtype=dtype)

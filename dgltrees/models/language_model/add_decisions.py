@@ -1,4 +1,4 @@
-"""The decisions to add edges: the probability of a tree's shape beside that of its words."""
+"""The probability of a tree's shape, by binary decisions to add edges."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class EdgeDecisions(NamedTuple):
     """The decisions to add edges of one type in a batch, M of them.
 
     Attributes:
-        logits: ``(M,)`` of adding an edge.
-        added: ``(M,)`` 1.0 where the tree has that edge, else 0.0.
-        nodes: ``(M,)`` the node that each edge leaves.
+        logits: ``(M,)``, the logits of adding an edge.
+        added: ``(M,)``, 1.0 where the tree has that edge, else 0.0.
+        nodes: ``(M,)``, the source node of each edge.
     """
 
     logits: Tensor
@@ -44,11 +44,12 @@ class AddDecisions(nn.Module):
     output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`.
 
     Arguments:
-        hidden_size: d of the language model, the size of a state and of an output embedding.
-        hidden: sizes of the hidden layers.
-        dropout: the probability of dropout before every layer.
-        state: the hidden state: ``"own"``, from which the node's word was predicted, or
-            ``"source"``, that of its source, as the paper prints it.
+        hidden_size: size d of a state, and of an output embedding, of the language model; found in
+            the run by ``dgltrees train-shape``.
+        hidden: sizes of the classifiers' hidden layers.
+        dropout: probability of dropout before every layer.
+        state: state of the language model that is read: own, from which the node's own word was
+            predicted, or source, that of the node it depends on, as the paper prints it.
 
     Shapes:
         the :func:`decision_features` ``(N, 2 d)`` to ``(N, 4)`` logits of an edge of each type.
@@ -72,14 +73,14 @@ class AddDecisions(nn.Module):
         )
 
     def forward(self, features: Tensor) -> Tensor:
-        """The logits; shapes as the class has them."""
+        """The logits of an edge of each type, ``(N, 2 d)`` to ``(N, 4)``."""
         return torch.cat([add(features) for add in self.add], 1)
 
     def decide(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[EdgeDecisions]:
-        """The decisions of all trees, by type.
+        """The decisions of all trees, one entry per type of edge.
 
         Arguments:
-            batch: a batch of :class:`~dgltrees.models.TreeLM`.
+            batch: a batch for :class:`~dgltrees.models.TreeLM`.
             H: ``(N, d)`` the states of all nodes.
             output: ``(V, d)`` the output embeddings.
         """
@@ -97,7 +98,7 @@ class AddDecisions(nn.Module):
         return decisions
 
     def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:
-        """``(T,)`` the log-probability of each tree's decisions; arguments as :meth:`decide`."""
+        """The log-probability of each tree's decisions, ``(T,)``; arguments: see :meth:`decide`."""
         total = H.new_zeros(batch.num_trees)
         for logits, added, nodes in self.decide(batch, H, output):
             log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
@@ -106,10 +107,10 @@ class AddDecisions(nn.Module):
 
 
 def decision_features(batch: TreeBatch, H: Tensor, output: Tensor, state: str) -> Tensor:
-    """``(N, 2 d)`` what the classifiers read of each node: a state, and its word's embedding.
+    """The classifiers' input for each node, ``(N, 2 d)``: a state, and its word's embedding.
 
     Arguments:
-        batch: as :class:`~dgltrees.models.TreeLM` takes it.
+        batch: a batch for :class:`~dgltrees.models.TreeLM`.
         H: ``(N, d)`` the states of all nodes.
         output: ``(V, d)`` the output embeddings.
         state: ``"own"`` or ``"source"``, see :class:`AddDecisions`.
@@ -129,7 +130,7 @@ class JointTreeLM(nn.Module):
         decisions: the classifiers over its states.
 
     Raises:
-        ConfigError: the model of the words generates the shape itself.
+        ConfigError: the model of the words already generates the shape (``stops``).
     """
 
     def __init__(self, words: TreeLM, decisions: AddDecisions) -> None:
@@ -142,7 +143,7 @@ class JointTreeLM(nn.Module):
         self.words, self.decisions = words, decisions
 
     def log_prob(self, batch: TreeBatch) -> Tensor:
-        """``(T,)`` the log-probability of each sentence together with its tree."""
+        """The log-probability of each sentence together with its tree, ``(T,)``."""
         H = self.words.states(batch)
         log_p = self.words.total(self.words.predictions(batch, H), batch)
         return log_p + self.decisions.log_prob(batch, H, self.words.output)

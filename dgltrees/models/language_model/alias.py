@@ -1,4 +1,4 @@
-"""Samples of a distribution over many words, in constant time each."""
+"""Sampling from a distribution over many words, in constant time per sample."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _CELL = 1 << 40  # places per cell: integers stay exact when a model changes its
 
 
 class AliasTable(nn.Module):
-    """Walker's alias method: V cells of equal size, each with a word of its own and another one.
+    """Walker's alias method: V equally likely cells, each shared by at most two words.
 
-    A sample is a cell and a place in it: below the cell's threshold the cell's own word, above it
-    the other one, its alias.
+    A sample is a random cell and a random number. Below the cell's threshold it is the word with
+    the cell's index, above it the cell's alias.
 
     Source: Walker, "An Efficient Method for Generating Discrete Random Variables with General
     Distributions" (1977); the table is filled as Vose, "A Linear Algorithm for Generating Random
@@ -35,7 +35,7 @@ class AliasTable(nn.Module):
         self.register_buffer("alias", torch.from_numpy(alias), persistent=False)
 
     def draw(self, count: int) -> Tensor:
-        """``(count,)`` words."""
+        """Draw ``count`` words, ``(count,)``."""
         device = self.alias.device
         cell = torch.randint(len(self.alias), (count,), device=device)
         place = torch.randint(_CELL, (count,), device=device)

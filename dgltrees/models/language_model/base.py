@@ -22,10 +22,10 @@ class Predictions(NamedTuple):
     """The P words that a model predicts in a batch, and the states it predicts them from.
 
     Attributes:
-        h: ``(P, d)`` the states.
-        words: ``(P,)`` the words.
-        node: ``(P,)`` the node of each word in the batch; of symbols that mark an end and have no
-            node, ROOT.
+        h: ``(P, d)``, the states.
+        words: ``(P,)``, the words.
+        node: ``(P,)``, the node of each word in the batch; ROOT for symbols that mark an end and
+            have no node.
     """
 
     h: Tensor
@@ -52,9 +52,9 @@ class LanguageModel(nn.Module, ABC):
     """
 
     uses_trees: ClassVar[bool] = False
-    """Whether the model reads the edges of the trees, and not the words alone."""
+    """Whether the model reads the edges of the trees, not only the words."""
     start: Optional[int] = None
-    """The id of START, where START and STOP are generated; STOP's is the next."""
+    """The id of START, if START and STOP are generated; that of STOP is the next."""
 
     def __init__(
         self,
@@ -82,15 +82,15 @@ class LanguageModel(nn.Module, ABC):
 
     @property
     def output(self) -> Tensor:
-        """``(V, d)`` the output embeddings."""
+        """The output embeddings, ``(V, d)``."""
         return self.embed.weight if self.W_ho is None else self.W_ho
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> Predictions:
-        """The predictions of all words but ROOT."""
+        """The predictions of all words except ROOT."""
 
     def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
-        """``(P, K)`` scores of the labels of dependencies; None of a model without labels.
+        """The scores of the labels of dependencies, ``(P, K)``; None if the model has no labels.
 
         Arguments:
             h: ``(P, d)`` the states that the words are predicted from.
@@ -99,11 +99,11 @@ class LanguageModel(nn.Module, ABC):
         return None
 
     def log_prob(self, batch: TreeBatch) -> Tensor:
-        """``(T,)`` the log-probability of each sentence, by the full softmax."""
+        """The log-probability of each sentence, ``(T,)``, by the full softmax."""
         return self.total(self(batch), batch)
 
     def total(self, predictions: Predictions, batch: TreeBatch) -> Tensor:
-        """``(T,)`` the log-probability of the predictions of each tree."""
+        """The log-probability of the predictions of each tree, ``(T,)``."""
         nll = softmax_nll(predictions.h, self.output, predictions.words)
         tree = batch.tree_of_node.index_select(0, predictions.node)
         return nll.new_zeros(batch.num_trees).index_add(0, tree, -nll)

@@ -1,4 +1,4 @@
-"""Sentence compression: the part of a dependency tree of the highest score."""
+"""Sentence compression: the part of a dependency tree with the highest score."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from dgltrees.trees.segments import offsets_of
 __all__ = ["Compression", "compress"]
 
 Score = Callable[[Forest], NDArray[np.float64]]
-"""``(T,)`` scores of the trees of a dependency forest."""
+"""A function that scores the trees of a dependency forest, ``(T,)``."""
 
 
 class Compression(NamedTuple):
-    """The part of a sentence that remains.
+    """The result of :func:`compress`.
 
     Attributes:
-        forest: its tree, the only one.
+        forest: a forest with one tree, the shortened sentence.
         score: its score.
-        exact: whether no other part of that length can have a higher score.
+        exact: whether it is certain that no other part of this length has a higher score.
     """
 
     forest: Forest
@@ -34,24 +34,24 @@ class Compression(NamedTuple):
 
 
 def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> Compression:
-    """Shorten a sentence to the connected part of its tree of the highest score.
+    """Shorten a sentence to the connected part of its tree with the highest score.
 
     Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 5); after
     Filippova et al. (2015), words are only deleted. The remaining part of the tree is connected,
     has the dependents of ROOT, and has exactly ``max_words`` words: among parts of different
-    lengths a language model would choose the shortest. A sentence that is not longer stays whole.
+    lengths a language model would choose the shortest. A shorter sentence is not changed.
 
     A word's probability depends on which of its siblings remain, so that the best part of the
     whole does not consist of the best parts of its subtrees, and there may be exponentially many.
-    So this is a beam search over deletions of whole subtrees: of each length, from the longest
-    down, it expands the ``beam`` parts of the highest score, and scores every part that one
-    deletion leaves of them. It is exact where no beam was full.
+    So this is a beam search over deletions of whole subtrees. For each length, from the longest
+    down, it expands the ``beam`` parts with the highest scores, and scores every part that results
+    from one more deletion. The result is exact if no beam was full.
 
     Arguments:
         forest: one dependency tree, with ROOT as node 0.
-        max_words: how many words remain.
-        score: gives the scores of dependency trees, such as log-probabilities of a language model.
-        beam: how many parts of each length are expanded.
+        max_words: the number of words to keep.
+        score: scores dependency trees, for example by a language model's log-probabilities.
+        beam: the number of parts of each length that are expanded.
 
     Raises:
         ConfigError: there is not exactly one tree, no word remains, or there is no beam.
@@ -82,7 +82,7 @@ def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> 
 
 
 def _below(forest: Forest) -> NDArray[np.bool_]:
-    """``(n, n)`` bool, row v: the nodes of the subtree of v."""
+    """Which nodes are in the subtree of each node (row), ``(n, n)`` bool."""
     below = np.eye(forest.num_nodes, dtype=np.bool_)
     up = np.where(forest.parent < 0, 0, forest.parent)
     for _ in range(int(forest.depth.max())):
@@ -93,11 +93,11 @@ def _below(forest: Forest) -> NDArray[np.bool_]:
 def _deletions(
     forest: Forest, parts: NDArray[np.bool_], below: NDArray[np.bool_], least: int
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Parts after one deletion, with ``least`` words or more: their number of words, ``(P, n)``.
+    """The parts ``(P, n)`` after one deletion, grouped by length; at least ``least`` words.
 
     Arguments:
         parts: ``(B, n)`` bool, the nodes of each part.
-        below: ``(n, n)`` of :func:`_below`.
+        below: ``(n, n)``, the result of :func:`_below`.
     """
     sizes = parts.astype(np.int64) @ below.T  # (B, n) nodes that go with each node
     left = parts.sum(1, keepdims=True) - 1 - sizes
@@ -109,7 +109,7 @@ def _deletions(
 
 
 def _parts(forest: Forest, parts: NDArray[np.bool_]) -> Forest:
-    """The ``(P, n)`` parts of one tree as trees."""
+    """Build a forest of the parts ``(P, n)`` of one tree."""
     number = np.cumsum(parts, 1) - 1  # (P, n)
     part, node = np.nonzero(parts)
     up = forest.parent[node]

@@ -1,4 +1,4 @@
-"""Which outgoing edges the nodes of a generation tree may have, and which they have."""
+"""The outgoing edges that nodes of a generation tree may have, and those they have."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["allowed_edges", "outgoing_edges"]
 
 
 def allowed_edges(etype: NDArray[Any], is_root: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """``(4, N)`` bool, by type of edge: the nodes that may have an outgoing edge of that type.
+    """Which nodes may have an outgoing edge of each type, ``(4, N)`` bool.
 
-    Every word may have LEFT and RIGHT; a left dependent NX-LEFT, a right one NX-RIGHT. ROOT is not
-    among them: it always has a right dependent, and no left ones.
+    Every word may have LEFT and RIGHT; a left dependent may have NX-LEFT, a right one NX-RIGHT.
+    ROOT is excluded: it always has a right dependent and never a left one.
 
     Arguments:
         etype: ``(N,)`` the type of the edge into each node.
-        is_root: ``(N,)`` bool, nodes without an edge into them.
+        is_root: ``(N,)`` bool, the nodes without an incoming edge.
     """
     is_left = np.isin(etype, (EdgeType.LEFT, EdgeType.NX_LEFT))
     all_nodes = np.ones_like(is_left)
@@ -34,11 +34,11 @@ def allowed_edges(etype: NDArray[Any], is_root: NDArray[np.bool_]) -> NDArray[np
 
 
 def outgoing_edges(etype: NDArray[Any], source: NDArray[Any]) -> NDArray[np.bool_]:
-    """``(4, N)`` bool, by type of edge: the nodes that have an outgoing edge of that type.
+    """Which nodes have an outgoing edge of each type, ``(4, N)`` bool.
 
     Arguments:
         etype: ``(N,)`` the type of the edge into each node.
-        source: ``(N,)`` the node that edge leaves; -1 without an edge.
+        source: ``(N,)``, the source node of that edge; -1 without an edge.
     """
     mask = np.zeros((len(EDGE_TYPES), len(source)), np.bool_)
     has_source = source >= 0

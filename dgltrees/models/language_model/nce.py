@@ -25,12 +25,12 @@ class NCE(nn.Module):
         P_d(w) &= \frac{\hat P(w)}{\hat P(w) + k P_n(w)} \\
         L_t &= -\log P_d(w_t) - \sum_{j=1}^k \log(1 - P_d(\tilde w_{t,j}))
 
-    with k noise words for each position, drawn anew at every call from the unigram distribution
+    with k noise words for each position, sampled at every call from the unigram distribution
     :math:`P_n(w) \propto count(w)^{3/4}`. The normaliser :math:`\ln \hat Z` is learned.
 
     Arguments:
-        counts: ``(V,)`` how often each word stands in the training data; a word with 0 is never
-            drawn.
+        counts: ``(V,)``, the frequency of each word in the training data; a word with 0 is never
+            sampled.
         noise: k, the number of noise words per position.
         power: of the counts.
         log_z: the initial :math:`\ln \hat Z`.
@@ -51,7 +51,7 @@ class NCE(nn.Module):
         self.set_counts(counts)
 
     def set_counts(self, counts: Tensor) -> None:
-        """Draw noise by other counts, ``(V,)``."""
+        """Replace the counts, ``(V,)``, of the noise distribution."""
         weight = counts.double() ** self.power * (counts > 0)
         if counts.dim() != 1 or not 0 < float(weight.sum()) < math.inf:
             raise ConfigError(
@@ -63,11 +63,11 @@ class NCE(nn.Module):
         self.words = AliasTable(p)
 
     def draw(self, count: int) -> Tensor:
-        """``(count,)`` words of the noise distribution."""
+        """Draw ``count`` words from the noise distribution, ``(count,)``."""
         return self.words.draw(count)
 
     def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
-        """``(P,)`` the loss of each position.
+        """The loss of each position, ``(P,)``.
 
         Arguments:
             h: ``(P, d)`` the states.

@@ -32,11 +32,11 @@ class SampledTrees:
     """Trees sampled from a model, with their log-probabilities.
 
     Attributes:
-        forest: a generation forest; nodes stand in the order of generation.
-        log_prob: ``(T,)`` log P(S | T), of the words alone.
-        shape_log_prob: ``(T,)`` the log-probability of all decisions to add an edge or none, or of
-            all START and STOP.
-        truncated: ``(T,)`` bool, trees without an edge that was decided on, at the limit of length.
+        forest: a generation forest; the nodes are in the order of generation.
+        log_prob: ``(T,)``, log P(S | T), of the words only.
+        shape_log_prob: ``(T,)``, the log-probability of all decisions about edges, or of all START
+            and STOP symbols.
+        truncated: ``(T,)`` bool, the trees that lack an edge because they reached ``max_words``.
     """
 
     forest: Forest
@@ -61,9 +61,9 @@ def sample_trees(
 ) -> SampledTrees:
     """Sample dependency trees top-down.
 
-    Zhang, Lu and Lapata (2016), section 4: a classifier decides on every edge, and where there is
-    one, its LSTM gives the distribution of the new word. A model with ``stops`` needs no
-    classifier: where it draws START or STOP there is no edge. The order is that of training,
+    Zhang, Lu and Lapata (2016), section 4: a classifier decides on every edge, and if it is added,
+    the LSTM of its type predicts the new word. A model with ``stops`` needs no classifier: if it
+    samples START or STOP, there is no edge. The order is that of training,
     :func:`~dgltrees.trees.dependencies.generation_order`. Every step adds one word or symbol to
     each tree. ROOT has only right dependents.
 
@@ -136,10 +136,10 @@ class _Trees:
         self.truncated = torch.zeros(trees, dtype=torch.bool, device=weight.device)
 
     def next_edges(self, active: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The unfinished trees, and of each the source of the next edge and its type, ``(A,)``.
+        """The unfinished trees, and the source and type of the next edge of each, ``(A,)``.
 
-        An edge to a next sibling comes at once, so it is open at the last node or at none. Of all
-        others the first one comes: nodes in order, and of each node LEFT, then RIGHT.
+        An edge to a next sibling comes immediately, so only the last node can have an open one.
+        Otherwise it is the first open edge, by nodes in order, and LEFT before RIGHT.
         """
         open_edges = self.open[active, : int(self.size[active].max())]  # (A, n, 4)
         unfinished = open_edges.flatten(1).any(1)
@@ -160,9 +160,9 @@ class _Trees:
         """Add a node at the end of each of these edges, or close the edge by a symbol.
 
         Arguments:
-            active, source, etype: of :meth:`next_edges`.
-            sampling: how words are drawn.
-            excluded: ids of words that are not drawn.
+            active, source, etype: the results of :meth:`next_edges`.
+            sampling: the sampling options.
+            excluded: ids of words that are never sampled.
         """
         model = self.model
         ndata = {"x": model.embed.look_up(self.word[active, source]), "etype": etype}
@@ -191,7 +191,7 @@ class _Trees:
     def _draw(
         self, y: Tensor, active: Tensor, source: Tensor, etype: Tensor, sampling: Sampling
     ) -> Tensor:
-        """``(A,)`` a word for each edge, or the symbol of its side."""
+        """Sample a word for each edge, or the symbol of its side, ``(A,)``."""
         start = self.model.start
         if start is None:
             return sampling.draw(y, self.generator)
@@ -215,10 +215,10 @@ class _Trees:
         self.lefts[active, head] += (etype % 2 == EdgeType.LEFT).long()
 
     def _left(self, active: Tensor, source: Tensor, etype: Tensor) -> Tensor:
-        """``(A, d)`` q after the left dependents of the source, from the farthest to the nearest.
+        """The state q after the left dependents of each source, from far to near, ``(A, d)``.
 
-        They were added one after the other, so the k-th nearest stands k - 1 places after the
-        nearest; START comes before them all. Only RIGHT edges read it; it is q_0 at all others.
+        They were added consecutively, so the k-th nearest is k - 1 columns after the nearest; START
+        comes before them all. Only RIGHT edges read q; it is q_0 for all others.
         """
         model = self.model
         assert model.left is not None
@@ -240,9 +240,9 @@ class _Trees:
         return h[:, -1]
 
     def _open_edges(self, active: Tensor, source: Tensor, etype: Tensor, n: Tensor) -> None:
-        """Open the edges of the new nodes n: those that are decided on, or all allowed ones.
+        """Open the edges of the new nodes n: those that the classifiers add, or all allowed ones.
 
-        Without decisions, symbols close edges again.
+        Without classifiers, sampled symbols close edges again.
         """
         opened = torch.ones(len(n), len(EdgeType), dtype=torch.bool, device=n.device)
         opened[:, EdgeType.NX_LEFT] = etype % 2 == EdgeType.LEFT

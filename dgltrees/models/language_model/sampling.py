@@ -1,4 +1,4 @@
-"""How words are sampled from a softmax: temperature, top k, top p."""
+"""Options for sampling words from a softmax: temperature, top k, top p."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Sampling:
     top_p: PositiveShare = 1.0
 
     def draw(self, y: Tensor, generator: Optional[torch.Generator] = None) -> Tensor:
-        """``(A,)`` one word per row.
+        """Sample one word per row, ``(A,)``.
 
         Arguments:
-            y: ``(A, V)`` scores; -inf for words that must not be drawn.
+            y: ``(A, V)``, the scores; -inf for words that must not be sampled.
             generator: the random generator, on the device of the scores.
         """
         if self.temperature == 0.0:
@@ -45,7 +45,7 @@ class Sampling:
         return torch.multinomial(p, 1, generator=generator)[:, 0]
 
     def _truncated(self, y: Tensor) -> Tensor:
-        """The scores, with -inf for words that ``top_k`` and ``top_p`` leave out."""
+        """The scores, with -inf for words that ``top_k`` and ``top_p`` exclude."""
         if self.top_k is not None and self.top_k < y.shape[1]:
             least = y.topk(self.top_k, 1).values[:, -1:]
             y = y.masked_fill(y < least, -math.inf)

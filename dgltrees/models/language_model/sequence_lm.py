@@ -19,7 +19,7 @@ __all__ = ["BidirectionalLM", "SequenceLM"]
 
 @checked
 class _SequenceModel(LanguageModel):
-    """Runs LSTMs over sentences: the nodes of each tree in their order, ROOT first."""
+    """The base of models that run LSTMs over the nodes of each tree in order, ROOT first."""
 
     directions: ClassVar[int]
 
@@ -38,7 +38,7 @@ class _SequenceModel(LanguageModel):
         uniform(self.lstms)
 
     def run(self, direction: int, x: Tensor, batch: TreeBatch) -> Tensor:
-        """``(N, d)`` the state after each row of ``x``; zero before the first of a sentence."""
+        """The state after each row of ``x``, ``(N, d)``; each sentence starts from zeros."""
         sentences = list(x.split_with_sizes(batch.sizes.tolist()))
         packed = pack_sequence(sentences, enforce_sorted=False)
         states, _ = self.lstms[direction](packed)
@@ -52,7 +52,7 @@ class SequenceLM(_SequenceModel):
     .. math:: P(S) = \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1})
 
     ROOT stands for the beginning of the sentence and, with ``end``, for its end. Batches are of
-    trees whose nodes stand in word order after ROOT, with a node column ``word``; edges are not
+    trees whose nodes are in word order after ROOT, with a node column ``word``; edges are not
     used.
 
     Arguments:
@@ -76,7 +76,7 @@ class SequenceLM(_SequenceModel):
         self.end = end
 
     def forward(self, batch: TreeBatch) -> Predictions:
-        """All words but ROOT in the order of the nodes; with ``end``, the end at ROOT."""
+        """Predict all words except ROOT in node order; with ``end``, also the end, as ROOT."""
         h = self.run(0, self.embed(batch), batch)
         rows = before = torch.arange(batch.num_nodes)
         before = (before - 1).index_copy(0, starts(batch.sizes), lasts(batch.sizes))
@@ -100,7 +100,7 @@ class BidirectionalLM(_SequenceModel):
     directions = 2
 
     def forward(self, batch: TreeBatch) -> Predictions:
-        """All words but ROOT, in the order of the nodes."""
+        """Predict all words except ROOT, in the order of the nodes."""
         x = self.embed(batch)
         first = torch.repeat_interleave(starts(batch.sizes), batch.sizes)
         place = within(batch.sizes)

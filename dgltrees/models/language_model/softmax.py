@@ -18,7 +18,7 @@ MAX_LOGITS = 1 << 26
 """The largest number of logits in memory at once: 256 MiB of float32."""
 
 BLOCK = 1 << 19
-"""The number of logits that are normalised at a time, which fit into a core's caches: 2 MiB."""
+"""The number of logits that are normalised at a time; 2 MiB, which fit a core's cache."""
 
 
 def softmax_nll(
@@ -28,17 +28,17 @@ def softmax_nll(
 
     .. math:: y_t = W_{ho} h_t, \quad P(w_t) = \frac{\exp(y_{t, w_t})}{\sum_k \exp(y_{t, k})}
 
-    More logits than ``max_logits`` are computed in chunks of positions, and again in the backward
-    pass, so that memory does not grow with the positions.
+    If there are more logits than ``max_logits``, they are computed in chunks of positions, and
+    again in the backward pass, so that memory does not grow with the number of positions.
 
     Arguments:
         h: ``(P, d)`` the states of P positions.
         output: ``(V, d)`` the output embeddings :math:`W_{ho}`; there is no bias.
         words: ``(P,)`` the words, 0 to V - 1.
-        max_logits: the largest number of logits in memory; one position's are always.
+        max_logits: the largest number of logits in memory, but at least those of one position.
 
     Returns:
-        ``(P,)``, float32 at least; it has a first derivative and no second.
+        ``(P,)``, in float32 at least; it can be differentiated once.
     """
     dtype = (h[:0] @ output[:1].t()).dtype  # that of autocast, where it is on
     rows = max(1, max_logits // len(output))
@@ -48,9 +48,9 @@ def softmax_nll(
 
 
 class _SoftmaxNLL(torch.autograd.Function):
-    """One table ``(rows, V)`` of logits y, overwritten by e = exp(y - max y), whose sums are Z.
+    """A table ``(rows, V)`` of logits y, overwritten by e = exp(y - max y), and their row sums Z.
 
-    No pass over the table normalises it: the factors of its rows are applied to those of h.
+    The table is never divided by Z: the factors 1 / Z are applied to the rows of h instead.
     """
 
     @staticmethod
@@ -100,7 +100,7 @@ def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Optional[Workspace], T
 
 
 def _logits(h: Tensor, output: Tensor, table: Tensor) -> Tensor:
-    """``(n, V)`` logits, in the first rows of the table."""
+    """Write the logits, ``(n, V)``, to the first rows of the table, and return them."""
     y = table[: len(h)]
     if h.dtype == table.dtype:
         return torch.mm(h, output.t(), out=y)
@@ -108,7 +108,7 @@ def _logits(h: Tensor, output: Tensor, table: Tensor) -> Tensor:
 
 
 def _exponentiate(y: Tensor, Z: Tensor) -> Tensor:
-    """Turn y into exp(y - max y), and write the sums into Z; ``(n,)`` max y."""
+    """Replace y by exp(y - max y), write the row sums to Z, and return max y, ``(n,)``."""
     rows = max(1, BLOCK // y.shape[1]) if y.device.type == "cpu" else len(y)
     tops = []
     for part, total in zip(torch.split(y, rows), torch.split(Z, rows)):

@@ -15,24 +15,24 @@ __all__ = ["with_stops"]
 
 
 def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
-    """The batch with START after each last left dependent and STOP after each last right one.
+    """Add START after the last left dependent of each word and STOP after the last right one.
 
-    Zhang, Lu and Lapata (2016), footnote 5, after Eisner (1996): the symbols are words like others,
-    so that P(S|T) of the new trees is the joint probability of the words and of the shape. Where a
-    node may have another edge and has none, the edge leads to a symbol: each word has one START,
-    after its last left dependent or in place of one, and one STOP; ROOT has a STOP after its
-    dependents. That is 2 N + 1 symbols for N words. The LD LSTM reads START before the left
+    Zhang, Lu and Lapata (2016), footnote 5, after Eisner (1996): the symbols are treated as
+    words, so that P(S|T) of the new trees is the joint probability of the words and of the shape.
+    Where a node could have another edge and has none, an edge to a symbol is added: each word has
+    one START, after its last left dependent or in place of one, and one STOP; ROOT has a STOP after
+    its dependents. That is 2 N + 1 symbols for N words. The LD LSTM reads START before the left
     dependents.
 
     Arguments:
-        batch: of :func:`~dgltrees.trees.dependencies.generation_batch`, with a node column
-            ``word``.
-        start: the id of START, which no word has; STOP's is the next.
+        batch: the result of :func:`~dgltrees.trees.dependencies.generation_batch`, with a node
+            column ``word``.
+        start: the id of START, which no word may have; that of STOP is the next.
 
     Returns:
-        such a batch, where the symbols stand after the nodes of their tree; its node columns are
-        ``word``, ``etype``, ``nearest_left``, and ``node``: the node of ``batch`` that each is, or
-        ROOT for a symbol.
+        a generation batch in which the symbols follow the nodes of their tree; its node columns are
+        ``word``, ``etype``, ``nearest_left``, and ``node``: the index of each node in ``batch``, or
+        that of ROOT for a symbol.
     """
     etype, word = (batch.on_host(batch.ndata[name]).numpy() for name in ("etype", "word"))
     source = np.full(batch.num_nodes, -1)

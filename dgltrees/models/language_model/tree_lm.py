@@ -62,7 +62,7 @@ class TreeLM(LanguageModel):
 
     uses_trees = True
     decisions: None = None
-    """A :class:`~dgltrees.models.JointTreeLM` has some."""
+    """The classifiers of the shape; only :class:`~dgltrees.models.JointTreeLM` has them."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class TreeLM(LanguageModel):
         self.backend, self.fused = backend, fused
 
     def states(self, batch: TreeBatch) -> Tensor:
-        """``(N, d)`` H, the states that the words of the nodes are predicted from; 0.01 at ROOT."""
+        """The states H from which the nodes' words are predicted, ``(N, d)``; 0.01 at ROOT."""
         x = self.embed(batch)  # (N, s)
         ndata = {
             "x": x.index_select(0, source_of_node(batch)),
@@ -105,12 +105,12 @@ class TreeLM(LanguageModel):
         return self._run(self.cell, batch, ndata)
 
     def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
-        """``(N, d)`` the states of the top layer."""
+        """Run a cell and return the states of its top layer, ``(N, d)``."""
         states = traverse(cell, batch, ndata, backend=self.backend, outputs=["h"], fused=self.fused)
         return states["h"][:, -1]  # of (N, L, d)
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
-        """``(N, d)`` q_K, the state after the nearest left dependent, for RIGHT edges; else q_0."""
+        """The state q_K after the left dependents for RIGHT edges, else q_0, ``(N, d)``."""
         chains = left_chains(batch)
         nodes = chains.ndata["node"]
         q = self._run(cell, chains, {"x": x.index_select(0, nodes)})
@@ -118,7 +118,7 @@ class TreeLM(LanguageModel):
         return states.index_select(0, batch.ndata["nearest_left"] % len(states))  # -1: the last row
 
     def forward(self, batch: TreeBatch) -> Predictions:
-        """All words but ROOT in the order of the nodes; with ``stops``, START and STOP too."""
+        """Predict all words except ROOT in node order; with ``stops``, also START and STOP."""
         if self.start is None:
             return self.predictions(batch, self.states(batch))
         extended = with_stops(batch, self.start)
@@ -127,29 +127,29 @@ class TreeLM(LanguageModel):
         return predictions._replace(node=node)
 
     def predictions(self, batch: TreeBatch, H: Tensor) -> Predictions:
-        """All words but ROOT, from the :meth:`states` of all nodes."""
+        """Predict all words except ROOT, from the :meth:`states` of all nodes."""
         rows = nodes_but_root(batch)
         h = self.dropout(H.index_select(0, rows))
         return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
 
     @property
     def words(self) -> TreeLM:
-        """The model of the words: this one."""
+        """The model of the words: this model itself."""
         return self
 
     def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
-        r"""``(P, K)`` scores of the labels of P dependencies, whose softmax is P(label | w, D(w)).
+        r"""The logits of the labels of P dependencies, ``(P, K)``, for P(label | w, D(w)).
 
-        The paper's trees have no labels; here each follows its word, from a softmax layer over the
-        features of the decisions, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels change no word's
-        probability.
+        The paper's trees have no labels. Here the label of a word is predicted after the word, by a
+        softmax layer over the features of the decisions, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels
+        do not change the probability of the words.
 
         Arguments:
             h: ``(P, d)`` the states that the words are predicted from.
             words: ``(P,)`` the words.
 
         Returns:
-            None of a model without labels.
+            the scores, or None if the model has no labels.
         """
         if self.labels is None:
             return None
@@ -158,12 +158,12 @@ class TreeLM(LanguageModel):
 
 
 def source_of_node(batch: TreeBatch) -> Tensor:
-    """``(N,)`` the source of the edge into each node, on the device; of ROOT itself."""
+    """The source of each node's incoming edge, ``(N,)``, on the device; ROOT's is itself."""
     source = torch.arange(batch.num_nodes)
     source[batch.dst] = batch.src
     return source.to(batch.device, non_blocking=True)
 
 
 def nodes_but_root(batch: TreeBatch) -> Tensor:
-    """``(P,)`` all nodes but ROOT, on the device."""
+    """The indices of all nodes except ROOT, ``(P,)``, on the device."""
     return batch.dst.sort().values.to(batch.device, non_blocking=True)

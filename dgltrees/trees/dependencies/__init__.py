@@ -2,9 +2,9 @@
 
 In a *dependency forest* node 0 of each tree is ROOT, node i is its i-th word, and the parent of a
 node is its head. In the *generation forest* of Zhang, Lu & Lapata, "Top-down Tree Long Short-Term
-Memory Networks" (NAACL 2016, section 2, Figures 1 to 3) the same nodes have the *source* of their
-edge as parent: the head, if they are its nearest dependent on their side, else the sibling next to
-them on the way to the head. ::
+Memory Networks" (NAACL 2016, section 2, Figures 1 to 3) the parent of the same
+node is the *source* of its edge: its head, if it is the nearest dependent on its side, else the
+sibling next to it on the side of the head. ::
 
     dependencies            generation
     w0 -> w2 w1 | w4 w5     w0 -LEFT-> w1 -NX-LEFT-> w2,  w0 -RIGHT-> w4 -NX-RIGHT-> w5

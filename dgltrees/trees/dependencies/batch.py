@@ -21,17 +21,17 @@ def generation_batch(forest: Forest, ids: Optional[ArrayLike] = None) -> TreeBat
     """One graph of the trees ``ids`` (by default all), with edges from source to dependent.
 
     Edge data: ``etype``, the :class:`~dgltrees.trees.dependencies.EdgeType`. Node data: the
-    columns, among them the ``etype`` of the edge into each node (0 at ROOT); and ``nearest_left``:
-    for a node with the incoming edge RIGHT the nearest left dependent of its head, as an index into
-    the nodes of the batch (``w_1`` in Figure 4), else -1.
+    columns, including the ``etype`` of the edge into each node (0 at ROOT); and ``nearest_left``:
+    for a node whose incoming edge is RIGHT, the nearest left dependent of its head (``w_1`` in
+    Figure 4) as an index into the nodes of the batch; -1 for other nodes.
 
     Arguments:
         forest: a generation forest.
-        ids: trees of it.
+        ids: the indices of its trees.
 
     Raises:
         IndexError: an id is out of range.
-        TreeError: the ids are no integers, or a column holds text.
+        TreeError: the ids are not integers, or a column holds text.
     """
     batch = forest.batch(ids).reversed()
     batch.edata["etype"] = batch.edata["pos"]
@@ -40,7 +40,7 @@ def generation_batch(forest: Forest, ids: Optional[ArrayLike] = None) -> TreeBat
 
 
 def nearest_left(batch: TreeBatch) -> Tensor:
-    """``(N,)`` the node column ``nearest_left`` of a batch on the CPU with edge data ``etype``."""
+    """The node field ``nearest_left``, ``(N,)``, of a batch on the CPU with edge data ``etype``."""
     etype = batch.edata["etype"]
     is_left, is_right = etype == EdgeType.LEFT, etype == EdgeType.RIGHT
     of_head = torch.full((batch.num_nodes,), -1)
@@ -51,11 +51,11 @@ def nearest_left(batch: TreeBatch) -> Tensor:
 
 
 def left_chains(batch: TreeBatch) -> TreeBatch:
-    """The left dependents of a generation batch, with edges from each to the next one inwards.
+    """The graph of the left dependents of a generation batch, linked from far to near.
 
     A traversal of this graph runs over the left dependents of each head from the farthest to the
-    nearest, as LdTreeLSTM does (Figure 4). Node data: ``node``, the node of ``batch`` that each
-    node is.
+    nearest, as LdTreeLSTM does (Figure 4). Node data: ``node``, the index of
+    each node in ``batch``.
     """
     etype = batch.on_host(batch.edata["etype"])
     is_next = etype == EdgeType.NX_LEFT

@@ -13,7 +13,7 @@ __all__ = ["EDGE_TYPES", "EdgeType"]
 
 
 class EdgeType(IntEnum):
-    """What a dependent is generated from, and the side of its head on which it is."""
+    """The source of a generated dependent (head or sibling), and its side of the head."""
 
     LEFT = 0  # from the head to its nearest left dependent
     RIGHT = 1  # from the head to its nearest right dependent

@@ -1,4 +1,4 @@
-"""From dependency forests to generation forests."""
+"""Conversion of dependency forests into generation forests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["generation_forest", "generation_order"]
 def generation_forest(forest: Forest) -> Forest:
     """The generation forest of a dependency forest: the same nodes with their sources as parents.
 
-    ``pos`` is the type of the edge into a node. Two columns are added: ``etype``, the same with
-    a vocabulary (0 at ROOT, which no edge enters), and ``t``, the time at which a node is generated
-    (:func:`generation_order`). For a tree that is not projective the result does not determine the
-    word order.
+    ``pos`` is the type of the edge into a node. Two columns are added: ``etype``, the same with a
+    vocabulary (0 at ROOT, which has no incoming edge), and ``t``, the step at which a node is
+    generated (:func:`generation_order`). For a tree that is not projective the result does not
+    determine the word order.
 
     Arguments:
         forest: a dependency forest.
@@ -46,10 +46,10 @@ def generation_forest(forest: Forest) -> Forest:
 
 
 def generation_order(forest: Forest) -> NDArray[np.int32]:
-    """``(N,)`` the time 0, 1, ... at which each node of a tree is generated; ROOT has 0.
+    """The step 0, 1, ... at which each node of a tree is generated, ``(N,)``; ROOT has 0.
 
-    Breadth first; the left dependents of a node before the right ones, and on each side the nearest
-    first (the subscripts in Figure 2).
+    The order is breadth-first, with the left dependents of a node before the right ones and the
+    nearest first on each side (the subscripts in Figure 2).
 
     Arguments:
         forest: a dependency forest.
@@ -78,9 +78,9 @@ def _siblings(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """All dependents, by head and for each head in word order.
 
-    Returns:
-        four arrays ``(E,)``: the dependents; their heads; whether they are left of their heads; how
-        many dependents of the same head are generated before them.
+    Returns: four arrays ``(E,)``: the dependents; their heads; whether they are left of their
+    heads; and the
+        number of dependents of the same head that are generated before them.
     """
     check_roots(forest)
     up = forest.global_parent

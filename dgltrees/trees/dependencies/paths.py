@@ -47,14 +47,14 @@ def dependency_path(forest: Forest, tree: int, node: int) -> list[tuple[str, Edg
 def from_paths(pairs: Iterable[tuple[str, Path]]) -> Forest:
     """The dependency tree of one sentence whose words w have the dependency paths D(w).
 
-    The edge types of a path determine a node of the tree, so equal words are told apart.
+    The edge types of a path identify a node of the tree, so equal words can be distinguished.
 
     Arguments:
         pairs: ``(w, D(w))`` for each word, in any order; ROOT needs no pair.
 
     Raises:
-        TreeError: two words have the same edge types on their paths, a path does not continue that
-            of its last word, or has an edge type that is not possible there.
+        TreeError: two words have the same edge types on their paths, a path does not extend the
+            path of its last word, or an edge type is not possible at its place.
     """
     words: dict[tuple[EdgeType, ...], tuple[str, list[tuple[str, EdgeType]]]] = {(): (ROOT, [])}
     for word, path in pairs:

@@ -13,7 +13,7 @@ __all__ = ["check_roots", "is_projective"]
 
 
 def is_projective(forest: Forest) -> NDArray[np.bool_]:
-    """``(T,)`` whether each dependency tree is projective: all subtrees are without gaps.
+    """Whether each dependency tree is projective, ``(T,)``: no subtree has gaps.
 
     Arguments:
         forest: a dependency forest.
@@ -35,7 +35,7 @@ def check_roots(forest: Forest) -> None:
     """Check that node 0 of each tree is its root.
 
     Raises:
-        TreeError: it is not.
+        TreeError: another node is the root.
     """
     wrong = forest.parent[forest.offsets[:-1]] >= 0
     if wrong.any():

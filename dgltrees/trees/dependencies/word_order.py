@@ -1,4 +1,4 @@
-"""From generation forests back to dependency forests."""
+"""Conversion of generation forests back into dependency forests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def dependency_forest(forest: Forest) -> Forest:
 
     For projective trees this is the inverse of
     :func:`~dgltrees.trees.dependencies.generation_forest`. The nodes of the generation forest may
-    be in any order. The columns ``etype`` and ``t`` are left out.
+    be in any order. The columns ``etype`` and ``t`` are dropped.
 
     Arguments:
         forest: a generation forest, whose ``pos`` are edge types.
@@ -67,7 +67,7 @@ def _check_edges(forest: Forest) -> None:
 
 
 def _heads(forest: Forest) -> NDArray[np.int64]:
-    """``(N,)`` the heads of the nodes of a generation forest, -1 at ROOT."""
+    """The heads of the nodes of a generation forest, ``(N,)``, -1 at ROOT."""
     up, index = forest.global_parent, np.arange(forest.num_nodes)
     nearest = np.where(forest.pos >= EdgeType.NX_LEFT, up, index)
     for _ in range(int(forest.depth.max(initial=0)).bit_length()):
@@ -76,7 +76,7 @@ def _heads(forest: Forest) -> NDArray[np.int64]:
 
 
 def _word_order(forest: Forest) -> NDArray[np.int64]:
-    """``(N,)`` the place of each node of a generation forest in word order, among all nodes.
+    """The index of each node of a generation forest in word order, among all nodes, ``(N,)``.
 
     The subtree of a node is in the order NX-LEFT, LEFT, the node itself, RIGHT, NX-RIGHT.
     """

@@ -28,25 +28,25 @@ def operation_graph(
 ) -> TreeBatch:
     """The graph that a recurrent-recursive network runs over.
 
-    A sequence is a START, then an OPEN for each split that earlier windows left open (the bottom of
-    the stack first), then its steps. NEXT edges go from START through all steps, RETURN edges from
-    each split (or OPEN) to its merge.
+    A sequence is a START, then an OPEN for each split that is still open from earlier windows (the
+    bottom of the stack first), then its steps. NEXT edges go from START through all steps, RETURN
+    edges from each split (or OPEN) to its merge.
 
     Arguments:
-        operations: ``(N,)`` :class:`Operation`, sequence after sequence.
+        operations: ``(N,)``, the :class:`Operation` of each node, sequence after sequence.
         sizes: ``(T,)`` the number of operations of each sequence.
         ndata: node data, each ``(N, ...)``.
-        complete: a split without a merge is an error.
+        complete: whether a split without a merge is an error.
 
     Returns:
         a batch with the node data ``op``, the operations, and ``open``, the number of sub-trees
-        that are open after each step (those of OPENs included); and the edge data ``pos``, the
+        that are open after each step (including those of OPENs); and the edge data ``pos``, the
         :class:`Flow` of each edge.
 
     Raises:
-        TreeError: with the sequence and the place in it: an unknown operation, a sequence that does
-            not begin with START, a START or OPEN after the beginning, a merge without a split, with
-            ``complete`` a split without a merge; or the sizes do not add up.
+        TreeError: the error names the sequence and the step: an unknown operation, a sequence that
+            does not begin with START, a START or OPEN after the beginning, a merge without a split,
+            with ``complete`` a split without a merge; or the sizes do not add up.
     """
     ops, lengths = in_sequences(operations, sizes)
     _check(ops, lengths)
@@ -73,7 +73,7 @@ def operation_graph(
 
 
 def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-    """Check that there are no other operations, and START and OPEN only where a sequence begins."""
+    """Check that all operations are valid, and START and OPEN occur only at the beginning."""
 
     def fail(place: int, message: str) -> TreeError:
         tree, node = locate(offsets_of(lengths), place)

@@ -34,14 +34,14 @@ def inferred_trees(
     with its sequence.
 
     Arguments:
-        graph: of :func:`~dgltrees.trees.operations.operation_graph`.
+        graph: the result of :func:`~dgltrees.trees.operations.operation_graph`.
         columns: names of node data for the leaves, such as the ids of words; inner nodes have -1.
-        recur_only: only RECUR has a token. By default every step has one, as in sequences with
-            brackets: that of SPLIT is the first leaf of its sub-tree, that of MERGE the last.
+        recur_only: whether only RECUR has a token. By default every step has one, as in sequences
+            with brackets: that of SPLIT is the first leaf of its sub-tree, that of MERGE the last.
         vocabs: the vocabularies of those columns that hold ids.
 
     Returns:
-        a forest with these columns and ``token``: the place of a leaf's token in its sequence, -1
+        a forest with these columns and ``token``: the index of a leaf's token in its sequence, -1
         at inner nodes. A sub-tree without tokens is an inner node without children.
     """
     ops = graph.on_host(graph.ndata["op"]).numpy()
@@ -77,9 +77,9 @@ def inferred_trees(
 
 
 def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
-    """``(N,)`` the START, SPLIT or OPEN of the innermost sub-tree that is open after each step.
+    """The START, SPLIT or OPEN of the innermost sub-tree that is open after each step, ``(N,)``.
 
-    It is the last one up to the step after which as many sub-trees are open.
+    It is the last such node, up to the step, with the same number of open sub-trees after it.
     """
     depth = graph.on_host(graph.ndata["open"]).numpy()
     order = np.lexsort((depth, graph.tree_of_node.cpu().numpy()))  # steps of one level in order
@@ -91,10 +91,10 @@ def _innermost(graph: TreeBatch, ops: Ints) -> Ints:
 
 
 def spans(forest: Forest) -> Ints:
-    """``(K, 3)`` the sequence, first and last token of every sub-tree with tokens, roots included.
+    """The sequence, first and last token of each sub-tree with tokens, roots included, ``(K, 3)``.
 
     Arguments:
-        forest: of :func:`inferred_trees`.
+        forest: the result of :func:`inferred_trees`.
     """
     token = forest.columns["token"].astype(np.int64)
     is_tree = token < 0

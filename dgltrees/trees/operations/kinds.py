@@ -10,7 +10,7 @@ __all__ = ["OPERATIONS", "Flow", "Operation"]
 
 
 class Operation(IntEnum):
-    """The operation of a step (the paper's section 2), or a node that is no step."""
+    """The operation of a step (the paper's section 2), or the kind of a node before the steps."""
 
     START = 0  # no step: the initial state
     SPLIT = 1  # begin a sub-tree and push the state of its parent on the stack
@@ -20,7 +20,7 @@ class Operation(IntEnum):
 
 
 class Flow(IntEnum):
-    """The type of an edge between two steps, which is the place of its message in the mailbox."""
+    """The type of an edge between two steps, which is the slot of its message in the mailbox."""
 
     NEXT = 0  # the state, from each step to the next one
     RETURN = 1  # what a split has pushed on the stack, from the split to its merge

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Matching:
-    """The pairs of splits and merges of some sequences of ``N`` operations in all.
+    """The matched splits and merges of sequences that have ``N`` operations in total.
 
     Attributes:
         split, merge: ``(P,)`` the operations of each pair, in the order of the merges.
@@ -36,16 +36,16 @@ class Matching:
 def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = False) -> Matching:
     """Match the splits and merges of all sequences at once, without a stack.
 
-    The merge of a split is the first one after it with as many open sub-trees as before the split.
-    So, sorted by sequence, level and place, each merge comes right after its split.
+    The merge of a split is the first one after it with the same number of open sub-trees as before
+    the split. So, sorted by sequence, depth and step, each merge comes right after its split.
 
     Arguments:
         operations: ``(N,)`` :class:`~dgltrees.trees.operations.Operation`, sequence after sequence.
         sizes: ``(T,)`` the number of operations of each sequence.
-        complete: a split without a merge is an error.
+        complete: whether a split without a merge is an error.
 
     Raises:
-        TreeError: with the sequence and the place in it: a merge without a split, or with
+        TreeError: the error names the sequence and the step: a merge without a split, or with
             ``complete`` a split without a merge; or the sizes do not add up.
     """
     ops, lengths = in_sequences(operations, sizes)

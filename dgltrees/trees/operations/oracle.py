@@ -33,15 +33,15 @@ class OracleOperations(NamedTuple):
 
 
 def oracle_operations(forest: Forest) -> OracleOperations:
-    """The operations that build the given trees: SPLIT and MERGE per constituent, RECUR per word.
+    """The operations that build known trees: SPLIT and MERGE per constituent, RECUR per word.
 
     Jacob et al. (2018), section 2: only RECUR consumes its token; the input of SPLIT and MERGE is
-    the next word. Constituents of one word have no operations, nor has a node with a single child.
-    Since these operations depend on the whole sentence, a perplexity given them is not comparable
-    with that of a left-to-right model such as an LSTM.
+    the next word. Constituents of one word have no operations, and neither have nodes with a single
+    child. Since these operations depend on the whole sentence, a perplexity given them is not
+    comparable with that of a left-to-right model such as an LSTM.
 
     Arguments:
-        forest: constituent trees, whose leaves are the words, as ``read_mrg`` gives them.
+        forest: constituent trees whose leaves are the words, as ``read_mrg`` returns them.
     """
     ranks, subtree_sizes = preorder(forest)
     by_rank = inverse(ranks)

@@ -1,8 +1,8 @@
-"""Compiled ways through all levels, for processors: numba makes machine code of Python loops.
+"""Traversals compiled to machine code by numba, for processors.
 
-They are there where numba is installed (``pip install dgltrees[fast]``) and torch's own library
-lends them its matrix products; :func:`available` tells. On other devices and without numba the
-same tables are filled by calls of torch, level by level.
+They need numba (``pip install dgltrees[fast]``) and the BLAS routines of torch's own library;
+:func:`available` says whether both are there. On other devices and without numba the same tables
+are filled by calls of torch, level by level.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from dgltrees.cells.compiled.kernels.library import has_products
 __all__ = ["available", "compiled", "compiles", "shards_for"]
 
 SMALLEST_SHARD = 64
-"""Nodes below which a thread of its own is not worth waking."""
+"""The fewest nodes for which another thread pays."""
 NARROWEST = 8
-"""Rows below which a level's matrix product becomes slower by the row."""
+"""The fewest rows at which a level's matrix product reaches its full speed per row."""
 CACHE, TABLES = 2**21, 13
-"""Bytes of the cache that a core has to itself; numbers of size c that a node needs there."""
+"""Bytes of a core's private cache; vectors of size c that a node needs in it."""
 
 _state = threading.local()
 
 
 @cache
 def available() -> bool:
-    """Whether there are compiled ways on this machine."""
+    """Whether the kernels can be compiled on this machine."""
     return importlib.util.find_spec("numba") is not None and has_products()
 
 
 @contextmanager
 def compiled(on: bool) -> Iterator[None]:
-    """Within this context of this thread, whether compiled ways are taken where there are any."""
+    """Switch the kernels on or off for this thread within a ``with`` block."""
     before = getattr(_state, "on", True)
     _state.on = on
     try:
@@ -48,22 +48,22 @@ def compiled(on: bool) -> Iterator[None]:
 
 
 def compiles(like: Tensor) -> bool:
-    """Whether cells go a compiled way for such tensors now."""
-    known = like.device.type == "cpu" and like.dtype in (torch.float32, torch.float64)
-    return known and getattr(_state, "on", True) and available()
+    """Whether kernels are on, available, and support the device and dtype of ``like``."""
+    supported = like.device.type == "cpu" and like.dtype in (torch.float32, torch.float64)
+    return supported and getattr(_state, "on", True) and available()
 
 
 def shards_for(nodes: int, levels: int, width: int, itemsize: int) -> int:
-    """Into how many shards a batch is cut, so that one fits a cache.
+    """The number of shards to cut a batch into, so that each fits a cache.
 
-    At least one a thread, and no more than leave :data:`NARROWEST` rows to a level, of which a
-    matrix product still makes good use.
+    There is at least one per thread; beyond that, a level of a shard has at least
+    :data:`NARROWEST` rows.
 
     Arguments:
-        nodes: of the batch.
-        levels: of its deepest tree.
+        nodes: the number of nodes of the batch.
+        levels: the number of levels of its deepest tree.
         width: c, the size of a state.
-        itemsize: bytes of a number.
+        itemsize: the bytes of a number.
     """
     by_cache = nodes * width * TABLES * itemsize // CACHE + 1
     by_width = nodes // (max(levels, 1) * NARROWEST)

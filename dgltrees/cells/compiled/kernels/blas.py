@@ -13,7 +13,7 @@ from dgltrees.cells.compiled.kernels.library import NAMES, address_of
 
 __all__ = ["multiply", "multiply_transposed", "scratch"]
 
-# Compiled code names a routine; where it is, is said anew in every process.
+# Compiled code refers to a routine by name, whose address must be set in every process.
 SIGNATURE = types.void(*[types.intp] * 13)
 for name in NAMES:
     llvmlite.binding.add_symbol(f"dgltrees_{name}", address_of(name))
@@ -36,18 +36,18 @@ PLAIN, TURNED = ord("N"), ord("T")
 
 @njit
 def scratch(like: Any) -> tuple[Any, Any]:
-    """What :func:`multiply` writes its arguments to, of the type of ``like``; one a thread."""
+    """Memory for the arguments of :func:`multiply`, with the dtype of ``like``; one per thread."""
     return np.empty(2, like.dtype), np.empty(5, np.int32)
 
 
 @njit
-def multiply(A: Any, B: Any, C: Any, keep: float, space: Any) -> None:
-    """``C = A B + keep C`` for contiguous matrices (n, k), (k, m) and (n, m).
+def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
+    """``C = A B + beta C`` for contiguous matrices (n, k), (k, m) and (n, m).
 
-    To Fortran, which goes by columns, each is its transpose: C' = B' A'.
+    Fortran stores columns first and sees transposed matrices, so it computes C' = B' A'.
     """
     factors, numbers = space
-    factors[0], factors[1] = 1.0, keep
+    factors[0], factors[1] = 1.0, beta
     numbers[0], numbers[1], numbers[2], numbers[3] = C.shape[1], C.shape[0], A.shape[1], PLAIN
     p, f = numbers.ctypes.data, factors.ctypes.data
     m, n, k, plain = p, p + 4, p + 8, p + 12

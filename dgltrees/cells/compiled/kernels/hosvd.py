@@ -1,8 +1,8 @@
 """The label-dependent HOSVD Tree-LSTM as machine code, node after node.
 
-Equations (10) to (13) of Castellana and Bacciu; the tests hold them equal to the way of
+Equations (10) to (13) of Castellana and Bacciu; a test checks that the results equal those of
 :mod:`dgltrees.cells.compiled.fused_tensor`. With ranks as small as the paper's a node is a few
-thousand products, all within the cache, and nothing is gained by doing many nodes at a time.
+thousand products, all within the cache, so that batching the nodes gains nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dgltrees.cells.compiled.kernels.rows import (
     dot,
     forget,
     gates,
-    given,
+    outside_gradient,
     run,
     state,
 )
@@ -46,7 +46,7 @@ def backward(threads: int, *arrays: Any) -> None:
 
 @cache
 def _kernels(parallel: bool) -> tuple[Any, Any]:
-    """For one thread, which then starts none, or for several."""
+    """Compile ``up`` and ``down`` for a single thread, or for several."""
     stamp = 2 * sources() + parallel + 1
 
     @njit(parallel=parallel, cache=True, **MATH)
@@ -55,9 +55,9 @@ def _kernels(parallel: bool) -> tuple[Any, Any]:
 
         ``plan`` is (bounds, order, children, op, number); ``a`` are the leaves' pre-activations;
         ``weights`` are (M, b_M, core, Q, b), where M is [U | U^f] and b_M their biases. Z holds for
-        each child what its state becomes: u_j for all gates, then its forget gate.
+        each child u_j of all gates, and then its forget gate.
         """
-        assert stamp  # numba keeps code apart by the numbers it closes over
+        assert stamp  # part of the key of numba's cache
         for thread in prange(threads):
             _up(np.int64(thread), plan, a, weights, tables)
 
@@ -65,8 +65,8 @@ def _kernels(parallel: bool) -> tuple[Any, Any]:
     def down(threads, plan, grads, weights, tables, dH, dC, totals):
         """Add to each thread's ``totals`` = (dM, db_M, dcore, dQ, db), and fill ``totals[5]`` = da.
 
-        ``grads`` are those of the states and memories of the nodes, empty if there are none;
-        ``dH`` and ``dC`` are memory for what they become.
+        ``grads`` are the gradients of the nodes' states and memories from outside, or empty;
+        ``dH`` and ``dC`` are memory for their totals.
         """
         assert stamp
         for thread in prange(threads):
@@ -97,15 +97,15 @@ def _up(shard, plan, a, weights, tables):
                     sigmoids(f, bits)
                     add_product(C[v], f, C[child])
             for g in range(GATES):
-                own = A[v, g * size : (g + 1) * size]
-                copy(own, b[k, g])
-                _expand(own, _contract(core[k, g], z, g, Q.shape[2], space), Q[k, g])
+                a_g = A[v, g * size : (g + 1) * size]
+                copy(a_g, b[k, g])
+                _expand(a_g, _contract(core[k, g], z, g, Q.shape[2], space), Q[k, g])
         state(A[v], C[v], H[v], bits)
 
 
 @njit(**MATH)
 def _room(core, Q):
-    """What the contractions of a core with its factors take, one after the other."""
+    """The numbers that all steps of the contraction of a core need."""
     r, size, room = Q.shape[2], core.shape[2] * core.shape[3], 0
     while size > r:
         size //= r + 1
@@ -115,15 +115,15 @@ def _room(core, Q):
 
 @njit(**MATH)
 def _contract(core, z, gate, r, space):
-    """``G(u_1, .., u_L)`` for homogeneous factors; ``space`` then holds all that was on the way."""
+    """``G(u_1, .., u_L)`` for homogeneous factors; all partial results stay in ``space``."""
     source, size, place = core.reshape(core.size), core.size, 0
     for j in range(len(z)):
         size //= r + 1
-        made = space[place : place + size]
-        copy(made, source[r * size : (r + 1) * size])
+        partial = space[place : place + size]
+        copy(partial, source[r * size : (r + 1) * size])
         for i in range(r):
-            add_multiple(made, z[j, gate * r + i], source[i * size : (i + 1) * size])
-        source, place = made, place + size
+            add_multiple(partial, z[j, gate * r + i], source[i * size : (i + 1) * size])
+        source, place = partial, place + size
     return source
 
 
@@ -139,13 +139,13 @@ def _down(shard, plan, grads, weights, tables, dH, dC, totals):
     bounds, order, children, op, number = plan
     (M, _, core, Q, _), (A, Z, H, C) = weights, tables
     size, L = H.shape[1], children.shape[1]
-    space, turned = np.empty(_room(core, Q), H.dtype), np.empty(_room(core, Q), H.dtype)
+    space, dspace = np.empty(_room(core, Q), H.dtype), np.empty(_room(core, Q), H.dtype)
     t, da, bits = np.empty(size, H.dtype), np.empty(3 * size, H.dtype), np.empty(2 * size, np.int32)
-    dz, own_nodes = np.empty((L, M.shape[3]), H.dtype), order[bounds[shard] : bounds[shard + 1]]
-    for v in own_nodes:
-        given(dH[v], grads[0], v)
-        given(dC[v], grads[1], v)
-    for v in own_nodes[::-1]:
+    dz, nodes = np.empty((L, M.shape[3]), H.dtype), order[bounds[shard] : bounds[shard + 1]]
+    for v in nodes:
+        outside_gradient(dH[v], grads[0], v)
+        outside_gradient(dC[v], grads[1], v)
+    for v in nodes[::-1]:
         tanhs(C[v], t, bits)
         gates(A[v], t, dH[v], dC[v], da)
         if op[v] < 0:
@@ -153,11 +153,13 @@ def _down(shard, plan, grads, weights, tables, dH, dC, totals):
             continue
         z, k = Z[number[v]], op[v]
         for g in range(GATES):
-            own = da[g * size : (g + 1) * size]
-            add(totals[4][shard, k, g], own)
-            made = _contract(core[k, g], z, g, Q.shape[2], space)
+            da_g = da[g * size : (g + 1) * size]
+            add(totals[4][shard, k, g], da_g)
+            partial = _contract(core[k, g], z, g, Q.shape[2], space)
             dcore, dQ = totals[2][shard, k, g], totals[3][shard, k, g]
-            _turn(core[k, g], z, dz, g, own, made, Q[k, g], dQ, dcore, space, turned)
+            _contract_backward(
+                core[k, g], z, dz, g, da_g, partial, Q[k, g], dQ, dcore, space, dspace
+            )
         for j in range(L):
             dM = totals[0][shard, k, j]
             _to_child(children[v, j], z[j], dz[j], M[k, j], H, C, dC[v], dH, dC, dM)
@@ -165,11 +167,11 @@ def _down(shard, plan, grads, weights, tables, dH, dC, totals):
 
 
 @njit(**MATH)
-def _turn(core, z, dz, gate, da, g, Q, dQ, dcore, space, turned):
-    """Gradients of the factors in ``dz``, and of core and Q, from those of a gate."""
+def _contract_backward(core, z, dz, gate, da, g, Q, dQ, dcore, space, dspace):
+    """Write the gradients of the factors to ``dz``, and add those of core and Q, for one gate."""
     r, L = len(g), len(z)
     place = len(space) - r
-    above = turned[place:]
+    above = dspace[place:]
     for i in range(r):
         above[i] = dot(Q[i], da)
         add_multiple(dQ[i], g[i], da)
@@ -177,7 +179,7 @@ def _turn(core, z, dz, gate, da, g, Q, dQ, dcore, space, turned):
     for j in range(L - 1, -1, -1):
         if j:
             below = (r + 1) * size
-            source, into = space[place - below : place], turned[place - below : place]
+            source, into = space[place - below : place], dspace[place - below : place]
             place -= below
             copy(into[r * size :], above)
         else:
@@ -194,7 +196,7 @@ def _turn(core, z, dz, gate, da, g, Q, dQ, dcore, space, turned):
 
 @njit(**MATH)
 def _to_child(child, z, dz, M, H, C, dc, dH, dC, dM):
-    """From what a child's state became to the child's state and memory, and to M."""
+    """Add the gradients of a child's state and memory, and of M, given those of z and c."""
     size = H.shape[1]
     low = len(z) - size
     if child < 0:

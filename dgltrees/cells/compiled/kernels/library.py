@@ -1,4 +1,4 @@
-"""The matrix product of the BLAS that torch brings along, for compiled code."""
+"""The addresses of the BLAS routines in torch's own library, for compiled code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("sgemm_", "dgemm_")
 
 @cache
 def address_of(name: str) -> Optional[int]:
-    """Where a Fortran BLAS routine of torch's library is, or None if it does not show it."""
+    """The address of a Fortran BLAS routine in torch's library, or None if it is not exported."""
     folder = Path(torch.__file__).parent / "lib"
     for path in (folder / "libtorch_cpu.so", folder / "libtorch_cpu.dylib"):
         if path.exists():
@@ -27,11 +27,11 @@ def address_of(name: str) -> Optional[int]:
 
 
 def sources() -> int:
-    """A number that changes with any file here, for the names of compiled code that is kept."""
+    """A checksum of the source files of this package, for the key of numba's cache."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return zlib.crc32(b"".join(file.read_bytes() for file in files))
 
 
 def has_products() -> bool:
-    """Whether torch's library shows both routines."""
+    """Whether torch's library exports the matrix products of both precisions."""
     return all(address_of(name) is not None for name in NAMES)

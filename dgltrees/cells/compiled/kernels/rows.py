@@ -1,4 +1,4 @@
-"""What the kernels of all Tree-LSTMs share: loops over one row, and the state's equations."""
+"""Functions of one row shared by the kernels of all Tree-LSTMs, and the equations of a node."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numba
 import torch
 from numba import njit
 
+from dgltrees.cells.compiled.kernels.announce import announce_compiling
 from dgltrees.cells.compiled.kernels.vector import MATH, sigmoids, tanhs
 
 __all__ = [
@@ -20,35 +21,36 @@ __all__ = [
     "dot",
     "forget",
     "gates",
-    "given",
+    "outside_gradient",
     "run",
     "state",
 ]
 
 
 DOT: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}
-"""Sums in any order, without which a scalar product is no vector instruction."""
+"""Lets sums run in any order, as vector instructions for a scalar product need."""
 
 
 def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
-    """Run a kernel with so many threads."""
+    """Run a kernel with this number of threads, and restore those of numba and torch."""
+    announce_compiling()
     if threads == 1:
         kernel(threads, *arrays)
         return
-    of_torch = torch.get_num_threads()  # they share OpenMP, which numba sets as it starts
+    torch_threads = torch.get_num_threads()  # numba changes it as it starts, since both use OpenMP
     before = numba.get_num_threads()
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # others would only spin
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # idle threads would spin
     try:
         kernel(threads, *arrays)
     finally:
         numba.set_num_threads(before)
-        if torch.get_num_threads() != of_torch:
-            torch.set_num_threads(of_torch)
+        if torch.get_num_threads() != torch_threads:
+            torch.set_num_threads(torch_threads)
 
 
 @njit(**MATH)
 def clear(total):
-    """Zeros."""
+    """``total = 0``."""
     for j in range(len(total)):
         total[j] = 0
 
@@ -83,7 +85,7 @@ def add_multiple(total, factor, x):
 
 @njit(**DOT)
 def dot(x, y):
-    """The scalar product."""
+    """The scalar product of two rows."""
     total = x.dtype.type(0)
     for j in range(len(x)):
         total += x[j] * y[j]
@@ -92,7 +94,7 @@ def dot(x, y):
 
 @njit(**MATH)
 def state(a, c, h, bits):
-    """Gates in place of their pre-activations, then memory and state of a node."""
+    """Turn a node's pre-activations into gates, in place; write its memory and its state."""
     size = len(h)
     i, o, u = a[:size], a[size : 2 * size], a[2 * size :]
     sigmoids(a[: 2 * size], bits)
@@ -107,7 +109,7 @@ def state(a, c, h, bits):
 
 @njit(**MATH)
 def gates(a, t, dh, dc, da):
-    """Of memory and pre-activations of a node, from those of its state."""
+    """The gradients of a node's memory and pre-activations, from those of its state."""
     size = len(t)
     i, o, u = a[:size], a[size : 2 * size], a[2 * size :]
     di, do, du = da[:size], da[size : 2 * size], da[2 * size :]
@@ -119,8 +121,8 @@ def gates(a, t, dh, dc, da):
 
 
 @njit(**MATH)
-def given(total, grads, node):
-    """The gradient that a node's state gets from outside, none if ``grads`` is empty."""
+def outside_gradient(total, grads, node):
+    """``total = grads[node]``, or zeros if ``grads`` is empty."""
     if len(grads):
         copy(total, grads[node])
     else:
@@ -129,7 +131,7 @@ def given(total, grads, node):
 
 @njit(**MATH)
 def forget(f, c, dk, df, dc):
-    """Of a forget gate's pre-activation and its child's memory, from the parent's memory's."""
+    """The gradients of a forget gate's pre-activation and the child's memory, from ``dk``."""
     for j in range(len(f)):
         df[j] = dk[j] * c[j] * (f[j] - f[j] * f[j])
         dc[j] += dk[j] * f[j]

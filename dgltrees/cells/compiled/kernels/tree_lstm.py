@@ -1,7 +1,7 @@
-"""The levels of a Tree-LSTM whose children add up, forwards and backwards, as machine code.
+"""The levels of a Tree-LSTM that sums over children, forwards and backwards, as machine code.
 
-Tables and equations are those of :mod:`dgltrees.cells.compiled.fused_lstm`, whose way by torch's
-calls is held equal to this one by the tests. A thread takes a shard of trees from its leaves to its
+Tables and equations are those of :mod:`dgltrees.cells.compiled.fused_lstm`; a test checks that
+both agree. A thread takes a shard of trees from its leaves to its
 roots, and in the backward pass as far as the gradients of the weights, before it takes the next.
 """
 
@@ -22,7 +22,7 @@ from dgltrees.cells.compiled.kernels.rows import (
     copy,
     forget,
     gates,
-    given,
+    outside_gradient,
     run,
     state,
 )
@@ -43,17 +43,18 @@ def backward(threads: int, *arrays: Any) -> None:
 
 @cache
 def _kernels(parallel: bool) -> tuple[Any, Any]:
-    """For one thread, which then starts none, or for several."""
+    """Compile ``up`` and ``down`` for a single thread, or for several."""
     stamp = 2 * sources() + parallel + 1
 
     @njit(parallel=parallel, cache=True, **MATH)
     def up(threads, plan, inputs, weights, tables, out):
         """Fill ``tables`` = (A, F, C, H, S), of the rows, and ``out`` = (h, c), of the nodes.
 
-        ``plan`` is (levels, parts, shards, inner, order, parent, own, above, types); ``inputs`` are
-        (wx, wx_f, b_f), the last two empty if there are none; ``weights`` are (U, U_f).
+        ``plan`` is (levels, parts, shards, inner, order, parent, node_rows, parent_rows, types);
+        ``inputs`` are (wx, wx_f, b_f), the last two empty if there are none; ``weights`` are (U,
+        U_f).
         """
-        assert stamp  # numba keeps code apart by the numbers it closes over
+        assert stamp  # part of the key of numba's cache
         shards = len(plan[2]) - 1
         for thread in prange(threads):
             for shard in range(np.int64(thread), shards, threads):
@@ -63,7 +64,7 @@ def _kernels(parallel: bool) -> tuple[Any, Any]:
     def down(threads, plan, grads, weights, tables, spaces, totals):
         """Add to each thread's ``totals`` = (dwx, dwx_f, db_f, dU, dU_f).
 
-        ``grads`` are those of the states and memories of the nodes, empty if there are none;
+        ``grads`` are the gradients of the nodes' states and memories from outside, or empty;
         ``weights`` are (U, U_f) with rows and columns swapped; ``spaces`` has a row of memory for
         each thread, for the gradients of a shard's tables.
         """
@@ -79,17 +80,17 @@ def _kernels(parallel: bool) -> tuple[Any, Any]:
 
 @njit(**MATH)
 def _up(shard, plan, inputs, weights, tables, out):
-    levels, parts, shards, inner, order, parent, own, above, types = plan
+    levels, parts, shards, inner, order, parent, node_rows, parent_rows, types = plan
     (wx, wx_f, b_f), (U, U_f), (A, F, C, H, S) = inputs, weights, tables
     if shards[shard] == shards[shard + 1]:
         return
     size, summed = H.shape[1], len(S) > 0
     first, last = levels[shards[shard]], levels[shards[shard + 1] - 1]
-    shift = first[1] - inner[shard]  # a row's place in S is so many less
+    shift = first[1] - inner[shard]  # row v of the tables is row v - shift of S
     bits, space = np.empty(2 * size, np.int32), scratch(H)
     more = np.empty((0 if summed else _widest(shard, plan), 3 * size), H.dtype)
     for v in range(first[0], last[1]):
-        _begin(A[v], F[v], wx[own[v]], wx_f, above[v], b_f, types[v])
+        _write_inputs(A[v], F[v], wx[node_rows[v]], wx_f, parent_rows[v], b_f, types[v])
         clear(C[v])
     if summed:
         for v in range(first[1], last[1]):
@@ -117,11 +118,11 @@ def _up(shard, plan, inputs, weights, tables, out):
 
 
 @njit(**MATH)
-def _begin(a, f, wx, wx_f, above, b_f, kind):
-    """What the gates of a node get, apart from states."""
+def _write_inputs(a, f, wx, wx_f, parent_rows, b_f, kind):
+    """Write the inputs' and biases' part of the pre-activations of a node."""
     copy(a, wx)
     if len(wx_f):
-        copy(f, wx_f[above])
+        copy(f, wx_f[parent_rows])
     else:
         clear(f)
     if len(b_f):
@@ -130,7 +131,7 @@ def _begin(a, f, wx, wx_f, above, b_f, kind):
 
 @njit(**MATH)
 def _widest(shard, plan):
-    """The rows of the widest level."""
+    """The number of rows of the widest level of a shard."""
     levels, shards, rows = plan[0], plan[2], 0
     for level in range(shards[shard], shards[shard + 1]):
         rows = max(rows, levels[level][1] - levels[level][0])
@@ -149,8 +150,8 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
     dA, dF, dC, dH, dS = _cut(memory, rows, 0 if summed else _widest(shard, plan), size)
     for v in range(rows):
         clear(dF[v])
-        given(dH[v], grads[0], order[base + v])
-        given(dC[v], grads[1], order[base + v])
+        outside_gradient(dH[v], grads[0], order[base + v])
+        outside_gradient(dC[v], grads[1], order[base + v])
     bits, space, t = np.empty(2 * size, np.int32), scratch(H), np.empty(size, H.dtype)
     for level in range(shards[shard + 1] - 1, shards[shard] - 1, -1):
         start, stop, begin, end = levels[level]
@@ -163,10 +164,10 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
                     add(dH[w], dS[up])
                 else:
                     copy(dS[v - low], dA[up])
-            own = dH[low - base : high - base]
-            multiply(dF[low - base : high - base], V_f[kind], own, 1.0, space)
+            dh = dH[low - base : high - base]
+            multiply(dF[low - base : high - base], V_f[kind], dh, 1.0, space)
             if not summed:
-                multiply(dS[: high - low], V[kind], own, 1.0, space)
+                multiply(dS[: high - low], V[kind], dh, 1.0, space)
         for v in range(start, stop):
             tanhs(C[v], t, bits)
             gates(A[v], t, dH[v - base], dC[v - base], dA[v - base])
@@ -178,7 +179,7 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
 
 @njit(**MATH)
 def _cut(memory, rows, widest, size):
-    """Tables of gradients; ``dS`` is (rows, c), or for gathered gates (widest, 3 c)."""
+    """Cut memory into dA, dF, dC, dH and dS; with gathered gates dS is (widest, 3 c)."""
     dA = memory[: 3 * rows * size].reshape(rows, 3 * size)
     rest = memory[3 * rows * size :]
     dF, dC, dH = (
@@ -194,15 +195,15 @@ def _cut(memory, rows, widest, size):
 
 @njit(**MATH)
 def _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space):
-    """Add what a shard's rows give to inputs, biases and weights."""
-    levels, parts, shards, inner, _, parent, own, above, types = plan
+    """Add a shard's part of the gradients of inputs, biases and weights."""
+    levels, parts, shards, inner, _, parent, node_rows, parent_rows, types = plan
     (_, _, _, H, S), (dwx, dwx_f, db_f, dU, dU_f) = tables, totals
     base, rows = levels[shards[shard]][0], len(dA)
     to_wx, to_wx_f = dwx[thread % len(dwx)], dwx_f[thread % len(dwx_f)]
     for v in range(rows):
-        add(to_wx[own[base + v]], dA[v])
+        add(to_wx[node_rows[base + v]], dA[v])
         if to_wx_f.shape[0]:
-            add(to_wx_f[above[base + v]], dF[v])
+            add(to_wx_f[parent_rows[base + v]], dF[v])
         if db_f.shape[1]:
             add(db_f[thread, types[base + v]], dF[v])
     if len(S):  # one type; roots have no forget gate, and its gradient is zero

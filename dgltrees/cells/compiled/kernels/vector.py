@@ -17,15 +17,15 @@ from numba.extending import overload
 __all__ = ["MATH", "sigmoids", "tanhs"]
 
 MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
-"""No test for division by zero, which would forbid vectors, and products that add in one step."""
+"""No check for division by zero, which would prevent vectorisation, and fused multiply-adds."""
 
-one = np.float32
-LOG2_E, LN2_HIGH, LN2_LOW = one(1 / math.log(2)), one(0.693359375), one(math.log(2) - 0.693359375)
-ROUND = one(1.5 * 2**23)  # adding it leaves no place for a fraction
-LOWEST, HIGHEST = one(-87), one(88)
-SERIES = tuple(one(1 / math.factorial(n)) for n in range(8))
-NEAR_ZERO = one(0.3)  # closer to zero, 1 - exp(-2 x) would lose digits
-TANH_SERIES = tuple(one(x) for x in (-1 / 3, 2 / 15, -17 / 315, 62 / 2835))
+f32 = np.float32
+LOG2_E, LN2_HIGH, LN2_LOW = f32(1 / math.log(2)), f32(0.693359375), f32(math.log(2) - 0.693359375)
+ROUND = f32(1.5 * 2**23)  # adding it rounds to an integer
+LOWEST, HIGHEST = f32(-87), f32(88)
+SERIES = tuple(f32(1 / math.factorial(n)) for n in range(8))
+NEAR_ZERO = f32(0.3)  # closer to zero, 1 - exp(-2 x) would lose digits
+TANH_SERIES = tuple(f32(x) for x in (-1 / 3, 2 / 15, -17 / 315, 62 / 2835))
 
 
 def _exp(x: Any, bits: Any) -> None:
@@ -34,7 +34,7 @@ def _exp(x: Any, bits: Any) -> None:
 
 @overload(_exp, jit_options=MATH)
 def _exp_of(x, bits):
-    """In place, for a row ``x``; ``bits`` is an int32 row as long."""
+    """The exponential of a row, in place; ``bits`` is an int32 row of the same length."""
 
     def single(x, bits):
         for j in range(len(x)):
@@ -71,7 +71,7 @@ def _tanh_from_of(x, e):
         s = x * x
         a, b, c, d = TANH_SERIES
         near = x + x * s * (a + s * (b + s * (c + s * d)))
-        far = (one(1) - e) / (one(1) + e)
+        far = (f32(1) - e) / (f32(1) + e)
         return near if abs(x) < NEAR_ZERO else far
 
     return single if x == types.float32 else lambda x, e: math.tanh(x)
@@ -83,7 +83,7 @@ def sigmoids(a: Any, bits: Any) -> None:
     for j in range(len(a)):
         a[j] = -a[j]
     _exp(a, bits)
-    unit = a.dtype.type(1)  # the number 1 would make doubles of all
+    unit = a.dtype.type(1)  # a plain 1 would promote to double
     for j in range(len(a)):
         a[j] = unit / (unit + a[j])
 

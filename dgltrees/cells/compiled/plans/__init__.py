@@ -1,1 +1,1 @@
-"""Where the rows of a batch stand in the tables of a compiled way."""
+"""Plans: the row of each node of a batch in the tables of the compiled traversals."""

@@ -1,9 +1,9 @@
-"""A plan for cells with a set of parameters for each type of node: blocks of rows, type by type.
+"""A plan for cells with parameters for each type of node: blocks of rows, type by type.
 
-Where the type of a node (its operator) selects the matrices that its children meet, the nodes of a
-level that have children become a block of ``(K', n')`` rows: as many for each type as the most
-frequent has, so that one batched product does for all. Rows that stand for no node have no children
-and no parent. Where such rows would cost more than they save, every type has blocks of its own.
+The type of a node (its operator) selects the matrices that its children are multiplied with. The
+inner nodes of a level become a block of ``(K', n')`` rows, padded to the most frequent type, so
+that one batched product serves all types. Padding rows have no children and no parent. Where
+padding would cost more than it saves, every type has its own blocks.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["Block", "BlockPlan", "Panel", "block_plan", "plan_blocks"]
 
 Ints = NDArray[np.int64]
 
-# The price of one more block a level, in multiplications of one row going forwards: on a CPU core a
-# hundred calls forwards and backwards, a quarter of a millisecond.
+# The cost of one more block per level, in multiplications of the forward pass: on a CPU core about
+# a hundred calls forwards and backwards, a quarter of a millisecond.
 BLOCK = 500_000
 
 
 class Panel(NamedTuple):
-    """Types whose rows stand together in blocks.
+    """Types whose rows share blocks.
 
     Attributes:
         types: adjacent types, K' of them.
@@ -46,10 +46,10 @@ class Block(NamedTuple):
     """Rows of one level.
 
     Attributes:
-        panel: whose types they have.
-        types: K'.
+        panel: the index of the panel with their types.
+        types: K', the number of types.
         start: the first row.
-        length: n', the rows of each type.
+        length: n', the number of rows of each type.
     """
 
     panel: int
@@ -60,15 +60,15 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """Where nodes stand in the table, and which rows are a row's children.
+    """The row of each node in the table, and the rows of its children.
 
-    The leaves are the first rows, in the order of the nodes; blocks follow one another from the
-    lowest level up. A last row, number ``rows``, stands for every child that is not there.
+    The leaves are the first rows, in the order of the nodes; the blocks follow from the lowest
+    level up. One more row, number ``rows``, stands for all absent children.
 
     Attributes:
-        panels: types that occur.
+        panels: the types that occur.
         blocks: the rows above the leaves.
-        rows: their number with the leaves, R.
+        rows: R, the number of rows, leaves included.
         slots: ``(L * (R - leaves),)`` the rows of the children: for each block ``(K', L, n')``.
         leaves: the nodes without children.
         back: ``(N,)`` the row of each node.
@@ -101,7 +101,7 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
         batch: the graph.
         types: ``(E,)`` type of the node that the edge enters, times ``slots``, plus the position.
         slots: L, the positions of children.
-        cost: multiplications that a row takes, going forwards.
+        cost: the multiplications per row in the forward pass.
 
     Returns:
         the plan, or None where a node has two parents.
@@ -118,7 +118,7 @@ def plan_blocks(batch: TreeBatch, types: Ints, slots: int, cost: int) -> Optiona
     back = np.empty(count, np.int64)
     back[leaves] = np.arange(len(leaves))
 
-    # Receiving nodes never are on level 0, and the levels above all have some.
+    # Inner nodes are never on level 0, and every higher level has at least one.
     level, kind = levels_of(batch)[inner] - 1, kind[inner]
     first = int(kind.min()) if len(kind) else 0
     kind -= first
@@ -169,7 +169,7 @@ def block_plan(
     *,
     device: Union[str, torch.device] = "cpu",
 ) -> Optional[BlockPlan]:
-    """:func:`plan_blocks` on a device, cached."""
+    """:func:`plan_blocks`, cached with the batch and moved to ``device``."""
     return batch.cache.get(
         ("blocks", slots, cost),
         lambda: plan_blocks(batch, types, slots, cost),
@@ -179,13 +179,13 @@ def block_plan(
 
 
 def _table(row: Ints, column: Ints, columns: int) -> Ints:
-    """How often each pair occurs."""
+    """The counts of all pairs (row, column)."""
     rows = int(row.max(initial=-1)) + 1
     return np.bincount(row * columns + column, minlength=rows * columns).reshape(rows, columns)
 
 
 def _lengths(counts: Ints, cost: int) -> tuple[Ints, int]:
-    """The length of each block of each level, and how many types a block has: all or one."""
+    """The length of each block of each level, and the number of types per block: all or one."""
     longest = counts.max(1, initial=0, keepdims=True)
     idle = int(longest.sum()) * counts.shape[1] - int(counts.sum())
     saved = np.count_nonzero(counts) - len(counts)

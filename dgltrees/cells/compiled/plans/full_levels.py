@@ -1,7 +1,7 @@
 """A plan for full trees: a level is a slice of one table, and its children the rows before it.
 
-Trees of all widths stand together, the widest first, so that those that go on above a level are its
-first rows: reading the children of a level is a slice and a reshape, and nothing is gathered.
+Trees of all widths share the table, the widest first, so that the nodes of a level that have a
+parent are its first rows: reading the children of a level is a slice and a reshape, not a gather.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ class FullLevel(NamedTuple):
     """A level above the leaves.
 
     Attributes:
-        n: its rows.
-        own: where they stand.
-        below: where their children stand, b to a row.
-        inner: where they stand in tables without leaves.
+        n: the number of rows.
+        rows: their place in the table.
+        below: the rows of their children, b per row.
+        inner: their place in tables without leaves.
     """
 
     n: int
-    own: slice
+    rows: slice
     below: slice
     inner: slice
 
     def children(self, table: Tensor) -> Tensor:
-        """``(n, b c)`` of a table ``(N, c)``."""
+        """The rows of the children, ``(n, b c)``, of a table ``(N, c)``."""
         return table[self.below].view(self.n, -1)
 
 
 @dataclass(frozen=True)
 class FullLevels:
-    """Where the nodes of full trees stand in a table of all levels, leaves first.
+    """The row of each node of full trees in a table of all levels, leaves first.
 
     Attributes:
-        branching: b.
-        leaves: rows of the leaves.
-        levels: those above them. The first ``b * n`` rows below a level of n are its children, in
-            its order, and the others roots.
+        branching: b, the number of children of every inner node.
+        leaves: the number of leaves, which are the first rows.
+        levels: the levels above the leaves. The children of a level of n rows are the first
+            ``b * n`` rows of the level below, in its order; the other rows there are roots.
         order: ``(N,)`` the node of each row.
         back: ``(N,)`` the row of each node.
     """
@@ -64,10 +64,10 @@ class FullLevels:
     back: Tensor
 
     def children(self, table: Tensor) -> Tensor:
-        """``(inner, b c)`` of a table ``(N, c)``; a view where all trees are of one width."""
+        """The children of all inner rows, ``(inner, b c)``; a view if all trees have one width."""
         inner = len(self.order) - self.leaves
         parts = [level.below for level in self.levels]
-        if all(one.stop == next_one.start for one, next_one in zip(parts, parts[1:])):
+        if all(part.stop == following.start for part, following in zip(parts, parts[1:])):
             return table[: inner * self.branching].view(inner, self.branching * table.shape[1])
         return torch.cat([level.children(table) for level in self.levels])
 
@@ -83,10 +83,10 @@ class FullLevels:
 def full_levels(
     batch: TreeBatch, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[FullLevels]:
-    """The cached plan of a batch, on a device.
+    """The plan of a batch, cached with it and moved to ``device``.
 
     Returns:
-        None of trees that are not full, or whose sub-trees overlap.
+        the plan, or None if a tree is not full, or its sub-trees overlap.
     """
     shape = full_shape(batch)
     if shape is None or shape.stride != shape.branching:
@@ -103,10 +103,10 @@ def _plan(shape: FullShape, batch: TreeBatch) -> FullLevels:
 def _levels(branching: int, sizes: list[int]) -> list[FullLevel]:
     levels, start, inner = [], 0, 0
     for below, n in zip(sizes, sizes[1:]):
-        own = slice(start + below, start + below + n)
+        rows = slice(start + below, start + below + n)
         children = slice(start, start + branching * n)
-        levels.append(FullLevel(n, own, children, slice(inner, inner + n)))
-        start, inner = own.start, inner + n
+        levels.append(FullLevel(n, rows, children, slice(inner, inner + n)))
+        start, inner = rows.start, inner + n
     return levels
 
 

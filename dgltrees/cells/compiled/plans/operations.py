@@ -1,8 +1,8 @@
 """A plan for sequences of operations: rows of one table, step after step.
 
-Step l of all sequences is a level. Within it splits stand first, then recurs, then merges, so that
-the rows of each operation are a slice; what is pushed stands in a table of its own, in the same
-order, what earlier windows left open first.
+Step l of all sequences is a level. Within it come first the splits, then recurs, then merges, so
+that the rows of each operation are a slice. Pushed states have their own table in the same order,
+after those that earlier windows left open.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ Ints = NDArray[np.int64]
 
 
 class StepRows(NamedTuple):
-    """The rows of one step: splits from ``start``, recurs, merges, each to where the next begin.
+    """The rows of one step.
 
-    ``pushed`` and ``merged`` are how many splits and merges there have been before.
+    Splits are the rows from ``start`` to ``recurs``, recurs those to ``merges`` and merges those to
+    ``stop``; ``pushed`` and ``merged`` are the numbers of splits and merges in earlier steps.
     """
 
     start: int
@@ -41,17 +42,16 @@ class StepRows(NamedTuple):
 
 @dataclass(frozen=True)
 class OperationPlan:
-    """Where steps stand in the table, and whom each row hears.
+    """The row of each step in the table, and the rows that it reads.
 
     Attributes:
-        starts: how many rows are START or OPEN; they come first.
-        opens: how many rows are OPEN.
+        starts: the number of START and OPEN rows, which come first.
+        opens: the number of OPEN rows.
         levels: the rows of each step.
-        order, back: ``(N,)`` the node of each row, and the row of each node.
-        last: ``(N,)`` the row of the step before, 0 where there is none.
-        top: ``(M,)`` of each merge, in the order of the rows, where in the table of pushes what it
-            takes stands.
-        pushes: ``(P,)`` the row of each push: OPENs, then splits.
+        order, back: ``(N,)``, the node of each row, and the row of each node.
+        last: ``(N,)``, the row of the step before, 0 where there is none.
+        top: ``(M,)``, the row in the table of pushes that each merge pops, in the order of rows.
+        pushes: ``(P,)``, the row of each push: OPENs, then splits.
         of: the rows of splits, of recurs and of merges.
     """
 
@@ -111,8 +111,8 @@ def plan_operations(batch: TreeBatch, operations: Ints) -> Optional[OperationPla
     place = np.full(count, -1, np.int64)
     place[pushes] = np.arange(len(pushes))
     merge = np.flatnonzero(kinds == Operation.MERGE)
-    taken = place[back[split[order[merge]]]]
-    if (taken < 0).any():
+    popped = place[back[split[order[merge]]]]
+    if (popped < 0).any():
         return None
     starts = int(np.count_nonzero(level == 0))
     last = before[order]
@@ -123,7 +123,7 @@ def plan_operations(batch: TreeBatch, operations: Ints) -> Optional[OperationPla
         torch.from_numpy(order),
         torch.from_numpy(back),
         torch.from_numpy(np.where(last < 0, 0, back[last])),
-        torch.from_numpy(taken),
+        torch.from_numpy(popped),
         torch.from_numpy(pushes),
         (
             torch.from_numpy(pushes[pushes >= starts]),
@@ -134,7 +134,7 @@ def plan_operations(batch: TreeBatch, operations: Ints) -> Optional[OperationPla
 
 
 def _only(src: Ints, dst: Ints, count: int) -> Optional[Ints]:
-    """Of each node the one that an edge comes from, -1 without; None where edges share an end."""
+    """The source of each node's edge, -1 without an edge; None where two edges share an end."""
     for ends in (src, dst):
         if len(ends) and np.bincount(ends).max() > 1:
             return None
@@ -144,7 +144,7 @@ def _only(src: Ints, dst: Ints, count: int) -> Optional[Ints]:
 
 
 def _levels(kinds: Ints, level: Ints, starts: int) -> list[StepRows]:
-    """The rows of each step, of rows that begin at ``starts``."""
+    """The rows of each step; the first step begins at row ``starts``."""
     size = int(level.max(initial=0))
     counts = np.zeros((size, 3), np.int64)  # splits, recurs, merges of each step
     np.add.at(counts, (level - 1, kinds - 1), 1)
@@ -158,7 +158,7 @@ def _levels(kinds: Ints, level: Ints, starts: int) -> list[StepRows]:
 def operation_plan(
     batch: TreeBatch, operations: Ints, *, device: Union[str, torch.device] = "cpu"
 ) -> Optional[OperationPlan]:
-    """:func:`plan_operations` on a device, cached."""
+    """:func:`plan_operations`, cached with the batch and moved to ``device``."""
     return batch.cache.get(
         "operations",
         lambda: plan_operations(batch, operations),

@@ -1,12 +1,11 @@
-"""A plan for cells whose children add up: rows of nodes, each row handed to its parent's row.
+"""A plan for cells that sum over children: each row's message is added to its parent's row.
 
-Where a node only ever sees sums over its children, nothing needs to be put into mailboxes. Nodes
-become rows of one table: all leaves first, then level after level, so that a level is a slice. What
-a row adds to its parent is computed where the row stands, with one product for all rows of a level
-whose edges have the same type; all leaves are one such level.
+If a node only reads sums over its children, no mailboxes are needed. Nodes become rows of one
+table: all leaves first, then level after level, so that a level is a slice. The messages of a level
+are computed by one product per type of edge; all leaves form one such level.
 
-Trees do not know of each other, so the table can be cut into shards of whole trees, each with
-leaves and levels of its own: threads then never wait for one another, and a shard stays in a cache.
+Trees are independent, so the table can be cut into shards of whole trees, each with its own leaves
+and levels: threads then never wait for one another, and a shard stays in a cache.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ class Part(NamedTuple):
     """Rows of one level whose edges have one type.
 
     Attributes:
-        type: of their edges.
+        type: the type of their edges.
         start, stop: the rows.
-        parent: the first parent row where parent rows follow one another as the rows do, or -1.
+        parent: the first parent row if the parents are consecutive rows in the same order, or -1.
     """
 
     type: int
@@ -45,7 +44,7 @@ class Part(NamedTuple):
 
 
 class Span(NamedTuple):
-    """One level: its rows, and by type those of them that have a parent."""
+    """The rows of one level, and the parts of them that have a parent, one per type."""
 
     start: int
     stop: int
@@ -54,14 +53,14 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class RowPlan:
-    """Where nodes stand in the table, and whom each row is handed to.
+    """The row of each node in the table, and the row of its parent.
 
     Attributes:
-        levels: ``(levels, 4)`` of each level its first row, the row behind its last, and likewise
-            its parts; shard after shard, the leaves of each first, then level after level: a
+        levels: ``(levels, 4)``, the first row of each level, the row after its last, and the same
+            for its parts; shard after shard, and within a shard from the leaves up, so that a
             parent's level comes after its child's.
-        parts: ``(parts, 4)`` the numbers of each :class:`Part`.
-        shards: ``(S + 1,)`` where each shard's levels begin; its last entry is their number.
+        parts: ``(parts, 4)``, the numbers of each :class:`Part`.
+        shards: ``(S + 1,)``, the first level of each shard; last, the number of levels.
         order: ``(N,)`` the node of each row.
         back: ``(N,)`` the row of each node.
         parent: ``(N,)`` the row of each row's parent, the row itself at a root.
@@ -80,13 +79,13 @@ class RowPlan:
 
     @cached_property
     def spans(self) -> list[Span]:
-        """The levels with their parts."""
+        """All levels with their parts."""
         parts = [Part(*numbers) for numbers in self.parts.tolist()]
         return [Span(start, stop, parts[a:b]) for start, stop, a, b in self.levels.tolist()]
 
     @cached_property
     def by_type(self) -> list[tuple[int, Union[slice, Tensor]]]:
-        """For each type the rows whose edges have it, as a slice where they are adjacent."""
+        """Each type of edge with its rows, as a slice where they are adjacent."""
         kinds, begins, ends, _ = self.parts.T
         rows = ranges(begins, ends - begins)
         kind_of = np.repeat(kinds, ends - begins)
@@ -97,7 +96,7 @@ class RowPlan:
 
     @cached_property
     def bounds(self) -> Ints:
-        """``(S, 3)`` of each shard its first row, its first that receives, and the one behind."""
+        """The first row, the first inner row and the end of each shard, ``(S, 3)``."""
         first, last = self.shards[:-1], self.shards[1:] - 1
         bounds = np.empty((len(first), 3), np.int64)
         bounds[:, :2], bounds[:, 2] = self.levels[first, :2], self.levels[last, 1]
@@ -105,12 +104,12 @@ class RowPlan:
 
     @cached_property
     def inner(self) -> Ints:
-        """``(S + 1,)`` how many rows that receive there are before each shard, and in all."""
+        """The number of inner rows before each shard, and in all, ``(S + 1,)``."""
         return offsets_of(self.bounds[:, 2] - self.bounds[:, 1])
 
     @property
     def largest(self) -> int:
-        """The rows of the largest shard."""
+        """The number of rows of the largest shard."""
         return int((self.bounds[:, 2] - self.bounds[:, 0]).max(initial=0))
 
     def to(self, device: Union[str, torch.device]) -> RowPlan:
@@ -132,7 +131,7 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
     Arguments:
         batch: the graph.
         types: ``(E,)`` the type of each edge; all 0, if not given.
-        shards: into how many the trees are cut, of about as many nodes each.
+        shards: how many shards of about the same size to cut the trees into.
 
     Returns:
         the plan, or None where a node has two parents.
@@ -148,8 +147,8 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
     up, inner = np.arange(count), np.zeros(count, np.bool_)
     up[src], inner[dst] = dst, True
 
-    # Leaves are one level, the first of their shard; roots stand behind the rest of their level.
-    # A run is of one level and type, and all roots, which the deepest counts as its top, or none.
+    # Leaves are one level, the first of their shard; roots are the last rows of their level. The
+    # rows of a run share the level and the type, and are all roots or none is.
     run, kinds = level * inner * 2 + (level == top), 1
     kind = np.zeros(count, np.int64)
     if types is not None:
@@ -166,9 +165,9 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
 
 
 def shards_of(batch: TreeBatch, shards: int) -> Ints:
-    """``(N,)`` the shard of each node: that of so many in which the middle of its tree lies.
+    """The shard of each node, ``(N,)``: the one that holds the middle of its tree.
 
-    Where edges lead from one shard to another there is one shard for all.
+    If an edge would lead from one shard to another, all nodes are in shard 0.
     """
     if shards > 1:
         sizes = batch.sizes.numpy()
@@ -181,14 +180,14 @@ def shards_of(batch: TreeBatch, shards: int) -> Ints:
 
 
 def _cut(run: Ints, parent: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
-    """Levels, parts and shards of rows that are sorted by their runs."""
+    """The levels, parts and shards of rows that are sorted by their runs."""
     runs = run_offsets(run)
     begins, ends = runs[:-1], runs[1:]
     number = run[begins]
     level = number // (2 * kinds)
     has_parent = number // kinds % 2 == 0
 
-    broken = offsets_of(parent[1:] - parent[:-1] != 1)  # how often parents were not in order so far
+    broken = offsets_of(parent[1:] - parent[:-1] != 1)  # the number of breaks so far
     in_order = broken[ends - 1] == broken[begins]
     parts = _columns(number % kinds, begins, ends, np.where(in_order, parent[begins], -1))
 
@@ -213,7 +212,7 @@ def row_plan(
     *,
     device: Union[str, torch.device] = "cpu",
 ) -> Optional[RowPlan]:
-    """:func:`plan_rows` on a device, cached."""
+    """:func:`plan_rows`, cached with the batch and moved to ``device``."""
     return batch.cache.get(
         ("rows", shards),
         lambda: plan_rows(batch, types, shards),
