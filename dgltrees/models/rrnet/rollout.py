@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from torch import Tensor
 
@@ -18,8 +17,7 @@ OPERATION = "op"
 """The node column of given operations; 0 (START) where none is given."""
 
 
-@dataclass(frozen=True)
-class Rollout:
+class Rollout(NamedTuple):
     """The operations at the tokens of ``T`` sentences, and what a later update needs.
 
     Attributes:
@@ -50,6 +48,6 @@ class Rollout:
         """
         decisions = encoding.decisions
         if decisions is None:
-            return replace(self, rewards=rewards)
+            return self._replace(rewards=rewards)
         behavior = PolicyOutput(decisions.scores.detach(), decisions.values.detach())
-        return replace(self, behavior=behavior, bootstrap=decisions.bootstrap, rewards=rewards)
+        return self._replace(behavior=behavior, bootstrap=decisions.bootstrap, rewards=rewards)
