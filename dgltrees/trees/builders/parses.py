@@ -29,8 +29,8 @@ def from_parses(
     ROOT and where the document has none.
 
     Arguments:
-        documents: ``Doc`` and ``Span`` of spaCy, of which the sentences are read whole; ``Document``
-            and ``Sentence`` of stanza.
+        documents: ``Doc`` of spaCy, ``Span`` (the sentences that it is a part of); ``Document`` and
+            ``Sentence`` of stanza.
         root: whether ROOT is a node. Without it the root of a tree is the word whose head it is.
         vocabs: vocabularies to use, by column.
 
