@@ -72,9 +72,9 @@ def most_children(data: Examples) -> int:
 
 
 def _check_children(forest: Forest, most: int, path: Path) -> None:
-    beyond = np.flatnonzero(forest.pos >= most)
-    if len(beyond):
-        child, tree = int(beyond[0]), int(forest.tree_of_node[beyond[0]])
+    children = np.flatnonzero(forest.pos >= most)
+    if len(children):
+        child, tree = int(children[0]), int(forest.tree_of_node[children[0]])
         raise TreeError(
             f"expected at most {most} children, which is what the model takes, got one at "
             f"position {forest.pos[child]}; train with --model.max_children or leave it out",
@@ -106,10 +106,12 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     if settings.limit is not None:
         order = order[: _whole(groups[order], settings.limit)]
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    kept = 0 if valid_files else _whole(groups[order], round(settings.valid_fraction * len(order)))
+    num_valid = (
+        0 if valid_files else _whole(groups[order], round(settings.valid_fraction * len(order)))
+    )
     tested = 0 if test_files else round(settings.test_fraction * len(order))
-    tested = _whole(groups[order], kept + tested) - kept if tested else 0
-    learned = np.sort(order[kept + tested :])
+    tested = _whole(groups[order], num_valid + tested) - num_valid if tested else 0
+    learned = np.sort(order[num_valid + tested :])
     learned = learned[_simple(train, learned, getattr(settings, "max_operators", None))]
     if not len(learned):
         raise ConfigError(
@@ -118,8 +120,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         )
     parts = Splits(
         train.select(learned),
-        train.select(np.sort(order[:kept])) if kept else None,
-        train.select(np.sort(order[kept : kept + tested])) if tested else None,
+        train.select(np.sort(order[:num_valid])) if num_valid else None,
+        train.select(np.sort(order[num_valid : num_valid + tested])) if tested else None,
     )
     parts = _without_rare(parts, getattr(settings, "min_count", 1))
     task.extend_vocabularies(parts.train, settings, [*valid_files, *test_files])

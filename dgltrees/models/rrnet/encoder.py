@@ -201,8 +201,8 @@ class RRNetEncoder(Encoder):
         elif not from_data.all():
             raise TreeError(
                 f"expected a node column {OPERATION!r} with the operation of every token, got none "
-                f"for token {int(from_data.byte().argmin())} of the batch; give them, or let a policy "
-                "decide"
+                f"for token {int(from_data.byte().argmin())} of the batch; give them, or let a "
+                "policy decide"
             )
         complete = self.policy is None and self.fixed is None and start is None
         graph = with_starts(batch, operations, from_data, start, complete=complete)

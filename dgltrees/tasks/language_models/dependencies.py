@@ -51,22 +51,22 @@ def read_trees(
     """
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in ("word", LABEL)}
-    wanted = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
+    columns = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
     names = ("lower", "max_words", "single_root")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     if path.is_dir():
         saved = Forest.load(path)
         if _has_root_words(saved):
-            return _short(_saved(saved, wanted, settings.lower, path), settings.max_words, path)
+            return _short(_saved(saved, columns, settings.lower, path), settings.max_words, path)
         ordered, column = saved, settings.label
     elif format_by_suffix(path) == "mrg":
         ordered, column = constituents(read_mrg(path).forest, lower=settings.lower), "label"
     elif format_by_suffix(path) == "dp":
-        return _labeled(read_dp(path, vocabs={"word": wanted["word"]}, **options).forest, wanted)
+        return _labeled(read_dp(path, vocabs={"word": columns["word"]}, **options).forest, columns)
     else:
-        return _labeled(read_conllu(path, vocabs=wanted, **options).forest, wanted)
-    made = right_branching(ordered, column=column, vocab=vocabs["word"], file=path)
-    return _short(made, settings.max_words, path)
+        return _labeled(read_conllu(path, vocabs=columns, **options).forest, columns)
+    forest = right_branching(ordered, column=column, vocab=vocabs["word"], file=path)
+    return _short(forest, settings.max_words, path)
 
 
 def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
@@ -92,8 +92,8 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
             "'etype'; save what the reader gives, or dependency_forest(...)",
             file=path,
         )
-    known = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
-    return _labeled(recode(forest, known, lower=lower), vocabs)
+    present = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
+    return _labeled(recode(forest, present, lower=lower), vocabs)
 
 
 def _short(forest: Forest, max_nodes: Optional[int], path: Path) -> Forest:

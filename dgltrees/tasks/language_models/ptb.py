@@ -91,7 +91,7 @@ class StreamTask(Task):
         Of a model that decides, ``splits`` and ``merges`` are the parts of the steps that do so.
         """
         loss = float(outputs["loss"].mean())
-        found: dict[str, Any] = {
+        report: dict[str, Any] = {
             "loss": loss,
             "perplexity": math.exp(loss) if loss < 700 else math.inf,
             "words": len(outputs["loss"]),
@@ -99,8 +99,8 @@ class StreamTask(Task):
         }
         if (outputs["operation"] > 0).any():
             for name, kind in (("splits", Operation.SPLIT), ("merges", Operation.MERGE)):
-                found[name] = float((outputs["operation"] == kind).mean())
-        return found
+                report[name] = float((outputs["operation"] == kind).mean())
+        return report
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """Of each line ``example``, its ``log_prob`` after the lines before it, and ``words``."""

@@ -101,13 +101,14 @@ class LanguageModelTask(Task):
         Raises:
             TreeError: the file of word vectors is broken, or its vectors have another size.
         """
-        own, vocab = cast(Objective, model), data.forest.vocabs["word"]
-        if own.nce is not None:
+        objective, vocab = cast(Objective, model), data.forest.vocabs["word"]
+        if objective.nce is not None:
             counts = np.bincount(data.forest.columns["word"], minlength=len(vocab))
             words = data.forest.num_nodes - len(data)
-            symbols = [words, words + len(data)][: 2 * own.stops]  # a START a word, and a STOP more
-            own.nce.set_counts(torch.from_numpy(np.append(counts, symbols)))
-        weight = own.model.embed.weight
+            # One START per word, and one STOP more per sentence, for the root.
+            symbols = [words, words + len(data)][: 2 * objective.stops]
+            objective.nce.set_counts(torch.from_numpy(np.append(counts, symbols)))
+        weight = objective.model.embed.weight
         for path in data_files(settings, "vectors"):
             vectors, _ = read_word_vectors(path, vocab, weight.detach())
             with torch.no_grad():

@@ -144,8 +144,8 @@ class ShapeTask(Task):
 def _nll(logits: Tensor, targets: Tensor) -> Tensor:
     """Binary cross-entropy per row, 0 at target -1; half precision is raised to float32."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    wanted = targets.clamp(min=0).to(logits)
-    nll = F.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
+    labels = targets.clamp(min=0).to(logits)
+    nll = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
     return nll.masked_fill(targets < 0, 0.0)
 
 

@@ -112,13 +112,13 @@ class SentenceTask(ReaderTask):
                 )
             return
         vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words)
-        found = torch.tensor([name == vocab.unknown for name in vocab.names])
+        has_vector = torch.tensor([name == vocab.unknown for name in vocab.names])
         for path in paths:
-            vectors, here = read_word_vectors(path, vocab, vectors)
-            found |= here
-        if not found.all():
+            vectors, in_file = read_word_vectors(path, vocab, vectors)
+            has_vector |= in_file
+        if not has_vector.all():
             warnings.warn(
-                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~found).sum())} of "
+                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~has_vector).sum())} of "
                 f"{len(vocab) - 1} words, which have zeros",
                 stacklevel=2,
             )
@@ -129,8 +129,8 @@ class SentenceTask(ReaderTask):
         """Without the words' vectors (``table`` and ``cell``), as Table 1 counts, and in all."""
         total = sum(p.numel() for p in model.parameters())
         words = _words_of(model)
-        own = total if words is None else total - words.numel()
-        return {"table": own, "cell": own, "model": total}
+        without_words = total if words is None else total - words.numel()
+        return {"table": without_words, "cell": without_words, "model": total}
 
 
 def _check_width(model: nn.Module, settings: SentenceSettings) -> None:

@@ -35,13 +35,13 @@ def _read(path: Path, settings: PhraseSettings, rules: WordRules) -> Examples:
     if settings.binary:
         names = ("negative", "positive")
         target = np.where(target == _NEUTRAL, -1, target > _NEUTRAL)
-    wanted = target >= 0
+    mask = target >= 0
     if settings.supervise == "root":
-        wanted &= read.parent < 0
-    forest = phrases(read, np.flatnonzero(wanted))
+        mask &= read.parent < 0
+    forest = phrases(read, np.flatnonzero(mask))
     return Examples(
-        _cut(forest, read.tree_of_node[wanted], rules, path),
-        {"target": target[wanted].astype(np.int64)},
+        _cut(forest, read.tree_of_node[mask], rules, path),
+        {"target": target[mask].astype(np.int64)},
         targets=Vocabulary(names, frozen=True),
     )
 

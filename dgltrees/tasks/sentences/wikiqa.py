@@ -47,18 +47,18 @@ class WikiQATask(SentenceTask):
         Raises:
             TreeError: no question has an answer.
         """
-        found = ranking(
+        ranks = ranking(
             outputs["probability"],
             self.targets(data) == 1,
             _questions(data),
             np.asarray(data.columns["rank"]),
         )
-        if not found["questions"]:
+        if not ranks["questions"]:
             raise TreeError(
-                f"expected a question with a right answer, got {found['dropped']} without one; MAP "
+                f"expected a question with a right answer, got {ranks['dropped']} without one; MAP "
                 "and MRR need them"
             )
-        return {**found, "loss": float(outputs["loss"].mean()), "examples": len(data)}
+        return {**ranks, "loss": float(outputs["loss"].mean()), "examples": len(data)}
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``question`` and ``sentence`` (its number there), ``probability``, ``rank``.
