@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, file_problem
 
 __all__ = ["COMMANDS", "main"]
 
@@ -91,7 +91,7 @@ def _run(words: Sequence[str]) -> int:
         if isinstance(error, BrokenPipeError):  # the reader of the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        return _fail(str(error))
+        return _fail(file_problem(error))
     except KeyboardInterrupt:
         resumes = name in ("train", "train-shape", "sweep", "demo")
         _fail("stopped" + ("; the same command goes on from here" if resumes else ""))
@@ -110,7 +110,9 @@ def _call(name: str, argv: Sequence[str]) -> None:
         names = [word for word in argv if not word.startswith("-")][:1]
         if asks_help and not names:
             print(f"usage: dgltrees {name} NAME [flags]\n\n{_sentence(COMMANDS[name])}.\n")
-            print("\n".join(f"  {each}" for each in command))
+            for each, function in command.items():
+                print(f"  {each:21}{_first_line(function.__doc__ or '')}")
+            print(f"\ndgltrees {name} NAME --help says more.")
             return
         if not names or names[0] not in command:
             near = arguments.nearest(" ".join(names), command)
@@ -162,5 +164,9 @@ def _sentence(place: str) -> str:
             assert isinstance(following, ast.Expr)  # the string below a table is its docstring
             text = ast.literal_eval(following.value)
         if text:
-            return text.partition("\n")[0].rstrip(".")
+            return _first_line(text)
     raise LookupError(place)
+
+
+def _first_line(docstring: str) -> str:
+    return docstring.partition("\n")[0].replace("``", "").rstrip(".")

@@ -1,11 +1,11 @@
-"""The two errors of the package: one for wrong data, one for wrong settings."""
+"""The two errors of the package, and what is wrong with a file in words."""
 
 from __future__ import annotations
 
 import os
 from typing import Optional, Union
 
-__all__ = ["ConfigError", "TreeError"]
+__all__ = ["ConfigError", "TreeError", "file_problem"]
 
 
 class TreeError(ValueError):
@@ -41,3 +41,17 @@ class TreeError(ValueError):
 
 class ConfigError(ValueError):
     """A setting, a preset or a run directory cannot be used; the text says which and why."""
+
+
+def file_problem(error: OSError) -> str:
+    """What is wrong with a file, in words: ``"expected a file at x.tsv, found none"``."""
+    name = "" if error.filename is None else os.fspath(error.filename)
+    if not name:
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"expected a file at {name}, found none"
+    if isinstance(error, IsADirectoryError):
+        return f"expected a file at {name}, found a folder"
+    if isinstance(error, (FileExistsError, NotADirectoryError)):
+        return f"expected a folder at {name}, found a file"
+    return f"cannot open {name}: {(error.strerror or str(error)).lower()}"

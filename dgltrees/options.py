@@ -66,6 +66,7 @@ __all__ = [
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
 GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
+_COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
 Choices = Mapping[str, Union[Source, tuple[Source, ...], None]]
@@ -139,7 +140,10 @@ def checked(source: C) -> C:
 
     @wraps(init)
     def check_and_init(self: Any, *args: Any, **kwargs: Any) -> None:
-        for name, value in signature(init).bind(self, *args, **kwargs).arguments.items():
+        bound = signature(init).bind(self, *args, **kwargs)
+        for name, value in bound.arguments.items():
+            if bound.signature.parameters[name].kind in _COLLECTED:  # for another constructor
+                continue
             value = value.item() if isinstance(value, np.generic) else value
             wrong = expected(_annotations(hashable, init).get(name), value)
             if wrong is not None:
@@ -183,7 +187,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
         for name, parameter in inspect.signature(function).parameters.items():
             if name == "self" or name in found:
                 continue
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            if parameter.kind in _COLLECTED:
                 continue
             default = defaults.get(name, parameter.default)
             default = list(default) if isinstance(default, tuple) else default  # as YAML has it
@@ -254,15 +258,18 @@ class Options(Mapping[str, Any]):
         source: the class.
         values: options by name.
         section: what stands before an option's name in errors.
+        reader: what reads the options, for errors: ``"the task listops"``.
 
     Raises:
-        ConfigError: an option is not read, naming the nearest that is; or a value is not one that
-            the option may have.
+        ConfigError: an option is not read, saying why, or naming the nearest that is; or a value
+            is not one that the option may have.
     """
 
-    def __init__(self, source: Source, values: Mapping[str, Any], section: str) -> None:
-        self.source, self.section = source, section
-        self.options = _read_options(source, values, values, section)
+    def __init__(
+        self, source: Source, values: Mapping[str, Any], section: str, reader: str = ""
+    ) -> None:
+        self.source, self.section, self.reader = source, section, reader
+        self.options = _read_options(source, values, values, section, reader)
         self.values_by_name = {
             name: values.get(name, option.default) for name, option in self.options.items()
         }
@@ -285,8 +292,8 @@ class Options(Mapping[str, Any]):
 
     def replace(self, **values: Any) -> Options:
         """The same options with other values of some; what is not read any more goes."""
-        merged = overlay(self.source, self.values_by_name, values, self.section)
-        return Options(self.source, merged, self.section)
+        merged = overlay(self.source, self.values_by_name, values, self.section, self.reader)
+        return Options(self.source, merged, self.section, self.reader)
 
     def __getitem__(self, name: str) -> Any:
         return self.values_by_name[name]
@@ -302,7 +309,11 @@ class Options(Mapping[str, Any]):
 
 
 def overlay(
-    source: Source, below: Mapping[str, Any], above: Mapping[str, Any], section: str
+    source: Source,
+    below: Mapping[str, Any],
+    above: Mapping[str, Any],
+    section: str,
+    reader: str = "",
 ) -> dict[str, Any]:
     """The values ``above`` laid over those ``below``, of which what is not read any more goes.
 
@@ -310,12 +321,16 @@ def overlay(
         ConfigError: an option of ``above`` is not read, or its value is not one it may have.
     """
     merged = {**below, **above}
-    options = _read_options(source, merged, above, section)
+    options = _read_options(source, merged, above, section, reader)
     return {name: value for name, value in merged.items() if name in options}
 
 
 def _read_options(
-    source: Source, values: Mapping[str, Any], asked: Mapping[str, Any], section: str
+    source: Source,
+    values: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    section: str,
+    reader: str = "",
 ) -> dict[str, Option]:
     """The options that are read with these values; those asked for must be among them."""
     options, reasons = _resolve(source, values, section)
@@ -323,10 +338,59 @@ def _read_options(
         if name in options or value is None:  # null takes a value back
             continue
         full = f"{section}.{name}"
-        if name in reasons:
-            raise ConfigError(f"{full} is not read {reasons[name]}; leave it out")
-        raise ConfigError(f"{full} is not read here; {nearest(name, options, section=section)}")
+        reason = reasons.get(name) or _choice_without(name, options, values, section)
+        if reason:
+            raise ConfigError(f"{full} is not read {reason}; leave it out")
+        words = name.replace("_", " ")
+        described = [each for each, option in options.items() if words in option.sentence.lower()]
+        cure = "leave it out (dgltrees train PRESET --help lists what is read)" if reader else ""
+        if described:
+            cure = f"did you mean {section}.{described[0]}?"
+        cure = nearest(name, options, cure, section=section)
+        raise ConfigError(f"{full} is not read by {reader or section}; {cure}")
     return options
+
+
+def _choice_without(
+    name: str, options: Mapping[str, Option], values: Mapping[str, Any], section: str
+) -> str:
+    """The chosen part that does not read an option, and those that do; empty if none does."""
+    for key, option in options.items():
+        prefix = key[: -len(option.name)]
+        readers = [
+            choice
+            for choice, parts in (option.choices or {}).items()
+            if any(name in _names_below(part, _prefix(part, prefix)) for part in _parts(parts))
+        ]
+        chosen = values.get(key, option.default)
+        if readers and chosen not in readers:
+            return f"with {section}.{key} {chosen}, but with {', '.join(readers)}"
+    return ""
+
+
+@cache
+def _names_below(source: Source, prefix: str) -> frozenset[str]:
+    """The options that a class and its parts read, whatever is chosen."""
+    names: set[str] = set()
+    queue, seen = [(source, prefix)], set[tuple[Source, str]]()
+    while queue:
+        part, start = queue.pop()
+        if (part, start) in seen:
+            continue
+        seen.add((part, start))
+        chosen = [*getattr(part, "includes", ())]
+        for name, option in options_of(part).items():
+            names.add(start + name)
+            chosen += [each for parts in (option.choices or {}).values() for each in _parts(parts)]
+        queue += [(each, _prefix(each, start)) for each in chosen]
+    return frozenset(names)
+
+
+def _parts(choice: Union[Source, tuple[Source, ...], None]) -> tuple[Source, ...]:
+    """The classes that a choice names."""
+    if choice is None:
+        return ()
+    return choice if isinstance(choice, tuple) else (choice,)
 
 
 def _prefix(source: Source, otherwise: str) -> str:
@@ -369,14 +433,14 @@ def _resolve(
             options[name] = option
             value = values.get(name, option.default)
             option.check(value, f"{section}.{prefix}"[:-1] if prefix else section)
-            chosen = None if option.choices is None else option.choices[value]
-            for each in chosen if isinstance(chosen, tuple) else (chosen,):
-                if each is not None:
-                    queue.append((each, _prefix(each, prefix)))
+            chosen = _parts(option.choices[value] if option.choices else None)
+            queue += [(each, _prefix(each, prefix)) for each in chosen]
     return options, reasons
 
 
-def nearest(name: str, names: Iterable[str], otherwise: str = "", *, section: str = "") -> str:
+def nearest(
+    name: str, names: Iterable[str], otherwise: str = "", *, section: str = "", number: int = 1
+) -> str:
     """``"did you mean model.rank?"``; where no name is alike ``otherwise``, or all ``names``.
 
     Arguments:
@@ -384,10 +448,13 @@ def nearest(name: str, names: Iterable[str], otherwise: str = "", *, section: st
         names: those that there are.
         otherwise: what to say where none of them is alike.
         section: what stands before each name, with a dot.
+        number: names to suggest, at most.
     """
     start = f"{section}." if section else ""
     all_names = list(names)
-    near = difflib.get_close_matches(name, all_names, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, all_names, n=number, cutoff=0.6)
+    if not near and len(name) > 2:
+        near = [each for each in all_names if name in each][:number]
     if near:
-        return f"did you mean {start}{near[0]}?"
+        return f"did you mean {' or '.join(start + each for each in near)}?"
     return otherwise or f"there are {', '.join(start + each for each in all_names)}"

@@ -57,10 +57,12 @@ def test_every_flag_of_every_command_has_a_sentence(capsys: Capture, command: st
     assert main([*command.split(), "--help"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: dgltrees {command.split()[0]}")
-    lines = text.splitlines()
-    for name, sentence in zip(lines, lines[1:]):
-        if name.startswith("  --"):
-            assert re.match(r"      \S.{8}", sentence), name
+    names = re.findall(r"(?m)^  (--\S+|[A-Z]+)$", text)
+    entries = re.findall(r"(?m)^  (?:--\S+|[A-Z]+)\n((?: {6}.*\n?)+)", text)
+    assert len(entries) == len(names)
+    for name, entry in zip(names, entries):
+        sentence = " ".join(entry.split())
+        assert re.match(r"[^a-z].{8,}\.( \(.+\))?$", sentence), name
 
 
 @pytest.mark.parametrize("former", FORMER_NAMES)
@@ -68,6 +70,16 @@ def test_former_names_of_commands_work_with_a_word(capsys: Capture, former: str)
     with pytest.warns(UserWarning, match=f"{former} is called {FORMER_NAMES[former]} now"):
         assert main([former, "--help"]) == 0
     assert f"usage: dgltrees {FORMER_NAMES[former]} " in capsys.readouterr().out
+
+
+def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -> None:
+    assert main(["train", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"--out The run directory[^(]*\(a text; required\)", text)
+    assert main(["make", "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in GENERATORS:
+        assert any(re.match(rf"  {name} +Write ", line) for line in lines)
 
 
 def test_version(capsys: Capture) -> None:
@@ -94,6 +106,38 @@ def test_train_evaluate_predict(capsys: Capture, run: Path, tmp_path: Path) -> N
 
 def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:
     assert "expected --input to name a file" in _fails(capsys, "predict", str(run), "--input", "no")
+
+
+def test_a_file_of_another_task(capsys: Capture, run: Path) -> None:
+    pairs = SAMPLES / "lrt" / "train2"
+    message = _fails(capsys, "evaluate", str(run), "--test", str(pairs))
+    assert f"{pairs}:1: expected " in message
+    assert "(the task listops expects: ListOps, a line per example: value TAB expr" in message
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "parse --input none --out out.conllu",
+        "rerank --input none --tune none",
+        "complete --questions none --answers none",
+        "compress --input none --max_words 3",
+        "generate",
+        "train-shape",
+        "attention --input none",
+        "compare-trees --test none",
+        "similar --input none --query a",
+        "accuracy-by-padding --input none",
+    ],
+)
+def test_a_run_of_another_task_is_told_before_its_files(
+    capsys: Capture, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command, *rest = flags.split()
+    message = _fails(capsys, command, str(run), *rest)
+    assert re.search(r"expected .* at .*/run, got .*the task listops", message)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_train_draws_the_learning_curve_and_prints_the_result(run: Path) -> None:
@@ -196,27 +240,46 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
     ("argv", "message"),
     [
         (["trian"], "no command 'trian'; did you mean train?"),
-        (["train"], "expected a preset"),
-        (["train", "listops-hosvd-c20-r4"], "no preset 'listops-hosvd-c20-r4'"),
-        (["train", "listops"], "expected --out DIR"),
-        (["train", "listops", "--model.raedout", "root"], "did you mean model.readout?"),
-        (["train", "listops-hosvd-c20-r3", "--model.rank", "x"], "model.rank to be"),
+        (["train"], "expected PRESET, got none: a preset's name"),
+        (
+            ["show", "listops-hosvd-c20-r4"],
+            "mean listops-hosvd-c20-r7 or listops-hosvd-c20-r5 or l",
+        ),
+        (["show", "foo"], "no preset 'foo'; a file of settings ends in .yaml"),
+        (["show", "none.yaml"], "cannot read the settings: expected a file at none.yaml, found"),
+        (["train", "listops"], "expected --out, got none: the run directory"),
+        (
+            ["train", "listops", "--model.raedout", "root", "--out", "x"],
+            "did you mean model.readout?",
+        ),
+        (
+            ["train", "listops-hosvd-c20-r3", "--model.rank", "x", "--out", "x"],
+            "model.rank to be",
+        ),
         (["train", "listops", "--otu", "x"], "has no flag --otu; did you mean --out?"),
         (["evaluate"], "expected RUN, got none"),
         (["generate", "x", "--number", "many"], "--number to be a whole number"),
+        (["generate", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
+        (["generate", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
+        (["draw", "x", "--style", "png"], "--style to be one of text, ascii, svg, or null"),
+        (["draw", "x", "--positions", "some"], "--positions to be one of all, none, auto"),
+        (["draw", "x", "--svg_limit", "0"], "--svg_limit to be a whole number of at least 1"),
         (["evaluate", "nowhere"], "expected a run directory"),
         (["predict", "nowhere"], "expected --input"),
         (["make", "listop", "--out", "x"], "listop"),
         (["predict", str(_DATA), "--input", "x"], "expected a run directory"),
-        (["train", "--out", "x", "listops"], "the preset comes first, then the flags"),
-        (["sweep", "--out", "x", "listops"], "the preset comes first, then the flags"),
+        (
+            ["train", "--out", "x", "listops"],
+            "expected PRESET, got none, which comes first, before",
+        ),
+        (["sweep", "--out", "x", "listops"], "expected PRESETS, got none, which comes first"),
         (
             ["sweep", "listops", "--grid", "model.rank=3", "model.rank=5", "--out", "x"],
             "every setting and value of --grid once, got 'model.rank=5' too",
         ),
         (["sweep", "listops", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
-        (["show", "none.yaml"], "cannot read the settings"),
-        (["draw", "none.tsv"], "none.tsv"),
+        (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
+        (["draw", "."], "expected a file at ., found a folder"),
         (["sweep", "listops", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),
     ],
 )
@@ -234,9 +297,9 @@ _WRONG = [
     ("seeds=0 1 0", "every seed once, got 0 1 0"),
     ("data.seed=-1", "data.seed to be a whole number of at least 0"),
     ("data.limit=0", "data.limit to be a whole number of at least 1, or null, got 0"),
-    ("data.min_count=0", "data.min_count is not read here"),
+    ("data.min_count=0", "data.min_count is not read by the task listops"),
     ("data.valid_fraction=1", "data.valid_fraction to be a number of at least 0 and below 1"),
-    ("data.supervise=leaves", "data.supervise is not read here"),
+    ("data.supervise=leaves", "data.supervise is not read by the task listops"),
     ("model.hidden_size=0", "model.hidden_size to be a whole number of at least 1, got 0"),
     ("model.head=[0]", "model.head to be a list, each a whole number of at least 1, got [0]"),
     ("model.head_dropout=2", "model.head_dropout to be a number of at least 0 and below 1, got 2"),
@@ -253,8 +316,13 @@ _WRONG = [
     ("training.epochs=0", "training.epochs to be a whole number of at least 1"),
     ("training.patience=0", "training.patience to be a whole number of at least 1"),
     ("training.checkpoint_steps=0", "training.checkpoint_steps to be a whole number of at least"),
-    ("training.accelerator=tpuu", "cannot use the devices asked for"),
-    ("training.precision=8", "cannot use the devices asked for"),
+    (
+        "training.accelerator=tpuu",
+        "training.accelerator to be one of auto, cpu, cuda, gpu, mps, got",
+    ),
+    ("training.precision=8", "training.precision to be one of 32-true, 64-true"),
+    ("training.strategy=dp", "training.strategy to be one of auto, ddp, got 'dp'"),
+    ("model.rank=3", "model.rank is not read with model.aggregator sum, but with hosvd"),
 ]
 
 
@@ -273,7 +341,7 @@ def test_wrong_settings_leave_nothing_behind(
 def test_no_gpu_is_one_line(capsys: Capture, tmp_path: Path) -> None:
     argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
     message = _fails(capsys, *argv, "--training.accelerator=cuda", "--out", str(tmp_path / "run"))
-    assert "cannot use the devices asked for" in message
+    assert "cannot use training.accelerator cuda, training.devices 1, " in message
     assert not (tmp_path / "run").exists()
 
 

@@ -23,13 +23,14 @@ ROOMS = [
 ]
 """Every room imports from those before it, and from itself."""
 TOGETHER = {
-    ("trees", "trees.builders"): "Forest.from_objects is the builder of that name",
+    ("trees", "trees.builders"): "a forest calls its builders",
+    ("trees", "draw"): "a forest in Jupyter draws its first tree",
     ("cells", "cells.aggregators"): "a cell is a gate and an aggregator",
     ("cells", "cells.compiled"): "the package registers the compiled ways when it is imported",
     ("models", "models.language_model"): "names of the families are names of the room too",
     ("models", "models.nti"): "names of the families are names of the room too",
 }
-"""Imports of a later part of the same room, and why."""
+"""Imports of a later room, and why."""
 
 
 def room_of(module: str) -> str:

@@ -12,18 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.analyses.parse import parse, sentence_forest
+from dgltrees.analyses.require import require
 from dgltrees.analyses.scoring import language_model, log_probs
 from dgltrees.errors import ConfigError
 from dgltrees.formats import Question, tokenize
 from dgltrees.formats.sentences import Sentence
 from dgltrees.models import TreeLM
+from dgltrees.models.parser import BiaffineParser
 from dgltrees.training.loaded import LoadedRun
 
-__all__ = ["accuracy_of", "answers", "candidate_scores"]
+__all__ = ["accuracy_of", "answers", "candidate_scores", "check"]
 
 _LETTERS = "abcde"
 _TIED = 1e-6
 """Log-probabilities with a smaller relative difference are considered equal."""
+
+
+def check(run: LoadedRun, parser: Optional[LoadedRun] = None) -> None:
+    """See that a language model has the parser that it needs.
+
+    Raises:
+        ConfigError: the model reads trees and there is no parser, or a run has another task.
+    """
+    if not isinstance(language_model(run), TreeLM):
+        return
+    if parser is None:
+        raise ConfigError(
+            "expected --parser DIR, since the language model at "
+            f"{run.directory.path} reads trees, got none"
+        )
+    require(parser, parser.model, BiaffineParser, "a parser")
 
 
 def candidate_scores(
@@ -41,14 +59,9 @@ def candidate_scores(
     Raises:
         ConfigError: the model reads trees and there is no parser, or a run has another task.
     """
-    needs_trees = isinstance(language_model(run), TreeLM)
-    if needs_trees and parser is None:
-        raise ConfigError(
-            "expected --parser DIR, since the language model at "
-            f"{run.directory.path} reads trees, got none"
-        )
+    check(run, parser)
     forest = sentence_forest([_sentence(text) for each in questions for text in each.sentences])
-    if needs_trees and parser is not None:
+    if parser is not None and isinstance(language_model(run), TreeLM):
         forest = parse(parser, forest).forest
     return log_probs(run, forest).reshape(len(questions), len(_LETTERS))
 

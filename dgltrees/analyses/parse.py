@@ -197,6 +197,7 @@ def parse_files(
         ConfigError: the run is not one of a parser, or ``k`` is not positive.
         TreeError: the parser reads parts of speech, and a word has none.
     """
+    require(run, run.model, BiaffineParser, "a parser")
     counts = {"sentences": 0, "words": 0, "trees": 0}
     short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:

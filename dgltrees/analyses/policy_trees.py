@@ -20,10 +20,10 @@ from dgltrees.analyses.require import require
 from dgltrees.draw import draw, draw_operations
 from dgltrees.metrics.brackets import (
     bracket_scores,
-    left_branching,
+    left_branching_spans,
     random_operations,
     restrict_spans,
-    right_branching,
+    right_branching_spans,
 )
 from dgltrees.models.rrnet import OPERATION, Policy, RRNetEncoder
 from dgltrees.tasks.settings import Files
@@ -127,8 +127,8 @@ def _scores(brackets: Sequence[Ints], sizes: Ints) -> dict[str, dict[str, float]
     compared = {
         "learned": learned,
         "chance": chance,
-        "left": left_branching(sizes),
-        "right": right_branching(sizes),
+        "left": left_branching_spans(sizes),
+        "right": right_branching_spans(sizes),
     }
     return {name: bracket_scores(each, oracle, sizes)._asdict() for name, each in compared.items()}
 

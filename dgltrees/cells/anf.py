@@ -35,7 +35,8 @@ class AttentiveNode(NodeFunction):
     node field ``q`` ``(N, c)``, or one parameter for all nodes. The cell has no memory c.
 
     Arguments:
-        score: the scoring function of a child for the query: mlp, dot or map.
+        score: scoring function of a child for the query q: an MLP (mlp), the scalar product (dot)
+            or a bilinear map (map).
         query: where q comes from: learned, one parameter, or given, the node field ``q``.
         options: as of :class:`NodeFunction`.
 

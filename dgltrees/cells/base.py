@@ -63,7 +63,7 @@ class BaseCell(nn.Module, ABC):
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        dropout: probability of the recurrent dropout.
+        dropout: probability of dropout within a cell, where the cell says.
 
     Raises:
         ConfigError: an argument is out of range.

@@ -41,11 +41,13 @@ class NaryTreeLSTM(BaseCell):
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        max_children: L, the largest number of children of a node. A child at a position of L or
-            more is an error of the traversal.
-        dropout: probability of the recurrent dropout.
-        layer_norm: normalise the pre-activations of every gate, and the memory (Ba et al., 2016).
-        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
+        max_children: largest number L of children of a node; a child at a position of L or more
+            is refused.
+        dropout: probability of dropout on the candidates of a node's new memory, before they
+            are added to it (recurrent dropout: Semeniuta et al., 2016).
+        layer_norm: layer normalisation of every gate's pre-activations, and of the memory on its
+            way into the state (Ba et al., 2016).
+        init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
             biases are zero.
 
     Shapes:

@@ -31,11 +31,11 @@ class NodeFunction(BaseCell):
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state, the paper's k.
-        max_children: L, the largest number of children of a node, the paper's c. A child at a
-            position of L or more is an error of the traversal.
-        leaf: the leaf function: linear, h = W x + b, or identity, h = x, for inputs of size c.
+        max_children: largest number L of children of a node, the paper's c; a child at a position
+            of L or more is refused.
+        leaf: leaf function: linear, h = W x + b, or identity, h = x, for inputs of size c.
         dropout: probability of dropout on the states of all children before each node function.
-        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
+        init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);
             biases are zero.
 
     Raises:

@@ -38,7 +38,8 @@ class SelectiveSLSTM(SLSTM):
     most on wide trees, and on trees whose sub-trees overlap.
 
     Arguments:
-        score: the scoring function of a child for the learned query: mlp, dot or map.
+        score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
+            (dot) or a bilinear map (map).
         options: as of :class:`~dgltrees.cells.node_function.NodeFunction`.
 
     Shapes:

@@ -44,16 +44,17 @@ class TreeCell(BaseCell):
     Arguments:
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
-        max_children: L, the largest number of children of a node. A child at a position of L or
-            more is an error of the traversal; an absent child has the state zero.
-        aggregator: the map from the states of the children to the pre-activations of the gates.
+        max_children: largest number L of children of a node; a child at a position of L or more
+            is refused, and an absent one has the state zero.
+        aggregator: map from the states of the children to the pre-activations of the gates.
         operators: K, the number of sets of parameters; 0: one set, and every node has an input.
-        activation: the activation of the update: tanh as in Tai et al., or sigmoid as the tensor
-            paper prints it.
-        dropout: probability of the recurrent dropout.
-        layer_norm: normalise the pre-activations of every gate, and the memory where there is one
-            (Ba et al., 2016); gains and biases are shared by all operators.
-        init: how weights are drawn: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
+        activation: activation of the candidate state: tanh as in Tai et al. (2015), or sigmoid as
+            Castellana and Bacciu (2020) print it.
+        dropout: probability of recurrent dropout: on the candidates that lstm and gru add to a
+            node's memory or state (Semeniuta et al., 2016), in rnn on the children's states.
+        layer_norm: layer normalisation of every gate's pre-activations, and of the memory where
+            there is one (Ba et al., 2016); gains and biases are shared by all operators.
+        init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1).
         aggregator_options: the arguments of the aggregator, such as ``rank``, by name.
 
     Raises:

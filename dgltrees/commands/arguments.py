@@ -81,9 +81,13 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
     for option in options.values():
         parameter = inspect.signature(command).parameters[option.name]
         if parameter.default is parameter.empty and values.get(option.name) in (None, []):
-            shown = option.name.upper() if option in positional else f"--{option.name}"
+            shown, cure = f"--{option.name}", ""
+            sentence = option.sentence.replace("``", "").rstrip(".")
+            if option in positional:
+                shown = option.name.upper()
+                cure = ", which comes first, before all flags" if flags else ""
             raise ConfigError(
-                f"dgltrees {name} expected {shown}, got none: {option.sentence} "
+                f"dgltrees {name} expected {shown}, got none{cure}: {sentence} "
                 f"(see dgltrees {name} --help)"
             )
     return values
@@ -181,9 +185,8 @@ def _table(
         value = "required" if required else f"now {_shown(values[option.name])}"
         if command is not None and not required:
             value = f"default {_shown(values[option.name])}"
-        lines.append(
-            _entry(f"{start}{option.name}", f"{option.sentence} ({option.words}; {value})")
-        )
+        words = option.words.removesuffix(", or null") if required else option.words
+        lines.append(_entry(f"{start}{option.name}", f"{option.sentence} ({words}; {value})"))
     return "\n".join(lines)
 
 
@@ -196,7 +199,8 @@ def _shown(value: Any) -> str:
 
 
 def _entry(name: str, text: str) -> str:
-    """A name, and the text below it, indented."""
+    """A name, and the text below it, indented; sentences begin with a capital as all others do."""
+    text = text[:1].upper() + text[1:]
     return f"  {name}\n" + textwrap.indent(_filled(text, 6), " " * 6)
 
 

@@ -9,9 +9,9 @@ from typing import Literal, Optional
 from dgltrees.analyses import generate as generation
 from dgltrees.analyses import shape
 from dgltrees.analyses.compress import compress_files
-from dgltrees.analyses.tree_files import GeneratedTrees, format_of
+from dgltrees.analyses.tree_files import GeneratedTrees, TreeFormat, format_of
 from dgltrees.models import Sampling
-from dgltrees.options import Count, Fraction, NonNegative, Positive, Seed
+from dgltrees.options import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
 from dgltrees.training.loaded import load
 
 __all__ = ["compress", "generate", "train_shape"]
@@ -66,11 +66,11 @@ def generate(
     seed: Seed = 0,
     temperature: NonNegative = 1.0,
     top_k: Optional[Count] = None,
-    top_p: float = 1.0,
+    top_p: PositiveShare = 1.0,
     max_words: Count = 100,
     sample_decisions: bool = False,
     unknown: bool = True,
-    format: Optional[str] = None,
+    format: Optional[TreeFormat] = None,
     out: Optional[str] = None,
 ) -> None:
     """Draw trees from a language model: generate DIR --number 20 --out FILE.
@@ -81,14 +81,14 @@ def generate(
         run: the run directory of a language model over trees.
         number: number of trees.
         seed: seed of the draws; the same seed draws the same trees.
-        temperature: temperature of the softmax; 0 draws the likeliest word always.
-        top_k: draw among this many likeliest words.
-        top_p: draw among the likeliest words that have this probability together.
+        temperature: divisor of the scores before the softmax; 0 always takes the likeliest word.
+        top_k: draw each word among this many likeliest ones; by default among all.
+        top_p: draw each word among the fewest likeliest ones whose probabilities sum to this.
         max_words: length of a tree in words, at most.
-        sample_decisions: draw the decisions to add edges too; by default there is an edge at p >
-            0.5.
+        sample_decisions: draw at random whether a word gets another dependent, with the
+            probability that the model says; by default it gets one if that is above 0.5.
         unknown: whether the unknown word may be drawn.
-        format: text, conllu or svg; by default the ending of --out decides.
+        format: format of the file; by default the ending of --out decides.
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)
@@ -111,18 +111,19 @@ def compress(
     max_words: Count,
     beam: Count = 8,
     joint: bool = False,
-    format: Optional[str] = None,
+    format: Optional[TreeFormat] = None,
     out: Optional[str] = None,
 ) -> None:
-    """Shorten sentences by a language model: compress DIR --input FILE --max_words 8.
+    """Shorten sentences by a language model: compress DIR --input FILE --max_words 10.
 
     Arguments:
         run: the run directory of a language model over trees.
         input: CoNLL-U files of sentences with their trees.
         max_words: length of a compressed sentence in words, at most.
-        beam: parts of each length that the search goes on with.
-        joint: score the decisions to add edges too.
-        format: text, conllu or svg; by default the ending of --out decides.
+        beam: width of the beam search: parts of each length that it keeps.
+        joint: score by log P(S, T), the words and the shape of the tree, for which train-shape
+            must have been run; by default by log P(S | T), the words alone.
+        format: format of the file; by default the ending of --out decides.
         out: file to write; by default sentences are printed.
     """
     form = format_of(format, out)

@@ -143,9 +143,11 @@ def complete(
     """
     if answers is None and out is None:
         raise ConfigError("expected --answers FILE to compare with, or --out FILE, got neither")
+    loaded, loaded_parser = load(run), None if parser is None else load(parser)
+    completion.check(loaded, loaded_parser)
     asked = read_questions(questions)
     correct = None if answers is None else read_answers(answers, asked)
-    scores = completion.candidate_scores(load(run), asked, None if parser is None else load(parser))
+    scores = completion.candidate_scores(loaded, asked, loaded_parser)
     if out is not None:
         write_lines(completion.answers(asked, scores), out)
     if correct is not None:

@@ -9,7 +9,6 @@ from typing import Optional
 from dgltrees.commands import plots, sweeps
 from dgltrees.commands.arguments import Layer
 from dgltrees.commands.settings_help import settings_of
-from dgltrees.errors import ConfigError
 from dgltrees.options import Seed
 from dgltrees.training import run
 from dgltrees.training.processes import is_first_process
@@ -19,9 +18,9 @@ __all__ = ["sweep", "train"]
 
 
 def train(
-    preset: Optional[str] = None,
+    preset: str,
     *,
-    out: Optional[str] = None,
+    out: str,
     seeds: Optional[list[Seed]] = None,
     layer: Layer,
 ) -> None:
@@ -36,25 +35,19 @@ def train(
         seeds: train once per seed, in OUT/seed-N.
         layer: settings above those of the preset.
     """
-    if preset is None:
-        raise ConfigError(
-            "expected a preset or .yaml file, got none; the preset comes first, then the flags "
-            "(dgltrees presets lists the presets)"
-        )
     settings = settings_of(preset, layer)
-    folder = _need_out(out)
-    result = run.train_seeds(settings, folder, seeds) if seeds else run.train(settings, folder)
+    result = run.train_seeds(settings, out, seeds) if seeds else run.train(settings, out)
     if is_first_process():
-        _save_curve(folder, settings)
+        _save_curve(out, settings)
         print(json.dumps(result))
 
 
 def sweep(
-    presets: Optional[list[str]] = None,
+    presets: list[str],
     *,
+    out: str,
     grid: Optional[list[str]] = None,
     seeds: Optional[list[Seed]] = None,
-    out: Optional[str] = None,
     layer: Layer,
 ) -> None:
     """Train a grid of settings and seeds: sweep PRESET --grid model.rank=3,5.
@@ -63,22 +56,17 @@ def sweep(
 
     Arguments:
         presets: one or several presets, or .yaml files of settings.
-        grid: settings and their values, SETTING=VALUE,VALUE ...
-        seeds: seeds of every point of the grid; by default 0.
         out: folder of the runs, the table and the plot.
+        grid: settings and their values, SETTING=VALUE,VALUE ...; every combination is trained.
+        seeds: seeds of every point of the grid; by default 0.
         layer: settings above those of the presets.
     """
-    if not presets:
-        raise ConfigError(
-            "expected a preset or .yaml file, got none; the preset comes first, then the flags "
-            "(dgltrees presets lists the presets)"
-        )
     points = []
     for preset in presets:
         for name, chosen in sweeps.combinations(grid or []):
             settings = settings_of(preset, Layer({**layer, **chosen}))
             points.append(sweeps.Point("-".join([settings.preset, *name]), settings))
-    folder = Path(_need_out(out))
+    folder = Path(out)
     rows = sweeps.run_points(points, seeds or [0], folder)
     if is_first_process():
         metric = points[0].settings.task.metrics[0]
@@ -91,9 +79,3 @@ def _save_curve(folder: str, settings: Settings) -> None:
     names = [metric.name for metric in settings.task.metrics]
     learns = settings.model.get("policy.operations") == "policy"  # its loss has another scale
     plots.save_curve(folder, names, baseline="majority", separate_losses=learns)
-
-
-def _need_out(out: Optional[str]) -> str:
-    if out is None:
-        raise ConfigError("expected --out DIR, the folder to write to, got none")
-    return out

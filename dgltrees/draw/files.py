@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Optional
+from typing import Literal, Optional, get_args
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.draw.arcs import draw_arcs
+from dgltrees.draw.labels import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Format, guess_format
 from dgltrees.formats.lines import gather
+from dgltrees.options import Count
 from dgltrees.trees.examples import Examples
 
 __all__ = ["STYLES", "draw_examples", "draw_file"]
 
-STYLES = ("text", "ascii", "svg")
+Style = Literal["text", "ascii", "svg"]
+STYLES: tuple[Style, ...] = get_args(Style)
 
 
 def draw_file(
@@ -28,25 +31,26 @@ def draw_file(
     format: Optional[str] = None,  # noqa: A002
     trees: str = "0:5",
     out: Optional[PathLike] = None,
-    style: Optional[str] = None,
-    positions: str = "auto",
-    svg_limit: int = 2000,
+    style: Optional[Style] = None,
+    positions: Positions = "auto",
+    svg_limit: Count = 2000,
 ) -> str:
     """Draw some of the trees of a file.
 
     The formats are those of :data:`dgltrees.formats.FORMATS`.
 
     Arguments:
-        path: the file.
+        path: the file of trees to draw.
         format: the file's format; by default inferred from its ending or first line. Dependency
             trees are drawn as arcs.
         trees: which examples of the file, counted from 0: numbers and ranges without their end,
             such as 0:5 or 7 or 1,4,10: or : alone. The file is read no further than needed.
-        out: the file to write, .svg or .txt; none by default.
-        style: text, ascii or svg; by default svg for an ``out`` that ends in .svg, else text.
-        positions: whether edges show a child's position: all, none, or auto, where a child is
-            missing before another; arcs show none.
-        svg_limit: the most nodes an SVG may have.
+        out: the file to write, .svg or .txt; by default none, and ``dgltrees draw`` prints.
+        style: text, ascii (text for terminals without Unicode) or svg; by default svg for an
+            ``out`` that ends in .svg, else text.
+        positions: which edges show a child's position: all, none, or auto, those below nodes that
+            lack a child before another; the arcs of dependency trees show none.
+        svg_limit: the most nodes that an SVG may have.
 
     Returns:
         the drawing as text or SVG, whether or not it was written to ``out``.
@@ -84,8 +88,8 @@ def draw_examples(
     examples: Examples,
     numbers: Optional[list[int]] = None,
     *,
-    positions: str = "auto",
-    svg_limit: int = 2000,
+    positions: Positions = "auto",
+    svg_limit: Count = 2000,
 ) -> Drawing:
     """Draw all trees of some examples, with their targets.
 

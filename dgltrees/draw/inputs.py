@@ -12,8 +12,8 @@ from torch import Tensor
 from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.builders.graphs import from_dgl
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import cumcount, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def as_forest(trees: Drawable, vocabs: Optional[Mapping[str, Vocabulary]] = None
         TreeError: the edges of a batch or graph do not form trees.
     """
     if not isinstance(trees, Forest):
-        batch = trees if isinstance(trees, TreeBatch) else TreeBatch.from_graph(trees)
-        trees = _from_batch(batch)
+        trees = from_dgl(trees, edge_columns=False)
     return Forest(
         trees.parent,
         trees.pos,
@@ -83,25 +82,3 @@ def select_trees(
     else:
         selected_titles = [printable(titles[i], MAX_TITLE) for i in ids.tolist()]
     return selected, selected.columns["node"], selected_titles
-
-
-def _from_batch(batch: TreeBatch) -> Forest:
-    """The forest of a batch whose edges go from child to parent, or all from parent to child."""
-    child, parent = batch.src.numpy(), batch.dst.numpy()
-    out_degree, in_degree = (np.bincount(v, minlength=batch.num_nodes) for v in (child, parent))
-    # A chain is a tree in both directions: there the batch's own roots decide.
-    top_down = out_degree.max(initial=0) > 1 or (out_degree[batch.roots.cpu()] > 0).any()
-    if top_down and in_degree.max(initial=0) <= 1:
-        child, parent = parent, child
-    elif out_degree.max(initial=0) > 1:
-        raise TreeError(
-            "expected a tree to draw, in which a node has at most one parent, got a graph in "
-            f"which node {out_degree.argmax()} has edges to {out_degree.max()} nodes"
-        )
-    offsets = offsets_of(batch.sizes)
-    parents = np.full(batch.num_nodes, -1)
-    parents[child] = parent - np.repeat(offsets[:-1], batch.sizes.numpy())[child]
-    pos = np.zeros(batch.num_nodes, dtype=np.int64)
-    pos[child] = as_array(batch.edata["pos"]) if "pos" in batch.edata else cumcount(parent)
-    columns = {name: as_array(tensor) for name, tensor in batch.ndata.items()}
-    return Forest.build(parents, pos=pos, offsets=offsets, columns=columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,10 @@ from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 
-__all__ = ["Labels", "decode_column", "tree_labels"]
+__all__ = ["Labels", "Positions", "decode_column", "tree_labels"]
+
+Positions = Literal["all", "none", "auto"]
+"""Which edges of a drawing show the position of a child."""
 
 # Columns that make the label even where they have no vocabulary, in this order.
 _LABEL_COLUMNS = ("label", "op", "word", "value")
@@ -53,7 +56,7 @@ def tree_labels(
     targets: Optional[Any] = None,
     predictions: Optional[Any] = None,
     values: Optional[Any] = None,
-    positions: str = "auto",
+    positions: Positions = "auto",
 ) -> Labels:
     """What is written on a selection of the trees of a forest.
 
@@ -116,9 +119,9 @@ def decode_column(
     return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
 
 
-def _positions(layout: Layout, mode: str) -> list[Optional[int]]:
+def _positions(layout: Layout, mode: Positions) -> list[Optional[int]]:
     """The child position that each node shows: in mode ``"auto"`` where a sibling is missing."""
-    if mode not in ("all", "none", "auto"):
+    if mode not in get_args(Positions):
         raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
     positions: list[Optional[int]] = [None] * len(layout)
     for node, children in enumerate(layout.children):

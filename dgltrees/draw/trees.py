@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Union
 
 from dgltrees.draw.inputs import Drawable, as_forest, select_trees
-from dgltrees.draw.labels import Labels, tree_labels
+from dgltrees.draw.labels import Labels, Positions, tree_labels
 from dgltrees.draw.layout import Layout
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees_svg import trees_svg
@@ -49,7 +49,7 @@ def draw(
     values: Optional[Any] = None,
     predictions: Optional[Any] = None,
     targets: Optional[Any] = None,
-    positions: str = "auto",
+    positions: Positions = "auto",
     titles: Optional[Sequence[str]] = None,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     svg_limit: int = 2000,

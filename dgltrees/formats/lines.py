@@ -226,7 +226,8 @@ def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.in
         row = int(np.argmax(wrong))
         raise TreeError(
             f"expected a line of the form {form}, with {fields} "
-            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; is it cut off?",
+            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; is it cut off, or "
+            "of another format?",
             file=brackets.file,
             line=brackets.first_line + row,
         )

@@ -19,10 +19,10 @@ from dgltrees.trees.segments import offsets_of, owner, starts, within
 __all__ = [
     "BracketScores",
     "bracket_scores",
-    "left_branching",
+    "left_branching_spans",
     "random_operations",
     "restrict_spans",
-    "right_branching",
+    "right_branching_spans",
 ]
 
 Ints = NDArray[np.int64]
@@ -100,7 +100,7 @@ def restrict_spans(
     return restricted, before[begins + lengths] - before[begins]
 
 
-def left_branching(sizes: ArrayLike) -> Ints:
+def left_branching_spans(sizes: ArrayLike) -> Ints:
     """The spans of binary trees in which all tokens up to each one form a sub-tree.
 
     Arguments:
@@ -113,10 +113,10 @@ def left_branching(sizes: ArrayLike) -> Ints:
     return np.stack([tree, np.zeros_like(token), token], 1)[token > 0]
 
 
-def right_branching(sizes: ArrayLike) -> Ints:
+def right_branching_spans(sizes: ArrayLike) -> Ints:
     """The spans of binary trees in which all tokens from each one on form a sub-tree.
 
-    Arguments and result are those of :func:`left_branching`.
+    Arguments and result are those of :func:`left_branching_spans`.
     """
     tree, token, size = _tokens(sizes)
     return np.stack([tree, token, size - 1], 1)[token < size - 1]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.conllu import read_conllu
 from dgltrees.metrics.attachment import attachment, punctuation
 from dgltrees.models import WordEmbedding
@@ -67,7 +68,7 @@ class ParserModel:
     tags: bool = False
     """Read the words' UPOS tags too, which the data must then have."""
     projective: bool = True
-    """Only projective trees."""
+    """Predict projective trees alone, in which no arcs cross."""
 
 
 class TagEmbedding(WordEmbedding):
@@ -258,4 +259,5 @@ PARSER = ParserTask(
     nodes=True,
     max_children=1,
     metrics=(Metric("las", label="LAS"), Metric("uas", label="UAS"), LOSS),
+    reads=FORMATS["conllu"].description,
 )

@@ -59,11 +59,23 @@ def load_examples(
         raise ConfigError(f"expected data files for the task {task.name}, got none; give --data.…")
     parts = []
     for path in paths:
-        parts.append(task.read(path, settings, vocabs))
+        parts.append(_read(task, path, settings, vocabs))
         if max_children is not None:
             _check_children(parts[-1].forest, max_children, path)
         vocabs = vocabularies(parts[-1])
     return parts[0] if len(parts) == 1 else Examples.concat(parts)
+
+
+def _read(
+    task: Task, path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> Examples:
+    try:
+        return task.read(path, settings, vocabs)
+    except TreeError as error:  # of a file of another task, a parser cannot say so
+        expected = f"the task {task.name} expects: {task.reads}" if task.reads else task.name
+        place = {name: getattr(error, name) for name in ("line", "tree", "node")}
+        message = f"{error.message} ({expected.rstrip('.')})"
+        raise TreeError(message, file=error.file or path, **place) from None
 
 
 def most_children(data: Examples) -> int:

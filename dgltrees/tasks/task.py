@@ -86,6 +86,7 @@ class Task:
             which on they are counted together.
         stateful: whether a batch continues where the one before it ended, so that order matters;
             its ids are then those of a :class:`~dgltrees.trees.windows.WindowSampler`.
+        reads: what its files hold, in a sentence, for errors.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Task:
     metrics: tuple[Metric, ...] = (ACCURACY, LOSS)
     breakdown: Optional[tuple[str, int]] = None
     stateful: bool = False
+    reads: str = ""
 
     def display_name(self, model: Options) -> str:
         """What a model with these settings is called, in tables and plots."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, file_problem
 from dgltrees.options import nearest
 from dgltrees.training.old_settings import renamed
 from dgltrees.training.settings import SECTIONS, Settings, layered
@@ -89,14 +89,14 @@ def _text(name: str) -> str:
     is_file = name.endswith((".yaml", ".yml"))
     path = Path(name) if is_file else _FOLDER / f"{name}.yaml"
     if not is_file and name not in preset_names():
-        raise ConfigError(
-            f"no preset {name!r}; {nearest(name, preset_names(), 'dgltrees presets lists them')} "
-            "(a file of settings ends in .yaml)"
-        )
+        near = nearest(name, preset_names(), "a file of settings ends in .yaml", number=3)
+        raise ConfigError(f"no preset {name!r}; {near} (dgltrees presets lists all)")
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the settings {path}: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read the settings: {file_problem(error)}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"cannot read the settings: {path} is no UTF-8 text: {error}") from None
 
 
 def _natural(name: str) -> list[tuple[str, int]]:

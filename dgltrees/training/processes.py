@@ -38,11 +38,13 @@ def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabr
             devices=1 if one_device else settings.devices,
             num_nodes=1 if one_device else settings.nodes,
             strategy="auto" if one_device else settings.strategy,
-            precision=settings.precision,  # type: ignore[arg-type]
+            precision=settings.precision,
         )
         fabric.launch()
     except (MisconfigurationException, RuntimeError, ValueError) as error:
-        raise ConfigError(f"cannot use the devices asked for: {error}") from None
+        names = ("accelerator", "devices", "nodes", "strategy", "precision")
+        asked = [f"training.{name} {getattr(settings, name)}" for name in names]
+        raise ConfigError(f"cannot use {', '.join(asked)} on this machine: {error}") from None
     return fabric
 
 

@@ -85,6 +85,7 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
         ConfigError: settings cannot be used, or do not fit the run in ``out``.
         TreeError: data are not what the task reads.
     """
+    make_optimizer(settings.training, [nn.Parameter(torch.zeros(1, 1))])  # refused before all else
     fabric, run = make_fabric(settings.training), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)

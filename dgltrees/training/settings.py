@@ -44,11 +44,11 @@ class TrainingSettings:
     """The training loop."""
 
     optimizer: str = "adadelta"
-    """Optimizer of torch by name, in any case."""
+    """Optimizer of torch.optim by name, such as adam or sgd, in upper or lower case."""
     lr: Optional[Positive] = None
     """Learning rate; by default torch's, which is 1.0 for AdaDelta."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
-    """More arguments of the optimizer, such as momentum."""
+    """More arguments of the optimizer: --training.optimizer_options.momentum 0.9, for example."""
     weight_decay: NonNegative = 0.0
     """Weight of the L2 penalty on all parameters, given to torch's optimizer."""
     clip: Optional[Positive] = None
@@ -60,31 +60,34 @@ class TrainingSettings:
     monitor: Optional[str] = None
     """Validation metric that decides which epoch is the best; by default the task's first."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
-    """Learning rate: constant; linear, falling to 0; or halved when the validation loss rises."""
+    """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises."""
     batch_size: Count = 25
-    """Examples in a batch over all processes; streams, for running text."""
+    """Examples in a batch, over all processes; of a running text, into how many parts it is cut
+    that are read side by side."""
     max_nodes: Optional[Count] = None
     """Nodes in a batch at most, over all processes; by default no bound."""
     pool: Count = 50
     """Batches in a pool within which similar examples are batched together; 1 for none."""
     bucket_by: Literal["depth", "size"] = "depth"
-    """What similar examples are: of like depth first, then size; or of like size alone."""
+    """By what examples are similar: by depth and then by size, or by size alone."""
     seed: Seed = 0
     """Seed of the initial parameters, the order of the examples and dropout."""
     checkpoint_steps: Optional[Count] = None
     """Steps between two writes of the resume state within an epoch; by default none."""
-    accelerator: str = "auto"
-    """Device: cpu, cuda, auto and what else lightning-fabric knows."""
+    accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
+    """Kind of device; auto takes a GPU where there is one."""
     devices: Count = 1
     """Processes on each machine, each with a device of its own."""
     nodes: Count = 1
     """Number of machines."""
-    strategy: str = "auto"
-    """How processes work together: auto or ddp."""
-    precision: str = "32-true"
-    """Precision: 32-true, bf16-mixed, 64-true and what else lightning-fabric knows."""
+    strategy: Literal["auto", "ddp"] = "auto"
+    """How several processes share the work: ddp averages their gradients, and so does auto."""
+    precision: Literal["32-true", "64-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed"] = (
+        "32-true"
+    )
+    """Type of the parameters and states: that of all numbers (true), or of products (mixed)."""
     threads: Optional[Count] = 1
-    """CPU threads of each process; small trees keep 1 busy best; null: torch's default."""
+    """CPU threads of each process; one is fastest for small trees; null: torch's default."""
     workers: NonNegativeInt = 0
     """Processes that make batches ahead, beside each training process; 0: none."""
     deterministic: bool = True
@@ -144,7 +147,8 @@ class Settings:
         self.task = get_task(values.get("task", ""))
         sources = section_sources(self.task)
         self.sections = {
-            name: Options(sources[name], flat(values.get(name, {})), name) for name in SECTIONS
+            name: Options(sources[name], flat(values.get(name, {})), name, _reader(self.task))
+            for name in SECTIONS
         }
         self.data = self.sections["data"].of(self.task.data)
         self.model = self.sections["model"]
@@ -230,13 +234,19 @@ def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, An
     merged: dict[str, Any] = {**values, **layer}
     if "task" not in merged:
         raise ConfigError(f"expected a task, one of {', '.join(TASKS)}, got none")
-    sources = section_sources(get_task(merged["task"]))
+    task = get_task(merged["task"])
+    sources = section_sources(task)
     for name in SECTIONS:
         below, above = flat(values.get(name, {})), flat(layer.get(name, {}))
         if name == "data" and "train" in above:
             below = {key: value for key, value in below.items() if key not in ("valid", "test")}
-        merged[name] = overlay(sources[name], below, above, name)
+        merged[name] = overlay(sources[name], below, above, name, _reader(task))
     return merged
+
+
+def _reader(task: Task) -> str:
+    """What errors call the reader of the settings."""
+    return f"the task {task.name}"
 
 
 def readable_options(values: Mapping[str, Any]) -> dict[str, Option]:

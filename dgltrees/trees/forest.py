@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -109,6 +109,7 @@ class Forest:
         columns: Union[Sequence[str], Mapping[str, Any]] = (),
         *,
         vocabs: Optional[Mapping[str, Vocabulary]] = None,
+        kinds: Optional[Mapping[str, str]] = None,
         max_children: Optional[int] = None,
         repeat_shared: bool = False,
         source: Any = None,
@@ -127,17 +128,75 @@ class Forest:
             children,
             columns,
             vocabs=vocabs,
+            kinds=kinds,
             max_children=max_children,
             repeat_shared=repeat_shared,
             source=source,
             file=file,
         )
 
+    def to_objects(self, tree: int = 0, children: str = "children") -> dict[str, Any]:
+        """One tree as nested dictionaries, which :meth:`from_objects` reads back.
+
+        The arguments and errors are those of
+        :func:`~dgltrees.trees.builders.objects.to_objects`, which this calls.
+        """
+        from dgltrees.trees.builders.objects import to_objects
+
+        return to_objects(self, tree, children)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __getitem__(self, index: Union[int, slice, ArrayLike]) -> Forest:
+        """A forest of some trees: ``forest[3]``, ``forest[-10:]``, ``forest[mask]``.
+
+        Arguments:
+            index: a number, negative from the end; a slice; an array of numbers; or a mask ``(T,)``
+                of truth values.
+
+        Raises:
+            IndexError: there is no such tree, or a mask has not ``T`` values.
+            TreeError: the index is none of these.
+        """
+        if isinstance(index, slice):
+            return self.select(np.arange(len(self))[index])
+        ids = np.asarray(index)
+        if ids.dtype == bool:
+            if ids.shape != (len(self),):
+                raise IndexError(
+                    f"expected a mask of {len(self)} values, one per tree, got shape {ids.shape}"
+                )
+            return self.select(np.flatnonzero(ids))
+        ids = np.atleast_1d(integers(ids, "tree ids", None))
+        return self.select(np.where(ids < 0, ids + len(self), ids))
+
+    def __iter__(self) -> Iterator[Forest]:
+        """The trees one by one, each as a forest of its own."""
+        return map(self.tree, range(len(self)))
+
     def __repr__(self) -> str:
-        return f"Forest({len(self)} trees, {self.num_nodes} nodes, columns: {list(self.columns)})"
+        columns = ", ".join(f"{name} ({kind})" for name, kind in self.column_types.items())
+        return (
+            f"Forest({_count(len(self), 'tree')}, {_count(self.num_nodes, 'node')}, "
+            f"columns: {columns or 'none'})"
+        )
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the numbers of trees and nodes, the columns, and the first tree."""
+        from dgltrees.draw.forests import forest_html
+
+        return forest_html(self)
+
+    @property
+    def column_types(self) -> dict[str, str]:
+        """What each column holds, in words: ``5 names``, ``int64``, ``float32 x 300``."""
+        return {
+            name: _count(len(self.vocabs[name]), "name")
+            if name in self.vocabs
+            else " x ".join(map(str, (column.dtype, *column.shape[1:])))
+            for name, column in self.columns.items()
+        }
 
     @property
     def num_nodes(self) -> int:
@@ -352,6 +411,10 @@ class Forest:
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), {}, folder)
         return cls(parent, pos, offsets, columns, vocabs)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _tensor(name: str, column: NDArray[Any]) -> torch.Tensor:

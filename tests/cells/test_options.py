@@ -130,7 +130,7 @@ def test_refused_settings(options: dict[str, Any], message: str) -> None:
 def test_make_cell_says_what_is_missing() -> None:
     with pytest.raises(ConfigError, match="max_children to be a whole number of .*, got None"):
         make_cell("nary", input_size=3, hidden_size=2)
-    with pytest.raises(ConfigError, match=r"nary.rank is not read here; there are nary.input_size"):
+    with pytest.raises(ConfigError, match=r"nary.rank is not read by nary; there are nary.inp"):
         make_cell("nary", **SIZES, rank=2)
     with pytest.raises(ConfigError, match="one of rnn, lstm, .*, selective_s_lstm, got 'lstn'"):
         make_cell("lstn")

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from dgltrees import TreeError
 from dgltrees.metrics.brackets import (
     bracket_scores,
-    left_branching,
+    left_branching_spans,
     random_operations,
     restrict_spans,
-    right_branching,
+    right_branching_spans,
 )
 from dgltrees.trees.operations import Operation, inferred_trees, operation_graph, spans
 
@@ -54,17 +54,19 @@ def test_spans_outside_are_refused(span: Span) -> None:
 
 
 def test_branching_trees() -> None:
-    left, right = left_branching([3, 1, 2]), right_branching([3, 1, 2])
+    left, right = left_branching_spans([3, 1, 2]), right_branching_spans([3, 1, 2])
     assert left.tolist() == [[0, 0, 1], [0, 0, 2], [2, 0, 1]]
     assert right.tolist() == [[0, 0, 2], [0, 1, 2], [2, 0, 1]]
-    assert left_branching([]).shape == right_branching([]).shape == (0, 3)
+    assert left_branching_spans([]).shape == right_branching_spans([]).shape == (0, 3)
 
 
 def test_branching_trees_against_true_ones() -> None:
     """Left: (0, 2) of four in the first, none of two in the second; right: (1, 3) of the latter."""
     sizes = [6, 4]
-    assert bracket_scores(left_branching(sizes), TRUE, sizes) == pytest.approx((1 / 6, 1 / 4, 0.2))
-    right = bracket_scores(right_branching(sizes), TRUE, sizes)
+    assert bracket_scores(left_branching_spans(sizes), TRUE, sizes) == pytest.approx(
+        (1 / 6, 1 / 4, 0.2)
+    )
+    right = bracket_scores(right_branching_spans(sizes), TRUE, sizes)
     assert right == pytest.approx((1 / 6, 1 / 4, 0.2))
 
 

@@ -212,6 +212,8 @@ def test_moved_data_are_the_same_data(tmp_path: Path) -> None:
 
 
 def test_other_settings_are_refused(whole: Path) -> None:
+    with pytest.raises(ConfigError, match=r"optimizer to be one of adadelta, .*got 'adm'"):
+        train(_settings(optimizer="adm"), whole)
     with pytest.raises(ConfigError, match=r"holds a run with model.hidden_size = 6, asked was 7"):
         train(with_model(_settings(), hidden_size=7), whole)
 

@@ -89,8 +89,16 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"model": {"hiden_size": 3}}, r"model\.hiden_size is not read.*model\.hidden_size\?"),
         ({"modle": {}}, r"unknown setting modle; did you mean model\?"),
         ({"task": "listop"}, r"task to be one of .*, got 'listop'"),
-        ({"model": {"rank": 3}}, r"model\.rank is not read here"),
-        ({"model": {"encoder": "rrnet"}}, r"model\.encoder is not read here"),
+        (
+            {"model": {"rank": 3}},
+            r"not read with model\.aggregator sum, but with hosvd, canonical,",
+        ),
+        ({"model": {"cell": "nary", "rank": 3}}, r"not read with model\.cell nary, but with rnn,"),
+        ({"model": {"encoder": "rrnet"}}, r"model\.encoder is not read by the task listops; leave"),
+        ({"training": {"learning_rate": 1}}, r"learning_rate is not read .* mean training\.lr\?"),
+        ({"training": {"precision": "8"}}, r"training\.precision to be one of 32-true, .*got '8'"),
+        ({"training": {"strategy": "dp"}}, r"training\.strategy to be one of auto, ddp, got 'dp'"),
+        ({"training": {"accelerator": "x"}}, r"training\.accelerator to be one of auto, cpu, cuda"),
         ({"model": {"head": [0]}}, r"model\.head to be a list, each a whole number of at least 1"),
         ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
         ({"model": {"cell": "lsmt"}}, r"model\.cell to be one of rnn, lstm, .*, got 'lsmt'"),
@@ -101,8 +109,14 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"training": {"monitor": "map"}}, r"monitor to be one of accuracy, loss, which .*listops"),
         ({"training": {"schedule": "halve"}}, r"training\.monitor to be loss with .*schedule halv"),
         ({"training": {"pool": 1, "bucket_by": "size"}}, r"bucket_by is not read with .*pool 1"),
-        ({"task": "ptb", "training": {"max_nodes": 9}}, r"training\.max_nodes is not read here"),
-        ({"task": "mee", "model": {"policy": {"clip": 1}}}, r"model\.policy\.clip is not read her"),
+        (
+            {"task": "ptb", "training": {"max_nodes": 9}},
+            r"max_nodes is not read by the task ptb; l",
+        ),
+        (
+            {"task": "mee", "model": {"policy": {"clip": 1}}},
+            r"with model\.policy\.operations given",
+        ),
     ],
 )
 def test_wrong_settings(values: dict[str, Any], message: str) -> None:
@@ -112,7 +126,9 @@ def test_wrong_settings(values: dict[str, Any], message: str) -> None:
 
 
 def test_a_layer_is_refused_for_what_it_says_alone() -> None:
-    with pytest.raises(ConfigError, match=r"model\.noise is not read here"):
+    with pytest.raises(
+        ConfigError, match=r"model\.noise is not read with model\.objective nll, but with nce"
+    ):
         layered({"task": "tree-lm"}, {"model": {"noise": 3}})
     assert layered({"task": "tree-lm", "model": {"noise": 3}}, {})["model"] == {}
 

@@ -282,3 +282,46 @@ def test_a_forest_is_saved_whole_and_a_damaged_one_is_refused(tmp_path: Path) ->
     (folder / "pos.npy").unlink()
     with pytest.raises(TreeError, match="pos.npy is missing"):
         Forest.load(folder)
+
+
+@given(forest=forests())
+def test_a_forest_is_a_sequence_of_its_trees(forest: Forest) -> None:
+    column = np.arange(forest.num_nodes)
+    forest = Forest(forest.parent, forest.pos, forest.offsets, {"node": column})
+    ids = np.arange(len(forest))
+    for index in (slice(None), slice(None, None, -1), slice(1, -1), ids % 2 == 0, ids[::-1], -1):
+        chosen = forest[index]
+        rows = [column[forest.tree_of_node == tree] for tree in np.atleast_1d(ids[index])]
+        np.testing.assert_array_equal(chosen.columns["node"], np.concatenate([*rows, []]))
+    np.testing.assert_array_equal(Forest.concat(list(forest)).columns["node"], column)
+    np.testing.assert_array_equal(forest[np.int64(0)].parent, forest.tree(0).parent)
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "message"),
+    [
+        (2, IndexError, "expected tree ids between 0 and 1"),
+        (-3, IndexError, "expected tree ids between 0 and 1"),
+        ([True], IndexError, "expected a mask of 2 values, one per tree, got shape"),
+        ("a", TreeError, "expected integers as tree ids, got <U1"),
+        (0.5, TreeError, "expected integers as tree ids, got float64"),
+    ],
+)
+def test_there_is_no_such_tree(index: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Forest.build([-1, -1], offsets=[0, 1, 2])[index]
+
+
+def test_a_forest_in_words() -> None:
+    columns = {"op": [0, 1, 0], "cost": [0.5, 1, 2], "v": np.zeros((3, 2), np.float32)}
+    forest = Forest.build([-1, 0, 0], columns=columns, vocabs={"op": Vocabulary(["+", "<x>"])})
+    kinds = "op (2 names), cost (float64), v (float32 x 2)"
+    assert repr(forest) == f"Forest(1 tree, 3 nodes, columns: {kinds})"
+    assert repr(Forest.build([-1])) == "Forest(1 tree, 1 node, columns: none)"
+    html = forest._repr_html_()
+    assert "1 tree, 3 nodes" in html
+    assert "<th>v</th><td>float32 x 2</td>" in html
+    assert html.count("<svg") == 1
+    assert "&lt;x&gt;" in html
+    assert "<svg" not in chain(101)._repr_html_()
+    assert "0 trees, 0 nodes" in Forest.build([], offsets=[0])._repr_html_()

@@ -188,7 +188,8 @@ class FactorisedAggregator(TensorAggregator):
     """An aggregator whose tensor is factorised with some rank.
 
     Arguments:
-        rank: r, the rank of the factorised tensor.
+        rank: rank r of the factorised tensor: the size of every mode of its core (hosvd), the
+            number of its terms (canonical), or the size between two factors (tensor train).
     """
 
     def __init__(

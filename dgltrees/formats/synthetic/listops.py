@@ -63,7 +63,8 @@ def make_listops(
         valid: expressions in the validation file.
         test: expressions in the test file.
         seed: the same seed gives the same bytes on every machine.
-        form: ``binary`` is the release's ``( ( ( [SM 6 ) 5 ) ] )``, ``nary`` is ``[SM 6 5 ]``.
+        form: notation of an expression: ``( ( ( [SM 6 ) 5 ) ] )`` as in the release (binary), or
+            ``[SM 6 5 ]`` (nary).
         max_depth: the number of levels of nodes, the root's included; 1 gives single digits.
         max_arguments: the largest number of arguments of an operator, 2 to 5.
         overwrite: write to a folder that holds files; those of an older data set are removed.

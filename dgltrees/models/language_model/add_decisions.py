@@ -44,11 +44,12 @@ class AddDecisions(nn.Module):
     output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`.
 
     Arguments:
-        hidden_size: d of the language model, the size of a state and of an output embedding.
-        hidden: sizes of the hidden layers.
-        dropout: the probability of dropout before every layer.
-        state: the hidden state: ``"own"``, from which the node's word was predicted, or
-            ``"source"``, that of its source, as the paper prints it.
+        hidden_size: size d of a state, and of an output embedding, of the language model; found in
+            the run by ``dgltrees train-shape``.
+        hidden: sizes of the classifiers' hidden layers.
+        dropout: probability of dropout before every layer.
+        state: state of the language model that is read: own, from which the node's own word was
+            predicted, or source, that of the node it depends on, as the paper prints it.
 
     Shapes:
         the :func:`decision_features` ``(N, 2 d)`` to ``(N, 4)`` logits of an edge of each type.

@@ -70,9 +70,9 @@ class Reinforce:
     in which A and the target of V are constants.
 
     Arguments:
-        discount: gamma, the factor of rewards one step later.
-        entropy: beta, the weight of the policy's entropy, which is maximised.
-        value: v, the weight of the squared error of the values.
+        discount: factor gamma by which a reward counts less, a step earlier.
+        entropy: weight beta of the policy's entropy, which is maximised.
+        value: weight v of the squared error of the learned values.
     """
 
     discount: Share = 0.99
@@ -133,8 +133,8 @@ class ActorCritic(Reinforce):
     """Advantage actor-critic: :class:`Reinforce` whose advantage uses the learned values too.
 
     Arguments:
-        gae_lambda: lambda of the advantage; at 1 it is the whole return, at 0 the error of one
-            step.
+        gae_lambda: lambda of generalised advantage estimation: at 1 an advantage is the whole
+            return, at 0 the error of one step.
     """
 
     gae_lambda: Share = 0.95
@@ -150,8 +150,8 @@ class PPO(ActorCritic):
     :math:`\rho_t = \pi(z_t) / \pi_{behavior}(z_t)`; advantages are standardised over the batch.
 
     Arguments:
-        clip: epsilon, how far the ratio of probabilities may move from 1.
-        updates: the number of parameter updates per rollout.
+        clip: how far the ratio of probabilities may move from 1, the paper's epsilon.
+        updates: parameter updates per rollout.
     """
 
     clip: Positive = 0.2
@@ -183,9 +183,9 @@ class QLearning:
     constants. Sentences in the replay memory (:class:`Replay`) are used again.
 
     Arguments:
-        discount: gamma, the factor of rewards one step later.
-        epsilon: the probability that an operation is drawn evenly from the legal ones.
-        replay: the number of sentences in the replay memory; 0 for none.
+        discount: factor gamma by which a reward counts less, a step earlier.
+        epsilon: probability that an operation is drawn evenly from the legal ones.
+        replay: sentences in the replay memory; 0 for none.
     """
 
     discount: Share = 0.99

@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.running_text import read_running_text
 from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
@@ -142,4 +143,5 @@ PTB = StreamTask(
     max_children=1,
     metrics=(PERPLEXITY, LOSS),
     stateful=True,
+    reads=FORMATS["text"].description,
 )

@@ -25,15 +25,15 @@ class TreeLMSettings(WordSettings):
     """The data of language models over trees."""
 
     label: str = "label"
-    """Node column whose names are the words, in saved forests without heads."""
+    """Node column whose names are the words, in saved forests of other trees than dependencies."""
     lower: bool = False
     """Turn words to lower case."""
     max_words: Optional[Count] = None
     """Longest sentence in words; longer ones are left out."""
     single_root: bool = True
-    """Refuse sentences with several words below ROOT, which CoNLL-X has."""
+    """Refuse sentences with several words below ROOT, as files in CoNLL-X may have."""
     vectors: Files = None
-    """Text file of word vectors for the words to start with."""
+    """Text file of word vectors, a word and its numbers a line, to start the embedding with."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class TopDownSettings:
     """A language model along a tree, top-down."""
 
     left_dependents: bool = False
-    """LdTreeLSTM, which reads left dependents before it generates right ones."""
+    """Use an LdTreeLSTM, which reads left dependents before it generates right ones."""
     shared: bool = False
-    """One LSTM for all types of edges."""
+    """Use one LSTM for all four types of edges; by default each has its own."""
     labels: bool = False
     """Predict each word's dependency label after it."""
     stops: bool = False
@@ -65,7 +65,7 @@ class NoiseSettings:
     """Noise-contrastive estimation."""
 
     noise: Count = 20
-    """Noise words per word."""
+    """Noise words that are drawn for each word."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class TreeLMModel:
     }
 
     language_model: str = "tree"
-    """Along the tree top-down, the words' sequence, or both sides of each word (bidirectional)."""
+    """What a word is predicted from: its ancestors and siblings (tree), the words before it
+    (sequence), or those on both sides (bidirectional)."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100
@@ -104,7 +105,7 @@ class StreamSettings(WordSettings):
     hidden: ClassVar[tuple[str, ...]] = ("seed",)
 
     window: Count = 35
-    """Words of each stream in a batch, as far as gradients go back."""
+    """Words of each stream in a batch; truncated backpropagation goes back no further."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class WordRewards:
     """Rewards of a policy from the words it predicts."""
 
     reward: Literal["likely", "log_likelihood"] = "log_likelihood"
-    """The next word's log-probability, or 1 where its probability is above one half."""
+    """Reward: the log-probability of the next word, or 1 where its probability is above 0.5."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class StreamLearnedOperations(LearnedOperations):
     }
 
     agent: str = "reinforce"
-    """How the policy learns from rewards."""
+    """Reinforcement learning of the policy."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,9 @@ class StreamPolicySettings(PolicySettings):
     }
 
     operations: str = "policy"
-    """Operations of a policy; fixed, drawn per token; or recur alone, as an LSTM."""
+    """Whether to split, recur or merge at each token: as a network says that is trained with the
+    model (policy), one choice for each word of the vocabulary, drawn once (fixed), or never
+    anything but recur, which is an LSTM."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ class StreamModel:
     }
 
     encoder: str = "rrnet"
-    """A recurrent-recursive network, or an LSTM."""
+    """Encoder: a recurrent-recursive network (RRNet), or an LSTM."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100

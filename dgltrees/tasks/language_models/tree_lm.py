@@ -265,4 +265,5 @@ TREE_LM = LanguageModelTask(
     nodes=True,
     max_children=4,
     metrics=(PERPLEXITY, LOSS, JOINT_LOSS),
+    reads="trees as CoNLL-U, CoNLL-X, .dp or Penn brackets (.mrg), or saved by Forest.save",
 )

@@ -175,4 +175,5 @@ TREE_SHAPE = ShapeTask(
     _read,
     _build,
     metrics=(ACCURACY, LOSS),
+    reads="a folder that dgltrees train-shape writes",
 )

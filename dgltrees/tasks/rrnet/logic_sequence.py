@@ -15,6 +15,7 @@ from typing import Optional
 
 from torch import nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.logic import read_logic_sequences
 from dgltrees.options import Options
 from dgltrees.tasks.pair_head import make_pair_head
@@ -51,4 +52,5 @@ LOGIC_SEQUENCE = ReaderTask(
     _build,
     max_children=1,
     breakdown=("operators", 12),
+    reads=FORMATS["logic"].description,
 )

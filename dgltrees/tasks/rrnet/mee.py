@@ -14,6 +14,7 @@ from typing import Optional
 
 from torch import nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.mee import read_mee
 from dgltrees.models import NumberDecoder
 from dgltrees.options import Options
@@ -51,4 +52,5 @@ MEE = ReaderTask(
     _build,
     max_children=1,
     breakdown=("operators", _MANY_OPERATORS),
+    reads=FORMATS["mee"].description,
 )

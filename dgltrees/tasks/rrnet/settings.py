@@ -33,9 +33,9 @@ class Rewards:
     """Where the rewards of a policy come from."""
 
     reward: Literal["accuracy", "likely", "log_likelihood"] = "accuracy"
-    """1 for the right answer; 1 where its probability is above one half; or its log-probability."""
+    """Reward: 1 for the right answer, 1 where its probability is above 0.5, or its log."""
     supervised_fraction: Share = 0.0
-    """Part of the training sentences whose given operations the policy follows and learns from."""
+    """Part of the training sentences whose operations in the data the policy follows."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class LearnedOperations(LimitedStack):
     }
 
     agent: str = "none"
-    """How the policy learns from rewards; none learns it from the operations in the data."""
+    """Reinforcement learning of the policy; none: it imitates the operations in the data."""
     hidden_sizes: list[Count] = field(default_factory=list)
     """Sizes of the policy network's hidden layers."""
     detach: bool = False
-    """Let the policy's loss train the policy network alone, and not the states it reads."""
+    """Stop the gradient of the policy's loss at the states that the policy reads."""
     weight: NonNegative = 1.0
     """Weight of the policy's loss beside that of the answer."""
 
@@ -87,11 +87,13 @@ class PolicySettings:
     }
 
     operations: str = "given"
-    """Operations of the data; of a policy; fixed, drawn per token; or recur alone, as an LSTM."""
+    """Whether to split, recur or merge at each token: as the data say (given), as a network says
+    that is trained with the model (policy), one choice for each word of the vocabulary, drawn once
+    (fixed), or never anything but recur, which is an LSTM."""
     merge: Literal["mlp", "average"] = "mlp"
-    """Merge cell: the paper's, or the mean of both states."""
+    """How a merge joins two states: by the paper's MLP, or by their mean."""
     stack_cell: bool = False
-    """Push the memory of the LSTM too, and not its state alone."""
+    """Push the LSTM's memory on the stack too; by default its state alone."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,9 @@ class RRNetSettings:
     includes: ClassVar[tuple[type, ...]] = (PolicySettings,)
 
     dropout: Fraction = 0.0
-    """Probability of dropout on the inputs and on h between steps, one mask per sequence."""
+    """Probability of dropout on the inputs and on states between steps, one mask per sequence."""
     layer_norm: bool = False
-    """Layer normalisation of the gates."""
+    """Layer normalisation of every gate's pre-activation, and of the memory."""
     backend: Literal["levels", "dgl"] = "levels"
     """Traversal: ours, level by level, or DGL's own, the slow reference."""
 
@@ -150,7 +152,7 @@ class ReaderModel:
     parts: ClassVar[Mapping[str, Any]] = {"encoder": ENCODERS}
 
     encoder: str = "rrnet"
-    """Encoder: a recurrent-recursive network, one or two LSTMs, or a transformer."""
+    """Encoder: a recurrent-recursive network (RRNet), one or two LSTMs, or a transformer."""
     hidden_size: Count = 50
     """Size of a state."""
     embedding: Count = 100

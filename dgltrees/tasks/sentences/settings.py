@@ -25,9 +25,9 @@ class SentenceSettings(WordSettings):
     truncate: bool = False
     """Cut longer sentences to ``max_words``."""
     vectors: Files = None
-    """Text file of word vectors for the words to start with."""
+    """Text file of word vectors, a word and its numbers a line, to start the embedding with."""
     vocabulary_from_all_splits: bool = False
-    """Know the words of the validation and test files too, with their vectors of the file."""
+    """Give words of the validation and test files alone their vectors of ``data.vectors`` too."""
     pretrained: Optional[str] = None
     """Folder of a Hugging Face encoder that gives words their vectors in the sentence."""
 
@@ -49,7 +49,7 @@ class PhraseSettings(SentenceSettings):
     supervise: Literal["nodes", "root"] = "nodes"
     """Learn from all labelled phrases, or from whole sentences alone."""
     binary: bool = False
-    """Positive against negative, without neutral phrases; else five classes."""
+    """Learn positive against negative, without neutral phrases; by default five classes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TableSettings:
     """Word vectors in a table."""
 
     fixed_words: bool = False
-    """Keep the word vectors as they are in ``data.vectors``."""
+    """Do not train the word vectors."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,14 @@ class FullTreeSettings:
     branching: Count = 2
     """Children of a node."""
     stride: Optional[Count] = None
-    """Distance of neighbours' first children; below ``branching`` sub-trees overlap."""
+    """Distance between the first children of neighbours; by default ``branching``, and below it
+    sub-trees overlap."""
     padding: Literal["left", "right"] = "left"
     """Side of a sentence on which leaves without a word stand."""
     width: Optional[Count] = None
     """Leaves of every tree, for which ``data.max_words`` is needed; by default as few as fit."""
     pad: Literal["fixed", "learned", "zero"] = "fixed"
-    """Vector of leaves without a word."""
+    """Vector of leaves without a word: random, but not trained (fixed), learned, or zero."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class NTISettings:
     cell: str = "s_lstm"
     """Cell that makes a node's state from those of its children."""
     leaves: Literal["identity", "linear", "lstm", "bilstm"] = "lstm"
-    """Leaf function, from a word's vector to the state of its leaf."""
+    """Leaf function, from the words' vectors to the states of the leaves."""
     trees: str = "full"
     """Trees over a sentence: full n-ary ones, or left-branching ones."""
     input_dropout: Fraction = 0.0
@@ -108,11 +109,12 @@ class AttentionSettings:
     """Attention of one tree over another."""
 
     attention: Literal["global", "tree", "tree_code"] = "global"
-    """Global attention, tree attention, or tree attention as the paper's code has it."""
+    """Attention to all nodes at once (global), or from the leaves up along the tree (tree); or as
+    the paper's code has the latter (tree_code)."""
     score: Literal["mlp", "dot", "map"] = "mlp"
-    """Scoring function of attention."""
+    """Scoring function of attention: an MLP (mlp), the scalar product (dot), or a bilinear map."""
     mask_pads: bool = False
-    """Let attention pass over nodes without a word."""
+    """Give no attention to nodes without a word."""
     attention_dropout: Fraction = 0.0
     """Probability of dropout on attention vectors."""
 
@@ -122,7 +124,7 @@ class MatchingSettings(AttentionSettings):
     """Tree matching: every node of one tree attends to the other, and an LSTM reads the result."""
 
     root_query: bool = True
-    """Let a tree's root attend too."""
+    """Let the root of a tree attend to the other tree too, not its inner nodes and leaves alone."""
     last_step: bool = False
     """Let the last matching state attend to those before it, as in the paper's code."""
 
@@ -142,7 +144,9 @@ class NTIPairSettings(NTISettings):
     }
 
     interaction: str = "none"
-    """How the trees over two sentences meet before their roots are compared."""
+    """How the second tree attends to the first: not at all (none), while its nodes are computed
+    (node_by_node), or afterwards, when an LSTM reads what each node attends to (matching), and the
+    same the other way round (full_matching)."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,8 @@ class NTIQuestionSettings(NTISettings):
     """Neural Tree Indexers over a question and an answer."""
 
     score: Literal["mlp", "dot", "map"] = "mlp"
-    """Scoring function of the attention with which the question is encoded."""
+    """Scoring function of the attention from the answer's nodes to the question: an MLP (mlp),
+    the scalar product (dot), or a bilinear map."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +185,8 @@ class SentenceModel:
     }
 
     encoder: str = "nti"
-    """Encoder: Neural Tree Indexers, RRNet, one or two LSTMs, or a transformer."""
+    """Encoder: Neural Tree Indexers (NTI), a recurrent-recursive network (RRNet), one or two
+    LSTMs, or a transformer."""
     hidden_size: Count = 50
     """Size of a state."""
     words: str = "table"
@@ -188,7 +194,7 @@ class SentenceModel:
     embedding: Count = 100
     """Size of a word's vector."""
     head: list[Count] = field(default_factory=list)
-    """Sizes of the hidden layers between an encoding and the classes; for pairs, of the one."""
+    """Sizes of the hidden layers between an encoding and the classes; pairs have one at most."""
     head_dropout: Fraction = 0.0
     """Probability of dropout before every layer of the head."""
     init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
@@ -215,4 +221,4 @@ class QuestionModel(SentenceModel):
     }
 
     word_count: bool = False
-    """Read the number of words that a question and a sentence share too."""
+    """Add the number of words that a question and a sentence share to the input of the head."""

@@ -6,6 +6,7 @@ Understanding" (EACL 2017), section 4.1. SICK's pairs are read too.
 
 from __future__ import annotations
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.entailment import read_entailment
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_pair_classifier
@@ -21,4 +22,5 @@ SNLI = SentenceTask(
     sentence_reader(lambda path, _, rules: read_entailment(path, rules=rules)),
     make_pair_classifier,
     max_children=1,
+    reads=FORMATS["entailment"].description,
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.formats.sst import SST_LABELS, read_sst
@@ -69,4 +70,5 @@ SST_PHRASES = SentenceTask(
     sentence_reader(_read),
     make_sentence_classifier,
     max_children=1,
+    reads=FORMATS["sst"].description,
 )

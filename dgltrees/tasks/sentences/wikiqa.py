@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
+from dgltrees.formats import FORMATS
 from dgltrees.formats.wikiqa import read_wikiqa
 from dgltrees.metrics.ranking import rank_within, ranking
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
@@ -92,4 +93,5 @@ WIKIQA = WikiQATask(
     make_answer_selector,
     max_children=1,
     metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),
+    reads=FORMATS["wikiqa"].description,
 )

@@ -8,6 +8,7 @@ from typing import Optional
 
 from torch import nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.boolsent import read_boolsent
 from dgltrees.models import Classifier, EveryNode, OneHot
 from dgltrees.options import Options
@@ -31,4 +32,12 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
-BOOLSENT = TreeTask("boolsent", SupervisedSettings, OperatorNodesModel, _read, _build, nodes=True)
+BOOLSENT = TreeTask(
+    "boolsent",
+    SupervisedSettings,
+    OperatorNodesModel,
+    _read,
+    _build,
+    nodes=True,
+    reads=FORMATS["boolsent"].description,
+)

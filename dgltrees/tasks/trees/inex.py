@@ -8,6 +8,7 @@ from typing import Optional
 
 from torch import nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.inex import read_inex
 from dgltrees.models import Classifier, OneHot
 from dgltrees.options import Options
@@ -35,4 +36,12 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     return Classifier(encoder, make_readout(model, encoder), head)
 
 
-INEX = TreeTask("inex", WordSettings, TreesModel, _read, _build, max_children=32)
+INEX = TreeTask(
+    "inex",
+    WordSettings,
+    TreesModel,
+    _read,
+    _build,
+    max_children=32,
+    reads=FORMATS["inex"].description,
+)

@@ -72,7 +72,17 @@ def _names(model: Options, vocabs: Mapping[str, Vocabulary]) -> WordEmbedding:
     return WordEmbedding("label", len(vocabs["label"]), model["embedding"])
 
 
-CLASSIFY = TreeTask("classify", LabeledSettings, WordClassifyModel, _read, _classifier)
+_FOLDER = "a folder of labelled trees that Forest.save wrote"
+CLASSIFY = TreeTask(
+    "classify", LabeledSettings, WordClassifyModel, _read, _classifier, reads=_FOLDER
+)
 LABEL = TreeTask(
-    "label", LabeledSettings, WordNodesModel, _read, _labeler, nodes=True, accuracy_over="node"
+    "label",
+    LabeledSettings,
+    WordNodesModel,
+    _read,
+    _labeler,
+    nodes=True,
+    accuracy_over="node",
+    reads=_FOLDER,
 )

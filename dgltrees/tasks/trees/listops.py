@@ -12,6 +12,7 @@ from typing import Callable, Optional
 
 from torch import nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.listops import read_listops
 from dgltrees.models import Classifier, NodeInput, OneHot, Thermometer
 from dgltrees.options import Options
@@ -37,4 +38,12 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     return Classifier(encoder, make_readout(model, encoder), head)
 
 
-LISTOPS = TreeTask("listops", DataSettings, ListOpsModel, _read, _build, max_children=5)
+LISTOPS = TreeTask(
+    "listops",
+    DataSettings,
+    ListOpsModel,
+    _read,
+    _build,
+    max_children=5,
+    reads=FORMATS["listops"].description,
+)

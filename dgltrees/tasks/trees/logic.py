@@ -14,6 +14,7 @@ from typing import Optional
 
 from torch import nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.logic import read_logic
 from dgltrees.models import Classifier, ComparisonHead, OneHot, Root
 from dgltrees.options import Options
@@ -42,4 +43,5 @@ LOGIC = TreeTask(
     *("logic", LogicSettings, LogicModel, _read, _build),
     max_children=2,
     breakdown=("operators", 12),
+    reads=FORMATS["logic"].description,
 )

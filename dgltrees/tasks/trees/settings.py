@@ -47,7 +47,7 @@ class SSTSettings(SupervisedSettings, WordSettings):
     """The data of the Stanford Sentiment Treebank."""
 
     binary: bool = False
-    """Positive against negative, without neutral trees and nodes; else five classes."""
+    """Learn positive against negative, without neutral trees and nodes; by default five classes."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class TreeModel:
     init: Literal["kaiming", "xavier", "uniform"] = "kaiming"
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
     bidirectional: bool = False
-    """Run a second cell of the same kind, without operators, from the root back to the leaves."""
+    """Run a second cell from the root down too, over the states of the first, and read both."""
     backend: Literal["levels", "dgl"] = "levels"
     """Traversal: ours, level by level, or DGL's own, the slow reference."""
     checkpoint: bool = False
-    """Compute levels again in the backward pass: slower, with less memory (backend levels)."""
+    """Compute levels again in the backward pass, which takes longer and less memory."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
@@ -113,7 +113,7 @@ class ReadoutSettings(HeadSettings):
     """From the states of a tree's nodes to its classes."""
 
     readout: Literal["root", "mean", "attention"] = "root"
-    """A tree's vector: the root's state, the mean over its nodes, or a learned weighted mean."""
+    """Vector of a tree: the root's state, the mean over its nodes, or a learned weighted mean."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class ListOpsModel(ReadoutSettings, OperatorModel):
     """A classifier of trees over digits."""
 
     digits: Literal["thermometer", "one_hot"] = "thermometer"
-    """Code of a digit at a leaf."""
+    """Input vector of a leaf's digit d: d + 1 ones, then zeros (thermometer), or a single one."""
 
 
 @dataclass(frozen=True)

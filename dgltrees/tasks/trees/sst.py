@@ -15,6 +15,7 @@ from typing import Optional
 import numpy as np
 from torch import nn
 
+from dgltrees.formats import FORMATS
 from dgltrees.formats.sst import read_sst
 from dgltrees.models import Classifier, EveryNode, WordEmbedding
 from dgltrees.options import Options
@@ -54,4 +55,13 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
-SST = TreeTask("sst-tree", SSTSettings, WordNodesModel, _read, _build, nodes=True, max_children=2)
+SST = TreeTask(
+    "sst-tree",
+    SSTSettings,
+    WordNodesModel,
+    _read,
+    _build,
+    nodes=True,
+    max_children=2,
+    reads=FORMATS["sst"].description,
+)

@@ -9,12 +9,13 @@ from dgltrees.trees.builders.full import (
     full_width,
     left_branching_trees,
 )
+from dgltrees.trees.builders.graphs import from_dgl, from_pyg
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
 from dgltrees.trees.builders.nested import from_nested
 from dgltrees.trees.builders.networkx import from_networkx, to_networkx
 from dgltrees.trees.builders.nltk_trees import from_nltk
-from dgltrees.trees.builders.objects import from_objects
+from dgltrees.trees.builders.objects import from_objects, to_objects
 from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
 from dgltrees.trees.builders.phrases import phrases
 from dgltrees.trees.builders.python_source import from_python
@@ -27,12 +28,14 @@ __all__ = [
     "chains",
     "constituents",
     "from_brackets",
+    "from_dgl",
     "from_heads",
     "from_json",
     "from_nested",
     "from_networkx",
     "from_nltk",
     "from_objects",
+    "from_pyg",
     "from_python",
     "from_xml",
     "full_shape",
@@ -43,4 +46,5 @@ __all__ = [
     "right_branching",
     "to_brackets",
     "to_networkx",
+    "to_objects",
 ]

@@ -6,15 +6,17 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from operator import methodcaller
 from typing import Any, Callable, Optional, Union
 
+import numpy as np
+
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.values import shown
+from dgltrees.trees.builders.values import KINDS, shown
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Getter", "from_objects", "getter_function"]
+__all__ = ["Getter", "from_objects", "getter_function", "to_objects"]
 
 Getter = Union[Callable[[Any], Any], Hashable]
 """A function of an object, or the name of an attribute, a key or an index."""
@@ -29,6 +31,7 @@ def from_objects(
     columns: Union[Sequence[str], Mapping[str, Getter]] = (),
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    kinds: Optional[Mapping[str, str]] = None,
     max_children: Optional[int] = None,
     repeat_shared: bool = False,
     source: Optional[Getter] = None,
@@ -72,8 +75,10 @@ def from_objects(
             None is a missing child, whose position no other child takes; missing or empty at
             leaves. A list of getters, such as ``["left", "right"]``, is one child each.
         columns: the names of columns, which are getters too; or a mapping from names to getters.
-        vocabs: vocabularies of columns of texts to use. A column that has one here may be missing
-            everywhere.
+        vocabs: vocabularies of columns of texts to use.
+        kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that have to
+            be of this kind. A column that is named here, or in ``vocabs``, may be missing
+            everywhere; but for vectors, of which nobody knows the length then.
         max_children: the largest number of children of a node, missing ones included; None for any.
         repeat_shared: an object at several places of a tree is a node at each, instead of an error.
             Immutable values such as strings and tuples always are.
@@ -86,18 +91,24 @@ def from_objects(
             getter does not fit an object or fails; the values of a column are of several kinds or
             of none of these, vectors have unlike lengths, no node has a value; a text is not in a
             frozen vocabulary.
-        ConfigError: ``columns`` is no list of names and no mapping of names to getters; or
-            ``vocabs`` has a vocabulary for another column.
+        ConfigError: ``columns`` is no list of names and no mapping of names to getters; ``vocabs``
+            or ``kinds`` has another column, or ``kinds`` another kind.
     """
     getters = _getters(columns)
     vocabs_for(vocabs, *getters)
+    for name, kind in (kinds or {}).items():
+        if name not in getters or kind not in KINDS:
+            raise ConfigError(
+                f"kinds: expected columns of {', '.join(getters)} with one of {', '.join(KINDS)}, "
+                f"got {name}: {kind}"
+            )
     if isinstance(roots, (str, bytes, Mapping)):
         raise TreeError(f"expected a list of roots, got one {type(roots).__name__}; write [root]")
     lists = NodeLists(file=file)
     try:
         walk(roots, _children(children), repeat_shared=repeat_shared, lists=lists)
         values = {name: _values(name, getter, lists) for name, getter in getters.items()}
-        return lists.forest_of_values(values, vocabs=vocabs, max_children=max_children)
+        return lists.forest_of_values(values, vocabs=vocabs, kinds=kinds, max_children=max_children)
     except TreeError as error:
         if source is None or error.node is None:
             raise
@@ -203,3 +214,48 @@ def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
         message = f"column {name!r}: {error.message}"
         raise lists.error(message, len(values)) from error.__cause__
     return values
+
+
+def to_objects(forest: Forest, tree: int = 0, children: str = "children") -> dict[str, Any]:
+    """One tree as nested dictionaries: its columns, and under ``children`` a list where it has any.
+
+    Ids are names again, and vectors are lists. A missing name has no entry, a missing child is
+    None in the list. ``from_objects([to_objects(forest)], columns=list(forest.columns))`` is the
+    tree again, with nodes in preorder.
+
+    Arguments:
+        forest: the trees.
+        tree: the index of the tree.
+        children: the key of the children.
+
+    Raises:
+        ConfigError: a column has the name ``children`` too.
+        IndexError: there is no such tree.
+    """
+    chosen = forest[tree]
+    if children in chosen.columns:
+        raise ConfigError(f"children: expected another key than the columns have, got {children!r}")
+    nodes = records(chosen)
+    up, pos = chosen.parent, chosen.pos
+    widths = np.zeros(len(nodes), np.int64)
+    np.maximum.at(widths, up[up >= 0], pos[up >= 0] + 1)
+    for node, width in zip(nodes, widths.tolist()):
+        if width:
+            node[children] = [None] * width
+    for node, parent, place in zip(nodes, up.tolist(), pos.tolist()):
+        if parent >= 0:
+            nodes[parent][children][place] = node
+    return nodes[int(chosen.roots[0])]
+
+
+def records(forest: Forest) -> list[dict[str, Any]]:
+    """The columns of each node as a dictionary; ids are names, and a missing name has no entry."""
+    nodes: list[dict[str, Any]] = [{} for _ in range(forest.num_nodes)]
+    for name, column in forest.columns.items():
+        values: Iterable[Any] = column.tolist()
+        if name in forest.vocabs:
+            values = map([*forest.vocabs[name].names, None].__getitem__, values)
+        for node, value in zip(nodes, values):
+            if value is not None:
+                node[name] = value
+    return nodes

@@ -78,6 +78,8 @@ def number_array(values: Sequence[Any], kind: str, error: Error) -> NDArray[Any]
             too large for int64, or for a float without loss where one is needed.
     """
     if kind == "vector":
+        if all(value is None for value in values):
+            raise error("expected a vector at some node, got none at any", 0)
         return _stack(values, error)
     missing = any(value is None for value in values)
     array = np.array([np.nan if value is None else value for value in values])

@@ -90,6 +90,7 @@ class NodeLists:
         values: Mapping[str, Sequence[Any]],
         *,
         vocabs: Optional[Mapping[str, Vocabulary]] = None,
+        kinds: Optional[Mapping[str, str]] = None,
         max_children: Optional[int] = None,
     ) -> Forest:
         """The forest of these lists with columns whose kinds their values tell.
@@ -98,6 +99,9 @@ class NodeLists:
             values: columns, each ``(N,)``, of names, numbers, truth values or vectors; None is
                 missing.
             vocabs: vocabularies of columns of names to use.
+            kinds: the kinds that columns have to be of, from
+                :data:`~dgltrees.trees.builders.values.KINDS`; such a column may be missing
+                everywhere.
             max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
         Raises:
@@ -114,7 +118,8 @@ class NodeLists:
             def error(message: str, row: int, key: str = key) -> TreeError:
                 return self.error(f"column {key!r}: {message}", row)
 
-            kind = kind_of_values(column, error, "name" if key in vocabs else "")
+            kind = "name" if key in vocabs else (kinds or {}).get(key, "")
+            kind = kind_of_values(column, error, kind)
             if kind == "name":
                 names[key] = column
             else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from typing import Any, Callable
 
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeBatch, TreeError
-from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.trees.builders import (
     FullShape,
     full_shape,
@@ -24,18 +22,7 @@ from dgltrees.trees.builders import (
     left_branching_trees,
 )
 from dgltrees.trees.depth import depths
-
-
-def children(batch: TreeBatch) -> list[list[int]]:
-    """The children of each node by position, checked to be complete."""
-    found: list[dict[int, int]] = [{} for _ in range(batch.num_nodes)]
-    for child, parent, pos in zip(
-        *(t.tolist() for t in (batch.src, batch.dst, batch.edata["pos"]))
-    ):
-        found[parent][pos] = child
-    for each in found:
-        assert sorted(each) == list(range(len(each)))
-    return [[each[pos] for pos in sorted(each)] for each in found]
+from tests.trees.batches import children
 
 
 def below(batch: TreeBatch) -> list[set[int]]:
@@ -153,25 +140,6 @@ def test_refused_shapes(options: dict[str, Any], message: str) -> None:
         full_trees([3], **options)
 
 
-@given(st.lists(st.integers(1, 20), max_size=6), st.integers(2, 4))
-def test_a_plan_of_levels_reads_slices(lengths: list[int], branching: int) -> None:
-    batch = full_trees(lengths, branching)
-    plan = full_levels(batch)
-    assert plan is not None
-    assert_close(plan.order[plan.back], torch.arange(batch.num_nodes))
-    found = children(batch)
-    assert all(not found[node] for node in plan.order[: plan.leaves].tolist())
-    table = plan.order.unsqueeze(1)
-    for level in plan.levels:
-        own = [found[node] for node in plan.order[level.rows].tolist()]
-        assert level.children(table).tolist() == own
-    inner = [found[node] for node in plan.order[plan.leaves :].tolist()]
-    assert plan.children(table).tolist() == inner
-
-
-def test_no_plan_where_sub_trees_overlap_or_the_shape_is_unknown() -> None:
-    batch = full_trees([5])
-    assert full_shape(batch) == FullShape(2, 2, (8,))
-    assert full_levels(full_trees([5], 3, stride=2)) is None
-    assert full_levels(left_branching_trees([5])) is None
-    assert full_levels(pickle.loads(pickle.dumps(batch))) is None
+def test_the_shape_of_full_trees() -> None:
+    assert full_shape(full_trees([5])) == FullShape(2, 2, (8,))
+    assert full_shape(left_branching_trees([5])) is None

@@ -12,6 +12,7 @@ from hypothesis import given
 from dgltrees import TreeError
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders import from_networkx, to_networkx
+from tests.trees.nested import names_of
 from tests.worlds import chain, forests, star
 
 
@@ -86,12 +87,39 @@ def test_bad_graphs(bad: Any, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("value", [[2], None, "two"])
+@pytest.mark.parametrize("value", [[2], "two", {}])
 def test_bad_attributes(value: Any) -> None:
     good, bad = graph(("a", "b"), x={"a": 1, "b": 2}), graph((0, 1), x={0: 3, 1: value})
     with pytest.raises(TreeError) as caught:
         from_networkx(good, bad)
-    assert str(caught.value) == (
-        "tree 1, node 1: expected strings alone or a number at every node as the attribute 'x', "
-        f"got {value!r}"
+    assert str(caught.value).startswith(
+        f"tree 1, node 1: column 'x': expected a number as at the nodes before, got {value!r} ("
     )
+
+
+def test_attributes_of_edges_are_columns_of_the_child() -> None:
+    tree = graph(
+        ("r", "a", {"length": 0.5, "kind": "x", "v": [1, 2]}),
+        ("r", "b", {"length": 2}),
+        support={"r": 9, "b": 7},
+    )
+    forest = from_networkx(tree, names="name")
+    assert names_of(forest, "name") == ["r", "a", "b"]
+    assert names_of(forest, "kind") == [None, "x", None]
+    nan = np.nan
+    np.testing.assert_array_equal(forest.columns["length"], [nan, 0.5, 2])
+    np.testing.assert_array_equal(forest.columns["v"], [[nan] * 2, [1, 2], [nan] * 2])
+    np.testing.assert_array_equal(forest.columns["support"], [9, nan, 7])
+
+
+@pytest.mark.parametrize(
+    ("edges", "attributes", "message"),
+    [
+        ({"x": 1}, {"x": {1: 2}}, "tree 0, node 1: expected one attribute of a name at a node and"),
+        ({2: 1}, {}, "tree 0, node 1: expected text as name at a node and the edge to it, got 2"),
+    ],
+)
+def test_attributes_that_would_vanish(edges: Any, attributes: Any, message: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        from_networkx(graph((0, 1, edges), **attributes))
+    assert str(caught.value).startswith(message)

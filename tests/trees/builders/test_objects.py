@@ -17,6 +17,7 @@ from dgltrees import ConfigError, TreeError
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders import from_objects
 from tests.trees.nested import Tree, assert_shape, names_of, nested
+from tests.worlds import chain
 
 PLAN = {
     "Node Type": "Hash Join",
@@ -265,3 +266,36 @@ def test_a_frozen_vocabulary_names_the_node() -> None:
     roots: Sequence[Any] = [node("a"), node("a", node("b"))]
     with pytest.raises(TreeError, match=r"^tree 1, node 1: expected one of the 1 known names"):
         from_objects(roots, columns=["label"], vocabs=vocabs)
+
+
+def test_kinds_of_columns_that_are_missing_everywhere() -> None:
+    kinds = {"n": "number", "t": "truth value", "s": "name"}
+    forest = from_objects([node("a")], columns=list(kinds), kinds=kinds)
+    np.testing.assert_array_equal(forest.columns["n"], [np.nan])
+    assert forest.columns["s"].tolist() == [-1]
+    assert list(forest.columns) == list(kinds)
+    with pytest.raises(TreeError, match="column 'x': expected a name, got 3"):
+        from_objects([rows(3)], columns=["x"], kinds={"x": "name"})
+    for wrong in ({"y": "name"}, {"x": "noun"}):
+        with pytest.raises(ConfigError, match="kinds: expected columns of x with one of name, "):
+            from_objects([rows(3)], columns=["x"], kinds=wrong)
+
+
+def test_nested_dictionaries() -> None:
+    forest = from_objects([PLAN], "Plans", ["Node Type", "Plan Rows"])
+    scan, hashed = ({**plan} for plan in PLAN["Plans"])  # type: ignore[attr-defined]
+    expected = {**PLAN, "Plans": [scan, hashed]}
+    for plan in (expected, scan, hashed):
+        plan.pop("Total Cost", None)
+    for plan in (scan, hashed):
+        del plan["Plans"]
+    assert forest.to_objects(children="Plans") == expected
+    with pytest.raises(ConfigError, match="children: expected another key than the columns have"):
+        forest.to_objects(children="Plan Rows")
+
+
+def test_a_deep_tree_as_dictionaries() -> None:
+    deep = chain(100_000).to_objects()
+    assert from_objects([deep]).depths.tolist() == [99_999]
+    while "children" in deep:
+        deep = deep["children"][0]

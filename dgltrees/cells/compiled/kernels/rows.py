@@ -8,6 +8,7 @@ import numba
 import torch
 from numba import njit
 
+from dgltrees.cells.compiled.kernels.announce import announce_compiling
 from dgltrees.cells.compiled.kernels.vector import MATH, sigmoids, tanhs
 
 __all__ = [
@@ -32,6 +33,7 @@ DOT: dict[str, Any] = {**MATH, "fastmath": {"contract", "reassoc"}}
 
 def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
     """Run a kernel with this number of threads, and restore those of numba and torch."""
+    announce_compiling()
     if threads == 1:
         kernel(threads, *arrays)
         return

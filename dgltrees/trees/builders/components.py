@@ -1,0 +1,76 @@
+"""Forests of parents by row, in any order, of as many trees as there are roots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Callable, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.depth import depths
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import cumcount, inverse, offsets_of
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["forest_of_rows", "roots_of_rows"]
+
+Error = Callable[[str, int], TreeError]
+
+
+def roots_of_rows(parent: NDArray[np.int64], error: Error) -> NDArray[np.int64]:
+    """``(N,)`` the row of the root above each row.
+
+    Arguments:
+        parent: ``(N,)`` the row of each row's parent, -1 at roots.
+        error: makes the error that is raised from its message and a row.
+
+    Raises:
+        TreeError: there is a cycle.
+    """
+    cyclic = depths(parent) < 0
+    if cyclic.any():
+        row = int(np.argmax(cyclic))
+        raise error("expected parents that lead to a root, got a cycle at or above it", row)
+    root = np.where(parent < 0, np.arange(len(parent)), parent)
+    while not np.array_equal(root, root[root]):
+        root = root[root]  # twice as far up
+    return root
+
+
+def forest_of_rows(
+    parent: NDArray[np.int64],
+    root: NDArray[np.int64],
+    pos: Optional[NDArray[np.int64]] = None,
+    *,
+    columns: Mapping[str, NDArray[Any]],
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Forest:
+    """A forest with a tree per root, in the order of their first rows, and with nodes in row order.
+
+    Arguments:
+        parent, root: as for :func:`roots_of_rows`, and what it returns.
+        pos: ``(N,)`` the positions of children, 0 at roots; by default in row order.
+        columns: node data, each ``(N, ...)``.
+        vocabs, max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+
+    Raises:
+        TreeError: what :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
+    """
+    _, first, tree = np.unique(root, return_index=True, return_inverse=True)
+    tree = inverse(np.argsort(first))[tree]
+    order = np.argsort(tree, kind="stable")
+    offsets = offsets_of(np.bincount(tree))
+    local = inverse(order) - offsets[tree]
+    if pos is None:
+        pos = np.where(parent < 0, 0, cumcount(parent))
+    return Forest.build(
+        np.where(parent < 0, -1, local[parent])[order],
+        pos=pos[order],
+        offsets=offsets,
+        columns={name: column[order] for name, column in columns.items()},
+        vocabs=vocabs,
+        max_children=max_children,
+    )

@@ -1,0 +1,197 @@
+"""Forests of the graphs of DGL and PyTorch Geometric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.builders.components import forest_of_rows, roots_of_rows
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import cumcount, offsets_of
+from dgltrees.trees.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
+    from torch_geometric.data import Data
+
+__all__ = ["from_dgl", "from_pyg"]
+
+
+def from_dgl(
+    *graphs: Union[DGLGraph, TreeBatch],
+    down: Optional[bool] = None,
+    edge_columns: bool = True,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Forest:
+    """A forest of homogeneous DGL graphs, batched or not, each of one tree or of several.
+
+    There is a tree per root; a graph of several is cut into its trees. Node data are columns, and
+    so are edge data, at the child: NaN at roots, so that integers become floats. Edge data ``pos``
+    are the positions of the children, which otherwise are in the order of the edges.
+    ``forest.batch().graph`` is the way back.
+
+    Arguments:
+        graphs: the graphs, or batches.
+        down: whether edges go from parent to child. By default that is so if a node has several
+            edges out and none has several in; graphs of chains alone go from child to parent,
+            which is how this package has them.
+        edge_columns: whether edge data become columns.
+        vocabs: vocabularies of columns of ids.
+        max_children: the largest number of children of a node; None for any.
+
+    Raises:
+        TreeError: a graph has no nodes, a node has two parents, there is a cycle, node and edge
+            data of one name, or other data than another graph; or what
+            :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
+    """
+
+    def edges(data: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        return data if edge_columns else {key: data[key] for key in data if key == "pos"}
+
+    batches = [g if isinstance(g, TreeBatch) else TreeBatch.from_graph(g) for g in graphs]
+    for number, batch in enumerate(batches):
+        if len(batch.sizes) == 0 or int(batch.sizes.min()) == 0:
+            raise TreeError("expected nodes in every graph, got none", tree=number)
+    if down is None and batches:
+        # A chain is a tree in both directions: there a batch's own roots decide.
+        leaving = [np.bincount(b.src.numpy(), minlength=b.num_nodes) for b in batches]
+        decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
+        down = _goes_down(batches) or any(decided)
+    return _forest_of_edges(
+        [_Edges(b.src, b.dst, b.num_nodes, b.ndata, edges(b.edata)) for b in batches],
+        bool(down),
+        vocabs,
+        max_children,
+    )
+
+
+def from_pyg(
+    *graphs: Data,
+    down: Optional[bool] = None,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Forest:
+    """A forest of the graphs of PyTorch Geometric, each of one tree or of several.
+
+    As :func:`from_dgl`: what PyTorch Geometric takes for node attributes, such as ``x``, are
+    columns, and what it takes for edge attributes, such as ``edge_attr``, are columns of the child.
+    Attributes of a whole graph, such as a target ``y`` of one row, are not read.
+
+    Arguments:
+        graphs: ``Data`` objects, batches of them among these.
+        down: whether edges go from parent to child; see :func:`from_dgl`.
+        vocabs: vocabularies of columns of ids.
+        max_children: the largest number of children of a node; None for any.
+
+    Raises:
+        TreeError: as :func:`from_dgl` does.
+    """
+    graphs = tuple(
+        data for graph in graphs for data in (graph.to_data_list() if "ptr" in graph else [graph])
+    )
+    names = {k for g in graphs for k, v in g.to_dict().items() if isinstance(v, Tensor)}
+    names.discard("edge_index")
+    # A value of one row may be of the node or of the graph, where a graph has one node.
+    nodes = {k for k in names if all(g.is_node_attr(k) for g in graphs if k in g)}
+    edges = {k for k in names if all(g.is_edge_attr(k) for g in graphs if k in g)}
+    rows = []
+    for number, graph in enumerate(graphs):
+        if not graph.num_nodes:
+            raise TreeError("expected nodes in every graph, got none", tree=number)
+        src, dst = graph.edge_index.long().cpu()
+        data = [{k: graph[k] for k in graph.to_dict() if k in names} for names in (nodes, edges)]
+        rows.append(_Edges(src, dst, int(graph.num_nodes), *data))
+    if down is None:
+        down = _goes_down(rows)
+    return _forest_of_edges(rows, down, vocabs, max_children)
+
+
+class _Edges(NamedTuple):
+    """A graph: the ends of its edges, the number of its nodes, and its data."""
+
+    src: Tensor
+    dst: Tensor
+    num_nodes: int
+    ndata: Mapping[str, Tensor]
+    edata: Mapping[str, Tensor]
+
+
+def _goes_down(graphs: Sequence[Union[_Edges, TreeBatch]]) -> bool:
+    """Whether edges go from parent to child, by the numbers of edges of the nodes."""
+
+    def branches(ends: Iterable[Tensor]) -> bool:
+        return any(bool(np.bincount(end.numpy()).max(initial=0) > 1) for end in ends)
+
+    return branches(g.src for g in graphs) and not branches(g.dst for g in graphs)
+
+
+def _forest_of_edges(
+    graphs: Sequence[_Edges],
+    down: bool,
+    vocabs: Optional[Mapping[str, Vocabulary]],
+    max_children: Optional[int],
+) -> Forest:
+    """The forest of some graphs."""
+    if not graphs:
+        raise TreeError("expected at least one graph, got none")
+    offsets = offsets_of([graph.num_nodes for graph in graphs])
+
+    def error(message: str, row: int) -> TreeError:
+        graph = int(np.searchsorted(offsets, row, side="right")) - 1
+        return TreeError(message, tree=graph, node=row - int(offsets[graph]))
+
+    src = np.concatenate([graph.src.numpy() + first for graph, first in zip(graphs, offsets)])
+    dst = np.concatenate([graph.dst.numpy() + first for graph, first in zip(graphs, offsets)])
+    child, up = (dst, src) if down else (src, dst)
+    parents = np.bincount(child, minlength=int(offsets[-1]))
+    if (parents > 1).any():
+        row = int(np.argmax(parents > 1))
+        raise error(
+            f"expected a tree, in which a node has at most one parent, got {parents[row]}; are the "
+            f"edges from {'parent to child' if down else 'child to parent'}?",
+            row,
+        )
+    parent = np.full(len(parents), -1)
+    parent[child] = up
+    columns = _stacked([graph.ndata for graph in graphs], "node")
+    edges = _stacked([graph.edata for graph in graphs], "edge")
+    positions = edges.pop("pos", None)
+    pos = np.zeros(len(parent), np.int64)
+    pos[child] = cumcount(up) if positions is None else positions
+    for name, values in edges.items():
+        if name in columns:
+            raise TreeError(f"expected one name for node or edge data, got {name!r} for both")
+        dtype = np.result_type(values, np.float16)
+        floats = np.full((len(parent), *values.shape[1:]), np.nan, dtype)
+        floats[child] = values
+        columns[name] = floats
+    root = roots_of_rows(parent, error)
+    return forest_of_rows(
+        parent, root, pos, columns=columns, vocabs=vocabs, max_children=max_children
+    )
+
+
+def _stacked(data: Sequence[Mapping[str, Tensor]], what: str) -> dict[str, NDArray[Any]]:
+    """The rows of all graphs."""
+    names = list(data[0])
+    for number, tensors in enumerate(data):
+        if set(tensors) != set(names):
+            raise TreeError(
+                f"expected the {what} data of the first graph, {', '.join(names) or 'none'}, "
+                f"got {', '.join(tensors) or 'none'}",
+                tree=number,
+            )
+    return {name: np.concatenate([_array(tensors[name]) for tensors in data]) for name in names}
+
+
+def _array(tensor: Tensor) -> NDArray[Any]:
+    tensor = tensor.detach().cpu()
+    return np.asarray(tensor.float() if tensor.dtype == torch.bfloat16 else tensor)

@@ -1,0 +1,114 @@
+"""Forests of DGL's and PyTorch Geometric's graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dgl
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+
+from dgltrees import TreeError
+from dgltrees.trees import Forest
+from dgltrees.trees.builders import from_dgl, from_pyg
+from tests.worlds import chain, forests, random_forest, star
+
+
+def assert_equal(forest: Forest, expected: Forest) -> None:
+    for name in ("parent", "pos", "offsets"):
+        np.testing.assert_array_equal(getattr(forest, name), getattr(expected, name))
+    assert set(forest.columns) == set(expected.columns)
+    for name in expected.columns:
+        np.testing.assert_array_equal(forest.columns[name], expected.columns[name])
+
+
+def with_columns(forest: Forest) -> Forest:
+    rows = np.arange(forest.num_nodes)
+    columns = {"label": rows % 3, "x": np.stack([rows, -rows], 1) / 4}
+    return Forest(forest.parent, forest.pos, forest.offsets, columns)
+
+
+@pytest.mark.parametrize("turn", [False, True])
+@given(forest=forests())
+def test_batches_and_graphs_come_back(turn: bool, forest: Forest) -> None:
+    forest = with_columns(forest)
+    batch = forest.batch().reversed() if turn else forest.batch()
+    assert_equal(from_dgl(batch, down=turn), forest)
+    assert_equal(from_dgl(batch.graph, down=turn), forest)
+    assert_equal(from_dgl(*dgl.unbatch(batch.graph), down=turn), forest)
+    one_graph = dgl.graph(batch.graph.edges(), num_nodes=forest.num_nodes)
+    one_graph.ndata.update(batch.ndata)
+    one_graph.edata.update(batch.edata)
+    assert_equal(from_dgl(one_graph, down=turn), forest)
+
+
+@given(forest=forests())
+def test_pytorch_geometric(forest: Forest) -> None:
+    data = pytest.importorskip("torch_geometric.data", reason="needs torch_geometric")
+    forest = with_columns(Forest.concat([forest, star(2)]))
+    graphs = []
+    for tree in forest:
+        batch, y = tree.batch(), torch.tensor([1.0])
+        edges = torch.stack([batch.dst, batch.src])
+        graphs.append(data.Data(edge_index=edges, y=y, **batch.ndata, pos=batch.edata["pos"]))
+    assert_equal(from_pyg(*graphs, down=True), forest)
+    assert_equal(from_pyg(data.Batch.from_data_list(graphs), down=True), forest)
+
+
+def test_directions() -> None:
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, 5, 20, 3)
+    assert_equal(from_dgl(forest.batch()), forest)
+    assert_equal(from_dgl(forest.batch().reversed()), forest)
+    assert_equal(from_dgl(forest.batch().reversed().graph), forest)
+    assert_equal(from_dgl(chain(3).batch().graph), chain(3))
+    assert_equal(from_dgl(chain(3).batch().reversed()), chain(3))  # a batch knows its roots
+    assert_equal(from_dgl(chain(3).batch().reversed().graph, down=True), chain(3))
+
+
+def test_data_of_edges() -> None:
+    graph = dgl.graph(([1, 2, 4], [0, 0, 3]))
+    graph.edata["etype"] = torch.tensor([5, 6, 7])
+    graph.edata["w"] = torch.ones(3, 2, dtype=torch.bfloat16)
+    forest = from_dgl(graph)
+    assert forest.sizes.tolist() == [3, 2]
+    np.testing.assert_array_equal(forest.columns["etype"], [np.nan, 5, 6, np.nan, 7])
+    assert forest.columns["w"].shape == (5, 2)
+    assert not from_dgl(graph, edge_columns=False).columns
+
+
+def broken(src: Any, dst: Any, **data: torch.Tensor) -> dgl.DGLGraph:
+    graph = dgl.graph((src, dst), num_nodes=3)
+    graph.ndata["x"] = torch.zeros(3)
+    graph.edata.update(data)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("graphs", "message"),
+    [
+        ([], "expected at least one graph, got none"),
+        ([broken([0, 0, 1], [1, 2, 2])], "tree 1, node 0: expected a tree, in which a node has at"),
+        (
+            [broken([0, 1, 2], [1, 2, 0])],
+            "tree 1, node 0: expected parents that lead to a root",
+        ),
+        ([dgl.graph([])], "tree 1: expected nodes in every graph, got none"),
+        ([dgl.graph(([0], [1]))], "tree 1: expected the node data of the first graph, x, got none"),
+        (
+            [broken([1], [0], x=torch.ones(1))],
+            "tree 1: expected the edge data of the first",
+        ),
+    ],
+)
+def test_bad_graphs(graphs: list[Any], message: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        from_dgl(*([broken([1, 2], [0, 0]), *graphs] if graphs else ()))
+    assert str(caught.value).startswith(message)
+
+
+def test_node_and_edge_data_of_one_name() -> None:
+    with pytest.raises(TreeError, match="one name for node or edge data, got 'x' for both"):
+        from_dgl(broken([1], [0], x=torch.ones(1)))
