@@ -1,4 +1,4 @@
-"""The trees of language models: dependencies, and what can be read as such."""
+"""The dependency trees that language models learn from, read from several formats."""
 
 from __future__ import annotations
 
@@ -27,27 +27,32 @@ LABEL = "deprel"
 def read_trees(
     path: Path, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Forest:
-    """A dependency forest from a file.
+    """Read a dependency forest from a file.
 
-    A folder is a saved forest. Where the root of every tree has the word ROOT in a column ``word``
-    it is one of dependencies, as ``read_conllu(...).forest.save(...)`` writes it; of any other the
-    column ``settings.label`` names the nodes. ``.mrg`` are Penn brackets, whose words hang below
-    their tags. The nodes of these two are made right dependents
-    (:func:`~dgltrees.trees.builders.right_branching`). ``.dp`` has three columns, and every other
-    file is CoNLL-U.
+    The format depends on the path:
+
+    - a folder is a saved forest; it has dependencies if the root of every tree has the word ROOT in
+      a column ``word``, as written by ``read_conllu(...).forest.save(...)``, and otherwise the
+      column ``settings.label`` names its nodes;
+    - ``.mrg`` are trees in Penn brackets, whose words are children of their tags;
+    - ``.dp`` has three columns;
+    - every other file is CoNLL-U.
+
+    In trees without dependencies all children become right dependents
+    (:func:`~dgltrees.trees.builders.right_branching`).
 
     Arguments:
         path: the file or folder.
         settings: ``max_words`` counts, ``lower``, ``single_root`` for files of dependencies, and
             ``label`` for saved forests without heads.
-        vocabs: the vocabularies ``word`` and, unless labels are not wanted, ``deprel``; new ones
-            with an unknown name, if not given.
+        vocabs: the vocabularies ``word`` and, to read labels, ``deprel``; by default new ones with
+            an unknown name.
 
     Returns:
-        a forest with the column ``word``, and of dependencies ``deprel``, -1 for none.
+        a forest with the column ``word`` and, for dependencies, ``deprel``, -1 for none.
 
     Raises:
-        TreeError: the file is not what its name says, or all its trees are too large.
+        TreeError: the file does not have the format of its name, or all its trees are too large.
     """
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in ("word", LABEL)}
@@ -70,14 +75,14 @@ def read_trees(
 
 
 def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
-    """The columns of ``vocabs`` alone; -1, for none, in one that the forest has not."""
+    """Keep only the columns of ``vocabs``; one that the forest does not have is -1."""
     none = np.full(forest.num_nodes, -1, np.int32)
     columns = {name: forest.columns.get(name, none) for name in vocabs}
     return replace(forest, columns=columns, vocabs=dict(vocabs))
 
 
 def _has_root_words(forest: Forest) -> bool:
-    """Whether the word of each root is ROOT, as in all forests of dependencies."""
+    """Whether the word of each root is ROOT, as in all dependency forests."""
     words = forest.vocabs.get("word")
     if words is None or ROOT not in words:
         return False
@@ -85,7 +90,7 @@ def _has_root_words(forest: Forest) -> bool:
 
 
 def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: Path) -> Forest:
-    """A saved forest of dependencies with the ids of ``vocabs``."""
+    """Encode a saved dependency forest by ``vocabs``."""
     if "etype" in forest.columns:
         raise TreeError(
             "expected a saved forest of dependencies, got one of generation, which has a column "
@@ -97,10 +102,10 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
 
 
 def _short(forest: Forest, max_nodes: Optional[int], path: Path) -> Forest:
-    """The trees of at most ``max_nodes`` nodes without ROOT; a warning counts the others.
+    """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them.
 
     Raises:
-        TreeError: all trees have more.
+        TreeError: all trees are larger.
     """
     sizes = (forest.sizes - 1).tolist()
     short = list(

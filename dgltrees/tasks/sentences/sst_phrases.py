@@ -48,10 +48,10 @@ def _read(path: Path, settings: PhraseSettings, rules: WordRules) -> Examples:
 
 
 def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) -> Forest:
-    """Sentences as long as the rules allow; ``tree`` is the number of each one's tree in the file.
+    """Apply the rules for long sentences; ``tree`` is the number of each sentence's tree.
 
     Raises:
-        TreeError: with file and line: a sentence is too long and not to be cut.
+        TreeError: with file and line: a sentence is too long, and the rules do not cut.
     """
     if rules.max_words is None or (forest.sizes <= rules.max_words).all():
         return forest
