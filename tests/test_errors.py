@@ -28,7 +28,7 @@ from dgltrees.errors import file_problem
 )
 def test_problems_of_files(use: Callable[[Path], object], message: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OSError) as error:  # noqa: PT011
+    with pytest.raises(OSError) as error:
         use(tmp_path)
     assert file_problem(error.value) == message.format(tmp_path)
 
