@@ -68,9 +68,7 @@ def from_molecules(
 
 def _check(molecule: Optional[Mol], root: int) -> None:
     if molecule is None:
-        raise TreeError(
-            "expected a molecule, got None, as RDKit returns for what it cannot read"
-        )
+        raise TreeError("expected a molecule, got None, as RDKit returns for what it cannot read")
     if not 0 <= root < molecule.GetNumAtoms():
         raise TreeError(f"expected an atom {root} as root, got {molecule.GetNumAtoms()} atoms")
     from rdkit.Chem import GetMolFrags
