@@ -22,7 +22,7 @@ State = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class LSTMWindow:
-    """A window of each stream, and the state in which the windows begin."""
+    """A window of each stream, and the state in which the windows start."""
 
     batch: TreeBatch
     start: State
@@ -66,7 +66,7 @@ class LSTMStream(Encoder):
         return zero, zero
 
     def rollout(self, batch: TreeBatch, start: State) -> LSTMWindow:
-        """The windows with the state in which they begin; there is nothing to decide."""
+        """Pair the windows with the state in which they start; an LSTM decides nothing."""
         return LSTMWindow(batch, start)
 
     def forward(self, window: LSTMWindow) -> Encoding:
