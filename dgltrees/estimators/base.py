@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
@@ -80,7 +81,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     _preset = ""
-    _folder: Optional[tempfile.TemporaryDirectory[str]] = None
 
     def __init__(
         self,
@@ -149,10 +149,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         splits = split_examples(
             task, settings.data, learned, None if validation is None else read_valid
         )
-        self._folder = None
-        if out is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="dgltrees-")
-        folder = Path(self._folder.name if self._folder else out or "")
+        folder = self._temporary() if out is None else Path(out)
 
         def each_epoch(line: dict[str, Any], *rest: Any) -> None:
             if self.progress:
@@ -185,6 +182,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _more_sections(self) -> Mapping[str, str]:
         return {}
+
+    def _temporary(self) -> Path:
+        """A folder that goes when the estimator does."""
+        folder = tempfile.mkdtemp(prefix="dgltrees-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     def _open(self, folder: Path) -> None:
         self.run_: LoadedRun = load(folder)
@@ -250,7 +253,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")
         estimator = cls(**parameters)
         estimator.result_ = values["result"]
-        estimator._folder = None
         estimator._open(Path(path))
         estimator._restore(values)
         return estimator
@@ -260,7 +262,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies between processes: the files of the run instead of the open model."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("run_", "_folder")}
+        state = {k: v for k, v in self.__dict__.items() if k != "run_"}
         if hasattr(self, "run_"):
             root = self.run_.directory.path
             files = (path for path in root.rglob("*") if path.is_file())
@@ -271,12 +273,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         files: Optional[dict[str, bytes]] = state.pop("_files", None)
         self.__dict__.update(state)
         if files is not None:
-            self._folder = tempfile.TemporaryDirectory(prefix="dgltrees-")
+            folder = self._temporary()
             for name, content in files.items():
-                path = Path(self._folder.name) / name
+                path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-            self._open(Path(self._folder.name))
+            self._open(folder)
 
 
 def as_forest(X: Trees) -> Forest:

@@ -55,7 +55,10 @@ def test_a_nodes_vector_is_the_sum_over_its_columns() -> None:
         if words:
             total = total + torch.stack(words).mean(0)
         features = []
-        for value, seen, scale in ((VALUES[node, 0], numbers, float), (VALUES[node, 1], logs, math.log1p)):
+        for value, seen, scale in (
+            (VALUES[node, 0], numbers, float),
+            (VALUES[node, 1], logs, math.log1p),
+        ):
             features.append(0.0 if np.isnan(value) else (scale(value) - seen.mean()) / seen.std())
         features += np.isnan(VALUES[node]).astype(float).tolist()
         total = total + inputs.numbers.linear(torch.tensor(features, dtype=torch.float64))

@@ -57,7 +57,9 @@ def test_balanced_classes_weigh_the_inverse_of_their_frequency() -> None:
     balanced = head(ClassTarget, 2, balanced=True)
     balanced.learn_scale(np.array([0, 0, 0, 1, -1]))
     z, y = torch.zeros(2, 2).double(), torch.tensor([0, 1])
-    torch.testing.assert_close(balanced.nll(z, y) / math.log(2), torch.tensor([4 / 6, 2.0]).double())
+    torch.testing.assert_close(
+        balanced.nll(z, y) / math.log(2), torch.tensor([4 / 6, 2.0]).double()
+    )
 
 
 def test_flags_are_learned_where_they_are_known() -> None:

@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.heads import class_nll
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees import Examples, Forest
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES
 
@@ -130,8 +130,10 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "sst-tree": ("sst/train.txt", _SMALL),
     "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
     "boolsent": ("boolsent/train.txt", _SMALL),
-    "classify": ("", _SMALL),
-    "label": ("", _SMALL),
+    "classify": ("plans/train.jsonl", _WORDS),
+    "label": ("plans/train.jsonl", _WORDS),
+    "regress": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
+    "regress-nodes": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "tree-shape": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
@@ -143,14 +145,14 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
 }
 """Of each task a file and a model that reports all its metrics."""
-
-
-def _labels() -> Forest:
-    """A tree with names and classes at its nodes."""
-    vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
-    return Forest.build(
-        [-1, 0, 0], columns={"label": [0, 1, 1], "target": [1, 0, 0]}, vocabs=vocabs
-    )
+_PLANS = {"tree": "plan", "children": "Plans"}
+_DATA: dict[str, dict[str, Any]] = {
+    "classify": {**_PLANS, "target": "speed"},
+    "label": {**_PLANS, "target": "Node Type"},
+    "regress": {**_PLANS, "target": "seconds"},
+    "regress-nodes": {**_PLANS, "target": "Plan Rows"},
+}
+"""Settings of the data that a file needs."""
 
 
 def _decisions() -> Forest:
@@ -165,8 +167,8 @@ def test_a_report_has_the_metrics_that_the_task_declares(name: str, tmp_path: Pa
     path = SAMPLES / file
     if not file:
         path = tmp_path / "forest"
-        (_decisions() if name == "tree-shape" else _labels()).save(path)
-    data = load_examples(task, task.data(), [path])
+        _decisions().save(path)
+    data = load_examples(task, task.data(**_DATA.get(name, {})), [path])
     report = task.report(data, run(build(task, data, **settings), task, data), task.majority(data))
     assert {metric.name for metric in task.metrics} <= set(report)
     assert all(isinstance(report[metric.name], float) for metric in task.metrics)

@@ -58,7 +58,7 @@ def test_kinds_are_inferred_from_values(name: str) -> None:
     ],
 )
 def test_columns_and_kinds_can_be_chosen(
-    wanted: Union[None, list[str], dict[str, str]], expected: dict[str, str]
+    wanted: Union[list[str], dict[str, str], None], expected: dict[str, str]
 ) -> None:
     trees = forest(name=["a", "b"] * 20, number=np.arange(NODES), target=np.arange(NODES))
     chosen = choose_columns(trees, wanted, without=["target"])
@@ -97,9 +97,7 @@ def schema(trees: Forest, *, unknown: bool = True) -> Schema:
 
 
 def test_further_trees_have_the_ids_of_training_and_all_numbers_side_by_side() -> None:
-    train = forest(
-        kind=["a", "b"] * 20, note=TEXTS, cost=np.arange(40.0), v=np.ones((NODES, 2))
-    )
+    train = forest(kind=["a", "b"] * 20, note=TEXTS, cost=np.arange(40.0), v=np.ones((NODES, 2)))
     plan = schema(train)
     other = forest(
         note=["number 3 unheard"] * 39 + [None],
@@ -134,7 +132,10 @@ def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"other": np.ones(40)}, "expected trees with the columns kind, cost, got trees with other"),
+        (
+            {"other": np.ones(40)},
+            "expected trees with the columns kind, cost, got trees with other",
+        ),
         ({"kind": np.ones((40, 2))}, "column 'kind' to hold a category, as in training"),
         ({"cost": ["dear"] * 40}, "column 'cost' to hold numbers, as in training, got names"),
         ({"cost": np.ones((40, 2))}, "column 'cost' to have 1 numbers per node"),

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dgltrees.tasks.own_trees.classes import LABEL
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import TreeError
+from dgltrees.tasks.own_trees.classes import LABEL
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -68,7 +68,9 @@ def test_a_model_learns_a_forest_of_ones_own(tmp_path: Path, task: str) -> None:
 
 def test_a_column_that_the_forest_has_not_is_named(tmp_path: Path) -> None:
     _save(tmp_path / "train", 0, ["a", "b", "x", "y"])
-    with pytest.raises(TreeError, match=r"train: expected a target 'target', got the columns kind, class"):
+    with pytest.raises(
+        TreeError, match=r"train: expected a target 'target', got the columns kind, class"
+    ):
         load_examples(LABEL, LABEL.data(), [tmp_path / "train"])
 
 
