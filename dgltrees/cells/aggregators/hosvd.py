@@ -61,7 +61,7 @@ class TuckerAggregator(FactorisedAggregator):
 
     stacked = ("U", "b_U", "core", "Q", "b")
     U: nn.Parameter
-    b_U: nn.Parameter
+    b_U: nn.Parameter  # noqa: N815
     core: nn.Parameter
     Q: nn.Parameter
     b: nn.Parameter

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Union, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Optional, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
