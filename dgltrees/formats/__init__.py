@@ -3,6 +3,7 @@
 ``read_X`` reads a file of format X whole, ``stream_X`` in chunks; ``write_X`` writes one.
 """
 
+from dgltrees.formats.arrow import read_arrow, stream_arrow, write_arrow, write_parquet
 from dgltrees.formats.boolsent import BOOLSENT_OPERATORS, read_boolsent, stream_boolsent
 from dgltrees.formats.conllu import (
     CONLLU_COLUMNS,
@@ -32,7 +33,9 @@ from dgltrees.formats.logic import (
 )
 from dgltrees.formats.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.formats.mrg import read_mrg, stream_mrg
+from dgltrees.formats.nodes import read_nodes, stream_nodes
 from dgltrees.formats.questions import Question, read_answers, read_questions
+from dgltrees.formats.rows import read_rows, stream_rows
 from dgltrees.formats.running_text import read_running_text, stream_running_text
 from dgltrees.formats.sst import SST_LABELS, read_sst, stream_sst
 from dgltrees.formats.table import FORMATS, Format, format_by_suffix, guess_format
@@ -61,6 +64,7 @@ __all__ = [
     "format_by_suffix",
     "guess_format",
     "read_answers",
+    "read_arrow",
     "read_boolsent",
     "read_conllu",
     "read_dp",
@@ -73,13 +77,16 @@ __all__ = [
     "read_logic_sequences",
     "read_mee",
     "read_mrg",
+    "read_nodes",
     "read_questions",
+    "read_rows",
     "read_running_text",
     "read_sst",
     "read_wikiqa",
     "sentences_of_lines",
     "sentences_of_text",
     "split_sentences",
+    "stream_arrow",
     "stream_boolsent",
     "stream_conllu",
     "stream_dp",
@@ -91,12 +98,16 @@ __all__ = [
     "stream_logic_sequences",
     "stream_mee",
     "stream_mrg",
+    "stream_nodes",
+    "stream_rows",
     "stream_running_text",
     "stream_sst",
     "stream_wikiqa",
     "tokenize",
+    "write_arrow",
     "write_conllu",
     "write_jsonl",
     "write_listops",
     "write_logic",
+    "write_parquet",
 ]

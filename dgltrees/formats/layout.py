@@ -19,7 +19,8 @@ class Layout:
     """Key of the list of children in a node's object."""
     tree: Optional[str] = None
     """Path from a record to the root's object, with dots between keys, such as ``Plan`` or
-    ``json.Plan``; by default the record itself is the root."""
+    ``json.Plan``; by default the record itself is the root, or in a table what its column ``tree``
+    or ``json`` holds."""
     tree_id: Optional[str] = None
     """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
     node_id: Optional[str] = None

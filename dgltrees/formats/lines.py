@@ -236,9 +236,9 @@ def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.in
     return field
 
 
-def gather(stream: Iterable[Examples]) -> Examples:
+def gather(stream: Iterable[Examples], names: Sequence[str] = ()) -> Examples:
     """All examples of a stream as one data set; see :func:`~dgltrees.trees.align.align`."""
-    return Examples.concat(align(list(stream)))
+    return Examples.concat(align(list(stream), names))
 
 
 def choose(texts: Sequence[str], rows: NDArray[np.generic]) -> NDArray[np.object_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -11,11 +12,13 @@ from typing import Callable, Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.arrow import has_lists, stream_arrow, write_parquet
 from dgltrees.formats.boolsent import stream_boolsent
 from dgltrees.formats.conllu import stream_conllu, write_conllu
 from dgltrees.formats.documents import stream_json, stream_python, stream_xml
 from dgltrees.formats.dp import stream_dp
 from dgltrees.formats.entailment import stream_entailment
+from dgltrees.formats.folders import is_forest, stream_folder, stream_forest, write_forest
 from dgltrees.formats.inex import stream_inex
 from dgltrees.formats.jsonl import stream_jsonl, write_jsonl
 from dgltrees.formats.layout import Layout
@@ -24,8 +27,11 @@ from dgltrees.formats.listops import stream_listops, write_listops
 from dgltrees.formats.logic import stream_logic, write_logic
 from dgltrees.formats.mee import stream_mee
 from dgltrees.formats.mrg import stream_mrg
+from dgltrees.formats.nodes import is_node_table, stream_nodes
+from dgltrees.formats.rows import stream_rows
 from dgltrees.formats.running_text import stream_running_text
 from dgltrees.formats.sst import stream_sst
+from dgltrees.formats.tables import Table
 from dgltrees.formats.wikiqa import stream_wikiqa
 from dgltrees.trees.examples import Examples
 
@@ -47,6 +53,8 @@ class Format:
             blank; None where a first line tells nothing.
         dependencies: whether the trees are dependency trees, whose node 0 is ROOT.
         layout: the fields of a :class:`Layout` that ``stream`` reads.
+        fits: whether a file with one of the suffixes, or a folder where there are none, looks like
+            one of this format; None where that need not be asked.
     """
 
     description: str
@@ -56,6 +64,7 @@ class Format:
     first_line: Optional[str] = None
     dependencies: bool = False
     layout: tuple[str, ...] = ()
+    fits: Optional[Callable[[PathLike], bool]] = None
 
     def read(
         self,
@@ -106,6 +115,14 @@ def _write_conllu(examples: Examples, path: PathLike) -> None:
     write_conllu(examples.forest, path)
 
 
+TABLES = (".csv", ".parquet", ".arrow", ".feather")
+
+
+def _stream_of(path: PathLike) -> Optional[Callable[..., Iterator[Examples]]]:
+    name = format_by_suffix(path)
+    return None if name is None else FORMATS[guess_format(path)].stream
+
+
 FORMATS = {
     "jsonl": Format(
         "JSON Lines, a record per line, with a tree of objects in objects.",
@@ -114,6 +131,35 @@ FORMATS = {
         suffixes=(".jsonl", ".ndjson"),
         first_line=r"\[?\{.*\}\]?$",
         layout=("children", "tree", "names"),
+    ),
+    "nodes": Format(
+        "Node tables, a row per node with its tree and its parent or depth: CSV or Parquet.",
+        stream_nodes,
+        suffixes=(*TABLES, ".tsv"),
+        layout=("tree_id", "node_id", "parent", "depth", "names"),
+        fits=lambda path: not has_lists(path) and is_node_table(Table(path).header),
+    ),
+    "arrow": Format(
+        "Parquet or Arrow, a row per tree with lists of the parents and values of its nodes.",
+        stream_arrow,
+        write_parquet,
+        suffixes=TABLES,
+        layout=("parent", "names"),
+        fits=has_lists,
+    ),
+    "rows": Format(
+        "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
+        stream_rows,
+        suffixes=TABLES,
+        layout=("tree", "children", "names"),
+    ),
+    "forest": Format(
+        "A folder that Forest.save wrote.", stream_forest, write_forest, fits=is_forest
+    ),
+    "folder": Format(
+        "A folder of files of trees, labelled by the folders in it or by labels.csv.",
+        partial(stream_folder, stream_of=_stream_of),
+        fits=os.path.isdir,
     ),
     "json": Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",)),
     "xml": Format("An XML document, which is one tree.", stream_xml, suffixes=(".xml",)),
@@ -183,18 +229,27 @@ FORMATS = {
 
 def format_by_suffix(path: PathLike) -> Optional[str]:
     """The name of the format whose files' names end as this one; None if there is none."""
-    file = str(path)[:-3] if str(path).endswith(".gz") else str(path)
-    return next((name for name, form in FORMATS.items() if file.endswith(form.suffixes)), None)
+    return next((name for name, form in FORMATS.items() if _ends(path, form)), None)
+
+
+def _ends(path: PathLike, form: Format) -> bool:
+    file = str(path)
+    return (file[:-3] if file.endswith(".gz") else file).endswith(form.suffixes)
 
 
 def guess_format(path: PathLike) -> str:
     """The name of a file's format, by the ending of its name or else its first line.
 
+    Where several formats have the same ending, and for folders, a look at the file decides.
+
     Raises:
         TreeError: neither is that of a known format.
     """
-    if (by_suffix := format_by_suffix(path)) is not None:
-        return by_suffix
+    is_folder = os.path.isdir(path)
+    for name, form in FORMATS.items():
+        matches = bool(form.fits and not form.suffixes) if is_folder else _ends(path, form)
+        if matches and (form.fits is None or form.fits(path)):
+            return name
     with open_bytes(path) as file:
         line = next((line for line in islice(file, 100) if line.strip()), b"")
     text = line.decode("utf-8", "replace").strip()

@@ -21,7 +21,7 @@ Kind = Union[str, tuple[int, ...]]
 """``"names"``, ``"texts"``, or the shape of a row of numbers."""
 
 
-def align(parts: Sequence[Examples]) -> list[Examples]:
+def align(parts: Sequence[Examples], names: Sequence[str] = ()) -> list[Examples]:
     """The same parts, which :meth:`Examples.concat` can then join.
 
     All get the columns of all: what a part has not is missing there, which is -1 for names, None
@@ -30,6 +30,7 @@ def align(parts: Sequence[Examples]) -> list[Examples]:
 
     Arguments:
         parts: such as the chunks of a file, in which a key first occurs late.
+        names: of the parts, such as those of their files, for the errors; numbers by default.
 
     Raises:
         TreeError: a column holds names in one part and numbers in another, or vectors of other
@@ -37,8 +38,8 @@ def align(parts: Sequence[Examples]) -> list[Examples]:
     """
     forests = [part.forest for part in parts]
     vocabs = _joint_vocabs(forests)
-    node_columns = _columns([_kinds(forest.columns, forest.vocabs) for forest in forests])
-    example_columns = _columns([_kinds(part.columns, {}) for part in parts])
+    node_columns = _columns([_kinds(f.columns, f.vocabs) for f in forests], names)
+    example_columns = _columns([_kinds(part.columns, {}) for part in parts], names)
     return [
         replace(
             part,
@@ -72,16 +73,19 @@ def _kinds(columns: Mapping[str, Column], vocabs: Mapping[str, Vocabulary]) -> d
     }
 
 
-def _columns(parts: Sequence[Mapping[str, Kind]]) -> dict[str, Kind]:
+def _columns(parts: Sequence[Mapping[str, Kind]], names: Sequence[str]) -> dict[str, Kind]:
     """The columns of all parts by name, in the order in which they occur."""
     kinds: dict[str, Kind] = {}
+    first: dict[str, int] = {}
     for number, part in enumerate(parts):
         for name, kind in part.items():
             if kinds.setdefault(name, kind) != kind:
+                there, here = (names[i] if names else f"part {i}" for i in (first[name], number))
                 raise TreeError(
-                    f"expected column {name!r} to hold {_words(kinds[name])}, as before, "
-                    f"got {_words(kind)} in part {number}"
+                    f"expected column {name!r} to hold {_words(kinds[name])}, as in {there}, "
+                    f"got {_words(kind)} in {here}"
                 )
+            first.setdefault(name, number)
     return kinds
 
 

@@ -33,6 +33,19 @@ SAMPLES = {
         b'{"op": 3}\n',
         "expected column 'op' to hold names, as in line 1, got 3",
     ),
+    "nodes": Sample(
+        "tree,id,parent,op,size\n"
+        'a,1,,add,2\na,2,1,"x\ny",\na,3,1,y,0.5\nb,1,2,neg,\nb,2,,neg,3\nc,7,-1,x,NA\n',
+        3,
+        b"d,1,9,x,1\n",
+        "expected column 'parent' to hold the id of a node of the same tree, or nothing",
+    ),
+    "rows": Sample(
+        'id\ttree\tseconds\na\t{"op": "add", "children": [{"op": "x"}]}\t3\n\nb\t[{"op": "y"}]\t\n',
+        2,
+        b'c\t{"op": 1\t2\n',
+        "expected JSON, got expecting",
+    ),
     "json": Sample('{"a": [1, null]}\n', 1, b"}", "expected JSON"),
     "xml": Sample("<a><b>text</b><c/></a>\n", 1, b"<d>", "expected"),
     "python": Sample("x = 1\n", 1, b"y = (", "expected Python"),

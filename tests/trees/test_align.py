@@ -39,9 +39,15 @@ def test_equal_vocabularies_stay() -> None:
     ("one", "two", "message"),
     [
         (part(["a", "b"]), Examples(Forest.build([-1], columns={"op": [1]})), "'op' to hold names"),
-        (part([], n=1), part([], n=[1, 2]), "'n' to hold numbers, as before, got vectors of 2 num"),
+        (
+            part([], n=1),
+            part([], n=[1, 2]),
+            "'n' to hold numbers, as in part 0, got vectors",
+        ),
     ],
 )
 def test_columns_of_unlike_kinds(one: Examples, two: Examples, message: str) -> None:
     with pytest.raises(TreeError, match=message):
         align([one, two])
+    with pytest.raises(TreeError, match=r"as in a.csv, got .* in b.csv"):
+        align([one, two], ["a.csv", "b.csv"])

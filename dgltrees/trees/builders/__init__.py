@@ -2,6 +2,8 @@
 
 from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
 from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.dot import to_dot
+from dgltrees.trees.builders.elements import from_elements
 from dgltrees.trees.builders.full import (
     FullShape,
     full_shape,
@@ -14,11 +16,15 @@ from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
 from dgltrees.trees.builders.nested import from_nested
 from dgltrees.trees.builders.networkx import from_networkx, to_networkx
-from dgltrees.trees.builders.nltk_trees import from_nltk
+from dgltrees.trees.builders.newick import from_newick
+from dgltrees.trees.builders.nltk_trees import from_nltk, to_nltk
 from dgltrees.trees.builders.objects import from_objects, to_objects
 from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
+from dgltrees.trees.builders.parses import from_parses
 from dgltrees.trees.builders.phrases import phrases
 from dgltrees.trees.builders.python_source import from_python
+from dgltrees.trees.builders.tables import from_table
+from dgltrees.trees.builders.tree_sitter_trees import from_tree_sitter
 from dgltrees.trees.builders.xml_documents import from_xml
 
 __all__ = [
@@ -29,14 +35,19 @@ __all__ = [
     "constituents",
     "from_brackets",
     "from_dgl",
+    "from_elements",
     "from_heads",
     "from_json",
     "from_nested",
     "from_networkx",
+    "from_newick",
     "from_nltk",
     "from_objects",
+    "from_parses",
     "from_pyg",
     "from_python",
+    "from_table",
+    "from_tree_sitter",
     "from_xml",
     "full_shape",
     "full_trees",
@@ -45,6 +56,8 @@ __all__ = [
     "phrases",
     "right_branching",
     "to_brackets",
+    "to_dot",
     "to_networkx",
+    "to_nltk",
     "to_objects",
 ]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+import numpy as np
 
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.objects import records
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.forest import Forest
@@ -14,7 +17,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import nltk
 
-__all__ = ["from_nltk"]
+__all__ = ["from_nltk", "to_nltk"]
 
 
 def from_nltk(
@@ -65,3 +68,46 @@ def from_nltk(
     labels = [str(node.label()) if isinstance(node, Tree) else None for node in nodes]
     words = [node if isinstance(node, str) else node[0] if is_tag(node) else None for node in nodes]
     return lists.forest({"label": labels, "word": words}, vocabularies, max_children=max_children)
+
+
+def to_nltk(forest: Forest, tree: int = 0) -> Union[nltk.Tree, str]:
+    """One tree as an ``nltk.Tree``; :func:`from_nltk` is the inverse.
+
+    A leaf with a label and a word is a tree over its word, one without a label is its word alone,
+    and one without a word is a tree of no children. Other columns than ``label`` and ``word`` have
+    no place in an ``nltk.Tree``.
+
+    Arguments:
+        forest: the trees, with a column ``label``, ``word``, or both.
+        tree: the index of the tree.
+
+    Raises:
+        TreeError: the forest has neither column, a node that is no leaf has a word, or a child is
+            missing before another.
+    """
+    from nltk import Tree
+
+    chosen = forest[tree]
+    rows = records(chosen)
+    if not {"label", "word"} & set(chosen.vocabs):
+        raise TreeError(
+            f"expected a column 'label' or 'word' of names, got {list(chosen.columns)}", tree=tree
+        )
+    below: list[list[Any]] = [[] for _ in rows]
+    deepest_first = np.lexsort((chosen.pos, -chosen.depth)).tolist()
+    parent, pos = chosen.parent.tolist(), chosen.pos.tolist()
+    root: Any = None
+    for node in deepest_first:
+        label, word = rows[node].get("label"), rows[node].get("word")
+        if word is not None and below[node]:
+            raise TreeError(f"expected words at leaves, got {word!r}", tree=tree, node=node)
+        if word is not None and label is None:
+            root = word
+        else:
+            root = Tree(label or "", below[node] if word is None else [word])
+        if parent[node] >= 0:
+            if pos[node] != len(below[parent[node]]):
+                message = "expected no missing child, got one"
+                raise TreeError(message, tree=tree, node=parent[node])
+            below[parent[node]].append(root)
+    return root

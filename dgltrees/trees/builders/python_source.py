@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
@@ -25,12 +25,12 @@ class _Entry(NamedTuple):
 
 
 def from_python(
-    *sources: str,
+    *sources: Union[str, ast.AST],
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
     file: Optional[PathLike] = None,
 ) -> Forest:
-    """A forest with one tree per Python module, nodes in preorder.
+    """A forest with one tree per Python module or node of ``ast``, nodes in preorder.
 
     The nodes are those of the module ``ast`` of the running Python, without the context of a name
     (``Load``, ``Store``, ``Del``). A missing item of a list, such as the key in ``{**d}``, is a
@@ -42,7 +42,7 @@ def from_python(
     definition, ..., else -1.
 
     Arguments:
-        sources: the source texts.
+        sources: the source texts, or nodes of ``ast``.
         vocabs: vocabularies of ``label``, ``field`` and ``value`` to use.
         max_children: the largest number of children of a node, missing ones included; None for any.
         file: the file of the texts, for the errors.
@@ -63,7 +63,9 @@ def from_python(
     return lists.forest(names, vocabularies, max_children=max_children)
 
 
-def _parse(source: str, tree: int, file: Optional[PathLike]) -> ast.AST:
+def _parse(source: Union[str, ast.AST], tree: int, file: Optional[PathLike]) -> ast.AST:
+    if isinstance(source, ast.AST):
+        return source
     line: Optional[int] = None
     try:
         with warnings.catch_warnings():

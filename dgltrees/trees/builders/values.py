@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Callable, Optional
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.vocabs import encode_names, vocabs_for
+from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["KINDS", "kind_of_values", "number_array", "shown"]
+__all__ = ["KINDS", "shown", "typed_columns"]
 
 Error = Callable[[str, int], TreeError]
 
@@ -29,7 +31,47 @@ _EXACT = 2**53
 """Integers up to this are floats without loss."""
 
 
-def kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
+def typed_columns(
+    values: Mapping[str, Sequence[Any]],
+    error: Error,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    kinds: Optional[Mapping[str, str]] = None,
+) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
+    """Columns by what their values are, and the vocabularies of those that hold names.
+
+    Arguments:
+        values: columns, each ``(N,)``, of names, numbers, truth values or vectors, with None where
+            a value is missing.
+        error: makes the error that is raised from its message and the index of a value.
+        vocabs: vocabularies of columns of names to use.
+        kinds: the kinds that columns have to be of, from ``KINDS``. These, and columns with a
+            vocabulary, may be missing everywhere.
+
+    Raises:
+        TreeError: the values of a column are of several kinds or of none, or all missing; what
+            ``_number_array`` raises; a name is not in a frozen vocabulary.
+        ConfigError: ``vocabs`` has a vocabulary for a column that does not hold names.
+    """
+    vocabs, kinds = vocabs or {}, kinds or {}
+    columns: dict[str, NDArray[Any]] = {}
+    names = []
+    for key, column in values.items():
+
+        def column_error(message: str, row: int, key: str = key) -> TreeError:
+            return error(f"column {key!r}: {message}", row)
+
+        kind = "name" if key in vocabs else kinds.get(key, "")
+        kind = _kind_of_values(column, column_error, kind)
+        if kind == "name":
+            names.append(key)
+        else:
+            columns[key] = _number_array(column, kind, column_error)
+    vocabularies = vocabs_for(vocabs, *names)
+    columns.update((k, encode_names(values[k], vocabularies[k], error)) for k in names)
+    return {key: columns[key] for key in values}, vocabularies
+
+
+def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
     """What all of some values are, one of ``KINDS``.
 
     Arguments:
@@ -63,7 +105,7 @@ def kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
     return kind
 
 
-def number_array(values: Sequence[Any], kind: str, error: Error) -> NDArray[Any]:
+def _number_array(values: Sequence[Any], kind: str, error: Error) -> NDArray[Any]:
     """Truth values or numbers as an array ``(N,)``, vectors of one shape as ``(N, ...)``.
 
     Integers are int64 where none is missing; where one is, they are floats, NaN where missing.

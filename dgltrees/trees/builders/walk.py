@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.values import kind_of_values, number_array
-from dgltrees.trees.builders.vocabs import encode_names, vocabs_for
+from dgltrees.trees.builders.values import typed_columns
+from dgltrees.trees.builders.vocabs import encode_names
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
@@ -75,15 +75,8 @@ class NodeLists:
         """
         self.check_any()
         ids = {key: encode_names(column, vocabs[key], self.error) for key, column in names.items()}
-        return Forest.build(
-            self.parent,
-            pos=self.pos,
-            offsets=self.offsets,
-            columns={**ids, **(columns or {})},
-            vocabs={key: vocabs[key] for key in names},
-            max_children=max_children,
-            file=self.file,
-        )
+        used = {key: vocabs[key] for key in names}
+        return self._build({**ids, **(columns or {})}, used, max_children)
 
     def forest_of_values(
         self,
@@ -96,38 +89,34 @@ class NodeLists:
         """The forest of these lists with columns whose kinds their values tell.
 
         Arguments:
-            values: columns, each ``(N,)``, of names, numbers, truth values or vectors; None is
-                missing.
-            vocabs: vocabularies of columns of names to use.
-            kinds: the kinds that columns have to be of, from
-                :data:`~dgltrees.trees.builders.values.KINDS`; such a column may be missing
-                everywhere.
+            values, vocabs, kinds: see
+                :func:`~dgltrees.trees.builders.values.typed_columns`.
             max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
         Raises:
-            TreeError: with tree and node: what :meth:`forest` raises, the values of a column are of
-                several kinds or of none of these, or no node has a value.
-            ConfigError: ``vocabs`` has a vocabulary for a column that does not hold names.
+            TreeError: with tree and node: there is no tree, or what ``typed_columns`` and
+                :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raise.
+            ConfigError: what ``typed_columns`` raises.
         """
         self.check_any()
-        vocabs = vocabs or {}
-        names: dict[str, Sequence[Optional[str]]] = {}
-        columns: dict[str, NDArray[Any]] = {}
-        for key, column in values.items():
+        columns, vocabularies = typed_columns(values, self.error, vocabs, kinds)
+        return self._build(columns, vocabularies, max_children)
 
-            def error(message: str, row: int, key: str = key) -> TreeError:
-                return self.error(f"column {key!r}: {message}", row)
-
-            kind = "name" if key in vocabs else (kinds or {}).get(key, "")
-            kind = kind_of_values(column, error, kind)
-            if kind == "name":
-                names[key] = column
-            else:
-                columns[key] = number_array(column, kind, error)
-        vocabularies = vocabs_for(vocabs, *names)
-        forest = self.forest(names, vocabularies, columns=columns, max_children=max_children)
-        in_order = {key: forest.columns[key] for key in values}
-        return Forest(forest.parent, forest.pos, forest.offsets, in_order, forest.vocabs)
+    def _build(
+        self,
+        columns: Mapping[str, NDArray[Any]],
+        vocabs: Mapping[str, Vocabulary],
+        max_children: Optional[int],
+    ) -> Forest:
+        return Forest.build(
+            self.parent,
+            pos=self.pos,
+            offsets=self.offsets,
+            columns=columns,
+            vocabs=vocabs,
+            max_children=max_children,
+            file=self.file,
+        )
 
 
 def walk(

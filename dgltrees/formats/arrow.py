@@ -1,0 +1,241 @@
+"""Parquet and Arrow with a row per tree and lists of its nodes (extra ``arrow``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike, replacing
+from dgltrees.errors import TreeError
+from dgltrees.formats.arrow_files import (
+    arrow_batches,
+    arrow_schema,
+    is_arrow,
+    numpy_column,
+    pyarrow_or_error,
+)
+from dgltrees.formats.layout import Layout
+from dgltrees.formats.lines import check_chunk_size, empty_file, gather
+from dgltrees.formats.values import Column, as_example_columns, as_node_columns
+from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["has_lists", "read_arrow", "stream_arrow", "write_arrow", "write_parquet"]
+
+_ROWS = 10_000
+
+
+def has_lists(path: PathLike, parent: str = "parent") -> bool:
+    """Whether a file is Parquet or Arrow whose column of parents holds lists."""
+    if not is_arrow(path):
+        return False
+    schema = arrow_schema(path)
+    return parent in schema.names and _is_list(schema.field(parent).type)
+
+
+def read_arrow(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
+    """All trees of a Parquet or Arrow file; see :func:`stream_arrow`."""
+    return gather(stream_arrow(path, layout=layout))
+
+
+def stream_arrow(
+    path: PathLike,
+    trees: int = 10_000,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Iterator[Examples]:
+    """The trees of a Parquet or Arrow file with a row per tree, at most ``trees`` at a time.
+
+    The column ``layout.parent``, by default ``parent``, has the list of the parents of each tree's
+    nodes, by their index in the list, -1 or null at the root; ``pos``, if there is one, the nodes'
+    positions among their siblings. Other lists have a value per node: numbers, truth values, texts,
+    or lists of a fixed size, which are vectors. Parents of int32, and numbers of float64 or int64
+    of which none is missing, are not copied: those of an Arrow file stay there.
+
+    Node columns: the other lists. Example columns: ``line``, the number of the row from 1, and the
+    columns that are no lists.
+
+    Arguments:
+        path: the file.
+        trees: the most rows per chunk.
+        layout: ``parent`` and ``names`` are read.
+
+    Raises:
+        TreeError: with file and row: the file is empty or damaged, the parents are no lists of
+            integers, a list is missing or of another length than the parents, rows are no trees, or
+            a column is of a type that is neither numbers nor text.
+        ConfigError: ``trees`` is below 1, or pyarrow is not installed.
+    """
+    check_chunk_size(trees)
+    parent, first = layout.parent or "parent", 1
+    for batch in arrow_batches(path, trees):
+        yield _examples(batch, parent, layout, first, path)
+        first += len(batch)
+    if first == 1:
+        raise empty_file(path)
+
+
+def _examples(
+    batch: pyarrow.RecordBatch, parent: str, layout: Layout, first: int, path: PathLike
+) -> Examples:
+    names = batch.schema.names
+    if parent not in names or not _is_list(batch.schema.field(parent).type):
+        raise TreeError(
+            f"expected a column {parent!r} with lists of parents, got the columns "
+            f"{', '.join(names)}; name it as parent of the layout",
+            file=path,
+        )
+    rows = np.arange(first, first + len(batch))
+    offsets, parents = _flat(parent, batch.column(parent), rows, path)
+    nodes: dict[str, Column] = {}
+    beside: dict[str, Column] = {}
+    pos = None
+    for name, column in zip(names, batch.columns):
+        if name == parent:
+            continue
+        if not _is_list(column.type):
+            beside[name] = _column(name, column, layout, path)
+            continue
+        bounds, values = _flat(name, column, rows, path)
+        wrong = np.diff(bounds) != np.diff(offsets)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise TreeError(
+                f"expected column {name!r} to have a value per node, {np.diff(offsets)[row]} as "
+                f"{parent!r} has, got {np.diff(bounds)[row]}",
+                file=path,
+                line=int(rows[row]),
+            )
+        if name == "pos":
+            pos = _integers(name, values, path)
+        else:
+            nodes[name] = _column(name, values, layout, path)
+    arrays, vocabs = as_node_columns(nodes)
+    up = _integers(parent, parents, path)
+    lines = rows.tolist()
+    check_offsets(offsets, len(up), path, lines)
+    places = positions_by_order(up, offsets) if pos is None else pos
+    check_trees(up, places, offsets, None, path, lines)
+    forest = Forest(_int32(up), _int32(places), offsets, arrays, vocabs)  # no copy of columns
+    return Examples(forest, as_example_columns(beside, rows.tolist()))
+
+
+def _column(name: str, column: pyarrow.Array, layout: Layout, path: PathLike) -> Column:
+    array = numpy_column(name, column, layout.names, path)
+    values: Column = array.tolist() if array.dtype == object else array
+    return values
+
+
+def _flat(
+    name: str, column: pyarrow.Array, rows: NDArray[np.int64], path: PathLike
+) -> tuple[NDArray[np.int64], pyarrow.Array]:
+    """The offsets ``(T + 1,)`` of a column of lists, and the values of all lists."""
+    if column.null_count:
+        row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())
+        raise TreeError(
+            f"expected a list in column {name!r}, got null", file=path, line=int(rows[row])
+        )
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    return offsets - offsets[0], column.values[offsets[0] : offsets[-1]]
+
+
+def _is_list(kind: pyarrow.DataType) -> bool:
+    types = pyarrow_or_error().types
+    return bool(types.is_list(kind) or types.is_large_list(kind))
+
+
+def _integers(name: str, values: pyarrow.Array, path: PathLike) -> NDArray[Any]:
+    """Parents or positions, without a copy; null is -1."""
+    if not pyarrow_or_error().types.is_integer(values.type):
+        raise TreeError(
+            f"expected lists of integers in column {name!r}, got {values.type}", file=path
+        )
+    return np.asarray(values.fill_null(-1).to_numpy(zero_copy_only=False))
+
+
+def _int32(values: NDArray[Any]) -> NDArray[np.int32]:
+    return values.astype(np.int32, copy=False)
+
+
+def write_arrow(examples: Examples, path: PathLike) -> None:
+    """Write an Arrow file (also called Feather) that :func:`stream_arrow` reads back.
+
+    A row is a tree: lists of its ``parent``, ``pos`` and node columns, and its example columns but
+    ``line``. Names are written as text.
+
+    Arguments:
+        examples: single trees.
+        path: the file; it is replaced once all is written.
+
+    Raises:
+        TreeError: examples are pairs, or a node column has the name of an example column, or
+            ``parent`` or ``pos``.
+        ConfigError: pyarrow is not installed.
+    """
+    arrow = pyarrow_or_error()
+    _write(examples, path, arrow.ipc.new_file)
+
+
+def write_parquet(examples: Examples, path: PathLike) -> None:
+    """Write a Parquet file that :func:`stream_arrow` reads back; see :func:`write_arrow`."""
+    pyarrow_or_error()
+    from pyarrow.parquet import ParquetWriter
+
+    _write(examples, path, ParquetWriter)
+
+
+def _write(examples: Examples, path: PathLike, writer: Callable[..., Any]) -> None:
+    if examples.arity > 1:
+        raise TreeError(f"expected single trees, got {examples.arity} per example")
+    beside = {name for name in examples.columns if name != "line"}
+    twice = sorted((beside | {"parent", "pos"}) & set(examples.forest.columns))
+    twice += sorted(beside & {"parent", "pos"})
+    if twice:
+        raise TreeError(
+            f"expected every column once, got {', '.join(map(repr, twice))} twice among parent, "
+            "pos, node columns and example columns; rename one"
+        )
+    with replacing(path, "wb") as file:
+        schema = _batch(examples.select(np.arange(min(1, len(examples))))).schema
+        with writer(file, schema) as sink:
+            for start in range(0, len(examples), _ROWS):
+                rows = np.arange(start, min(start + _ROWS, len(examples)))
+                sink.write_batch(_batch(examples.select(rows)))
+
+
+def _batch(examples: Examples) -> pyarrow.RecordBatch:
+    arrow, forest = pyarrow_or_error(), examples.forest
+    columns = {"parent": forest.parent, "pos": forest.pos, **forest.columns}
+    offsets = arrow.array(forest.offsets.astype(np.int32))
+    arrays = {}
+    for name, column in columns.items():
+        values = _array(column, forest.vocabs[name].names if name in forest.vocabs else None)
+        arrays[name] = arrow.ListArray.from_arrays(offsets, values)
+    for name, column in examples.columns.items():
+        is_class = name == "target" and len(examples.targets) > 0
+        if name != "line":
+            arrays[name] = _array(column, examples.targets.names if is_class else None)
+    return arrow.RecordBatch.from_pydict(arrays)
+
+
+def _array(column: NDArray[Any], names: Any) -> pyarrow.Array:
+    """A column as an Arrow array; missing names are null."""
+    arrow = pyarrow_or_error()
+    if names is not None:
+        ids = arrow.array(column, mask=np.asarray(column) < 0)
+        return arrow.DictionaryArray.from_arrays(ids, arrow.array(names, arrow.string())).cast(
+            arrow.string()
+        )
+    if column.dtype.kind in "OU":
+        return arrow.array(column.tolist(), arrow.string())
+    if column.ndim == 1:
+        return arrow.array(column)
+    return arrow.FixedSizeListArray.from_arrays(
+        arrow.array(np.ascontiguousarray(column).ravel()), int(np.prod(column.shape[1:]))
+    )

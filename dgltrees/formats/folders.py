@@ -1,0 +1,155 @@
+"""Folders: saved forests, and files of trees with labels from the names of their folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Callable, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.lines import check_chunk_size, gather
+from dgltrees.formats.tables import Table
+from dgltrees.formats.values import as_example_columns
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+
+__all__ = ["is_forest", "stream_folder", "stream_forest", "write_forest"]
+
+LABELS = "labels.csv"
+
+
+def is_forest(path: PathLike) -> bool:
+    """Whether a path is a folder that ``Forest.save`` wrote."""
+    return (Path(path) / "forest.json").exists()
+
+
+def stream_forest(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+    """The trees of a folder that :meth:`Forest.save <dgltrees.Forest.save>` wrote.
+
+    They have the node columns that were saved, and no example columns.
+
+    Raises:
+        TreeError: what ``Forest.load`` raises, or the forest has no tree.
+        ConfigError: ``trees`` is below 1.
+    """
+    check_chunk_size(trees)
+    forest = Forest.load(path)
+    if len(forest) == 0:
+        raise TreeError("expected at least one tree, got an empty forest", file=path)
+    for start in range(0, len(forest), trees):
+        yield Examples(forest.select(np.arange(start, min(start + trees, len(forest)))))
+
+
+def write_forest(examples: Examples, path: PathLike) -> None:
+    """Write trees that :func:`stream_forest` reads back.
+
+    Raises:
+        TreeError: examples have columns, or more than one tree.
+    """
+    if examples.columns or examples.arity > 1:
+        raise TreeError(
+            f"expected trees alone, got {examples.arity} per example and the example columns "
+            f"{', '.join(examples.columns) or 'none'}; write Arrow, which holds columns"
+        )
+    examples.forest.save(path)
+
+
+def stream_folder(
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    stream_of: Callable[[Path], Optional[Callable[[Path, int], Iterator[Examples]]]],
+) -> Iterator[Examples]:
+    """The trees of all files of a folder and the folders in it, in the order of their paths.
+
+    Files whose names end as those of no format are left out.
+
+    Example columns: those of the files; ``file``, the path within the folder; ``label``, the first
+    folder on that path, missing for files that are in none; or else, where the folder has a file
+    ``labels.csv`` with a column ``file``, the columns of that file.
+
+    Arguments:
+        path: the folder.
+        trees: about how many trees per chunk.
+        stream_of: returns what streams a file, by its ending; None for no format.
+
+    Raises:
+        TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, or with line
+            names a file twice or one that there is not; or what a file's format raises.
+        ConfigError: ``trees`` is below 1.
+    """
+    check_chunk_size(trees)
+    folder = Path(path)
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != LABELS)
+    streams = [(file, stream) for file in files if (stream := stream_of(file)) is not None]
+    if not streams:
+        raise TreeError("expected a folder with files of trees, got one without", file=path)
+    labels = _Labels(folder, [file for file, _ in streams])
+    parts: list[Examples] = []
+    names: list[str] = []
+    size = 0
+    for file, stream in streams:
+        for part in stream(file, trees - size):
+            parts.append(labels.add(part, file))
+            names.append(str(file))
+            size += len(part)
+            if size >= trees:
+                yield gather(parts, names)
+                parts, names, size = [], [], 0
+    if parts:
+        yield gather(parts, names)
+
+
+class _Labels:
+    """What is known of each file of a folder."""
+
+    def __init__(self, folder: Path, files: list[Path]) -> None:
+        self.folder = folder
+        self.rows: dict[str, int] = {}
+        self.columns: dict[str, NDArray[Any]] = {}
+        path = folder / LABELS
+        if not path.exists():
+            return
+        table = Table(path)
+        if "file" not in table.header:
+            raise TreeError(
+                f"expected a column 'file' among {', '.join(table.header)}", file=path, line=1
+            )
+        names = {file.relative_to(folder).as_posix() for file in files}
+        for batch in table.batches(2**31):
+            for row, (name, line) in enumerate(zip(batch.cells["file"], batch.lines.tolist())):
+                if name not in names or name in self.rows:
+                    got = "again" if name in self.rows else "which there is not"
+                    raise TreeError(
+                        f"expected every file of the folder once, got {name!r} {got}",
+                        file=path,
+                        line=line,
+                    )
+                self.rows[name] = row
+            others = [name for name in table.header if name != "file"]
+            columns = as_example_columns(table.columns(batch, others), batch.lines.tolist())
+            self.columns = {n: c for n, c in columns.items() if n != "line"}
+
+    def add(self, part: Examples, file: Path) -> Examples:
+        """The examples of a file with its columns."""
+        name = file.relative_to(self.folder).as_posix()
+        columns: dict[str, Any] = {**part.columns, "file": _repeat(name, len(part))}
+        if not self.columns:
+            label = name.partition("/")[0] if "/" in name else None
+            return replace(part, columns={**columns, "label": _repeat(label, len(part))})
+        row = self.rows.get(name)
+        for key, column in self.columns.items():
+            missing = None if column.dtype == object else np.nan
+            columns[key] = _repeat(missing if row is None else column[row], len(part), column.dtype)
+        return replace(part, columns=columns)
+
+
+def _repeat(value: Any, rows: int, dtype: Any = object) -> Any:
+    values = np.empty(rows, dtype)
+    values[:] = value
+    return values

@@ -1,0 +1,270 @@
+"""Node tables: a row per node, with its tree and its parent, or its depth in preorder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.layout import Layout
+from dgltrees.formats.lines import check_chunk_size, gather
+from dgltrees.formats.tables import Batch, Table
+from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+
+__all__ = ["is_node_table", "read_nodes", "stream_nodes"]
+
+_USUAL = {
+    "tree_id": ("tree", "tree_id"),
+    "node_id": ("node", "node_id", "id"),
+    "parent": ("parent", "parent_id"),
+    "depth": ("depth",),
+}
+
+
+def is_node_table(header: Sequence[str]) -> bool:
+    """Whether a table has a column of parents or depths, by its usual name."""
+    return any(name in header for name in (*_USUAL["parent"], *_USUAL["depth"]))
+
+
+def read_nodes(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
+    """All trees of a node table; see :func:`stream_nodes`."""
+    return gather(stream_nodes(path, layout=layout))
+
+
+def stream_nodes(
+    path: PathLike,
+    trees: int = 10_000,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Iterator[Examples]:
+    """The trees of a node table, about ``trees`` at a time.
+
+    A row is a node; nodes are in the order of the rows, and children in that of their rows. The
+    rows of a tree follow each other. Either each row has the id of its parent, which is empty (or
+    -1, if no node has that id) at the root; or it has its depth, and the rows are in preorder.
+    Without a column for the tree, rows with parents are one tree, and one with the depth of the
+    first begins a tree.
+
+    Node columns: all others; see :class:`~dgltrees.formats.values.Columns`. Example columns:
+    ``line``, of the tree's first row, and the column of the tree.
+
+    Arguments:
+        path: CSV, TSV, Parquet or Arrow; see :class:`~dgltrees.formats.tables.Table`.
+        trees: trees per chunk.
+        layout: ``tree_id``, ``node_id``, ``parent``, ``depth`` and ``names`` are read.
+
+    Raises:
+        TreeError: with file and line: the file is empty or damaged, has no such columns, the rows
+            of a tree are apart, a node occurs twice, a parent is no node of the tree, a depth is
+            no integer or more than one below the row before, a tree has not exactly one root or
+            has a cycle, or a column is not of one kind.
+        ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
+    """
+    check_chunk_size(trees)
+    table = Table(path, layout.names)
+    nodes = _Nodes(table, layout)
+    for batch, starts in nodes.trees():
+        for first in range(0, len(starts), trees):
+            stop = starts[first + trees] if first + trees < len(starts) else len(batch)
+            rows = batch.rows(slice(starts[first], stop))
+            yield nodes.examples(rows, starts[first : first + trees] - starts[first])
+
+
+class _Nodes:
+    """The columns of a node table that say its trees."""
+
+    def __init__(self, table: Table, layout: Layout) -> None:
+        self.table, self.layout, self.path = table, layout, table.path
+        self.tree = self._column("tree_id")
+        self.parent = None if layout.depth else self._column("parent")
+        self.depth = None if self.parent else self._column("depth")
+        self.node = self._column("node_id") if self.parent else layout.node_id
+        if self.parent is None and self.depth is None:
+            raise self._missing("the parent of each node, or its depth,", "parent or depth")
+        if self.parent is not None and self.node is None:
+            raise self._missing("the id of each node", "node_id")
+        places = (self.tree, self.node, self.parent, self.depth)
+        self.others = [name for name in table.header if name not in places]
+        self._root_depth: Optional[Any] = None
+
+    def _column(self, field: str) -> Optional[str]:
+        name: Optional[str] = getattr(self.layout, field)
+        if name is None:
+            return next((name for name in _USUAL[field] if name in self.table.header), None)
+        if name not in self.table.header:
+            raise self._missing(f"{name!r}", field)
+        return name
+
+    def _missing(self, what: str, field: str) -> TreeError:
+        return TreeError(
+            f"expected a column with {what} among {', '.join(self.table.header)}; name it as "
+            f"{field} of the layout",
+            file=self.path,
+        )
+
+    def trees(self) -> Iterator[tuple[Batch, NDArray[np.int64]]]:
+        """Batches of whole trees, and the first row of each."""
+        parts: list[Batch] = []
+        seen: set[Any] = set()
+        before = None
+        for batch in self.table.batches():
+            starts, before = self._starts(batch, before, seen)
+            if parts and len(starts):
+                yield self._whole([*parts, batch.rows(slice(0, starts[-1]))])
+                parts = [batch.rows(slice(starts[-1], None))]
+            elif len(starts) > 1:
+                yield self._whole([batch.rows(slice(0, starts[-1]))])
+                parts = [batch.rows(slice(starts[-1], None))]
+            else:
+                parts.append(batch)
+        yield self._whole(parts)
+
+    def _whole(self, parts: Sequence[Batch]) -> tuple[Batch, NDArray[np.int64]]:
+        batch = Batch.concat([part for part in parts if len(part)])
+        starts = self._starts(batch, None, set())[0]
+        if self.tree and self.depth and self.node:  # sorted by node within each tree
+            order = _ids(batch.cells[self.node])
+            if order is None:
+                raise self._error(f"expected numbers in column {self.node!r}", batch, 0)
+            tree = np.zeros(len(batch), np.int64)
+            tree[starts] = 1
+            batch = batch.rows(np.lexsort((order, tree.cumsum())))
+        return batch, starts
+
+    def _starts(self, batch: Batch, before: Any, seen: set[Any]) -> tuple[NDArray[np.int64], Any]:
+        """The rows of a batch that begin a tree, behind a row with the key ``before``; its last."""
+        if self.tree:
+            keys = batch.cells[self.tree]
+            begins = np.append(keys[0] != before, keys[1:] != keys[:-1])
+            starts = np.flatnonzero(begins)
+            for start in starts.tolist():
+                if keys[start] in seen:
+                    raise self._error(
+                        f"expected the rows of a tree one after the other, got more of "
+                        f"{keys[start]!r}; sort the rows by {self.tree!r}",
+                        batch,
+                        start,
+                    )
+                seen.add(keys[start])
+            return starts, keys[-1]
+        if self.depth is None:
+            return np.zeros(0 if before else 1, np.int64), True
+        depth = batch.cells[self.depth]
+        if self._root_depth is None:
+            self._root_depth = depth[0]
+        return np.flatnonzero(depth == self._root_depth), None
+
+    def examples(self, batch: Batch, starts: NDArray[np.int64]) -> Examples:
+        """The examples of whole trees."""
+        offsets = np.append(starts, len(batch))
+        tree = np.repeat(np.arange(len(starts)), np.diff(offsets))
+        up = self._by_parent(batch, tree) if self.parent else self._by_depth(batch, starts)
+        columns, vocabs = as_node_columns(self.table.columns(batch, self.others))
+        lines = batch.lines[starts]
+        try:
+            forest = Forest.build(
+                np.where(up < 0, -1, up - starts[tree]),
+                offsets=offsets,
+                columns=columns,
+                vocabs=vocabs,
+            )
+        except TreeError as error:
+            row = int(starts[error.tree or 0]) + (error.node or 0)
+            name = f" of {batch.cells[self.tree][row]!r}" if self.tree else ""
+            raise self._error(f"in the tree{name}: {error.message}", batch, row) from None
+        beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
+        return Examples(forest, as_example_columns(beside, lines.tolist()))
+
+    def _by_parent(self, batch: Batch, tree: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each row's parent, -1 at roots."""
+        assert self.node is not None
+        assert self.parent is not None
+        nodes, parents = batch.cells[self.node], batch.cells[self.parent]
+        is_root = _is_missing(parents)
+        ids = _ids(nodes)
+        parent_ids = None if ids is None else _ids(np.where(is_root, "-1", parents))
+        if ids is None or parent_ids is None:
+            ids, parent_ids = nodes, parents
+        codes = dict(zip(dict.fromkeys(ids.tolist()), count()))
+        code = np.fromiter(map(codes.__getitem__, ids.tolist()), np.int64, len(ids))
+        missing = np.full(len(ids), -1)
+        parent_code = np.fromiter(map(codes.get, parent_ids.tolist(), missing), np.int64, len(ids))
+        keys = tree * len(codes) + code
+        order = keys.argsort(kind="stable")
+        keys = keys[order]
+        twice = np.flatnonzero(keys[1:] == keys[:-1])
+        if len(twice):
+            row = int(order[twice + 1].min())
+            raise self._error(f"expected every node once, got {nodes[row]!r} again", batch, row)
+        wanted = tree * len(codes) + parent_code
+        place = np.minimum(keys.searchsorted(wanted), len(keys) - 1)
+        known = (parent_code >= 0) & (keys[place] == wanted) & ~is_root
+        is_root |= ~known & np.isin(parents.astype(str), ("-1", "-1.0"))
+        if not (known | is_root).all():
+            row = int(np.argmin(known | is_root))
+            raise self._error(
+                f"expected column {self.parent!r} to hold the id of a node of the same tree, or "
+                f"nothing at the root, got {parents[row]!r}",
+                batch,
+                row,
+            )
+        return np.where(is_root, -1, order[place])
+
+    def _by_depth(self, batch: Batch, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each row's parent, which is the last one before it that is less deep."""
+        assert self.depth is not None
+        depth = _ids(batch.cells[self.depth])
+        if depth is None:
+            cells = batch.cells[self.depth]
+            row = next(i for i in range(len(cells)) if _ids(cells[i : i + 1]) is None)
+            raise self._error(
+                f"expected column {self.depth!r} to hold integers, got {cells[row]!r}", batch, row
+            )
+        depth = depth - depth[starts].repeat(np.diff(np.append(starts, len(depth))))
+        deeper = np.append(0, depth[1:] - depth[:-1])
+        deeper[starts] = 0
+        for wrong, what in ((deeper > 1, "at most one more than"), (depth < 0, "not less than")):
+            if wrong.any():
+                row = int(wrong.argmax())
+                of = "the row before" if what[0] == "a" else "the first row of the tree"
+                raise self._error(
+                    f"expected rows in preorder, of a depth {what} that of {of}, got "
+                    f"{batch.cells[self.depth][row]}",
+                    batch,
+                    row,
+                )
+        rows = np.arange(len(depth))
+        keys = depth * len(depth) + rows
+        order = keys.argsort()
+        last = keys[order].searchsorted(keys - len(depth)) - 1
+        return np.where(depth == 0, -1, order[last])
+
+    def _error(self, message: str, batch: Batch, row: int) -> TreeError:
+        return TreeError(message, file=self.path, line=int(batch.lines[row]))
+
+
+def _is_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    if cells.dtype == object:
+        return np.array([cell is None or cell in MISSING_CELLS for cell in cells.tolist()])
+    return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), np.bool_)
+
+
+def _ids(cells: NDArray[Any]) -> Optional[NDArray[np.int64]]:
+    """Cells as integers; None if one is none."""
+    try:
+        return np.array(list(map(int, cells.tolist())), np.int64)
+    except (ValueError, OverflowError, TypeError):
+        pass
+    try:
+        numbers = np.array(list(map(float, cells.tolist())))
+    except (ValueError, TypeError):
+        return None
+    if not (np.isfinite(numbers) & (numbers == np.floor(numbers)) & (abs(numbers) < 2**53)).all():
+        return None
+    return numbers.astype(np.int64)

@@ -1,0 +1,67 @@
+"""Tables with a row per tree, which a column holds as JSON text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.layout import Layout
+from dgltrees.formats.lines import check_chunk_size, gather
+from dgltrees.formats.records import Records, parse_json
+from dgltrees.formats.tables import Table
+from dgltrees.trees.examples import Examples
+
+__all__ = ["read_rows", "stream_rows"]
+
+
+def read_rows(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
+    """All trees of a table; see :func:`stream_rows`."""
+    return gather(stream_rows(path, layout=layout))
+
+
+def stream_rows(
+    path: PathLike,
+    trees: int = 10_000,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Iterator[Examples]:
+    """The trees of a table with JSON in a column, at most ``trees`` rows at a time.
+
+    ``layout.tree`` is the column, by default ``tree`` or ``json``, or a path into its JSON:
+    ``json.Plan`` is what the column ``json`` has under ``Plan``. Trees are as in
+    :func:`~dgltrees.formats.stream_jsonl`.
+
+    Node columns: the members of the nodes. Example columns: ``line``, the other columns, and by
+    names such as ``json.Execution Time`` what stands in the JSON beside the tree.
+
+    Arguments:
+        path: CSV, TSV, Parquet or Arrow; see :class:`~dgltrees.formats.tables.Table`.
+        trees: the most rows per chunk.
+        layout: ``tree``, ``children`` and ``names`` are read.
+
+    Raises:
+        TreeError: with file and line: ``layout.tree`` names no column, the file is empty or
+            damaged, a cell is no JSON, or what ``stream_jsonl`` raises.
+        ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
+    """
+    check_chunk_size(trees)
+    table = Table(path, layout.names)
+    usual = (name for name in ("tree", "json") if name in table.header)
+    tree = next(usual, None) if layout.tree is None else layout.tree
+    column = (tree or "").partition(".")[0]
+    if column not in table.header:
+        raise TreeError(
+            "expected the layout's tree to name the column that holds the trees as JSON, such as "
+            f"json or json.Plan, got {tree}; the columns are {', '.join(table.header)} (for "
+            "a table with a row per node, name its column of parents or depths)",
+            file=path,
+        )
+    others = [name for name in table.header if name != column]
+    records = Records(path, replace(layout, tree=tree))
+    for batch in table.batches(min(trees, 1000)):
+        lines = batch.lines.tolist()
+        cells = zip(batch.cells[column].tolist(), lines)
+        values = [{column: parse_json(str(cell), path, line)} for cell, line in cells]
+        yield records.examples(values, lines, table.columns(batch, others))
+    records.check_children()

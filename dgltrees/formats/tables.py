@@ -1,0 +1,169 @@
+"""Tables, batch by batch: CSV and TSV, Parquet, and Arrow (extra ``arrow``)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.arrow_files import arrow_batches, arrow_schema, is_arrow, numpy_column
+from dgltrees.formats.lines import chunks, empty_file, open_bytes
+from dgltrees.formats.values import Column, Columns
+
+__all__ = ["Batch", "Table"]
+
+_ROWS = 2**14  # of a batch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Successive rows of a table.
+
+    Arguments:
+        lines: ``(n,)`` the line of each row in a file of text, its number from 1 in others.
+        cells: by column ``(n, ...)``: text as objects, or numbers.
+    """
+
+    lines: NDArray[np.int64]
+    cells: dict[str, NDArray[Any]]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def rows(self, rows: Any) -> Batch:
+        """Some of the rows: a slice or an index."""
+        cells = {name: column[rows] for name, column in self.cells.items()}
+        return Batch(self.lines[rows], cells)
+
+    @staticmethod
+    def concat(parts: Sequence[Batch]) -> Batch:
+        """All rows of several batches of a table."""
+        return Batch(
+            np.concatenate([part.lines for part in parts]),
+            {name: np.concatenate([part.cells[name] for part in parts]) for name in parts[0].cells},
+        )
+
+
+class Table:
+    """A table in a file.
+
+    Arguments:
+        path: CSV, with tabs instead of commas if there are tabs in its first line, packed with gzip
+            or not; Parquet; or Arrow, as a file or a stream.
+        names: columns that hold names, whatever their values look like.
+
+    Attributes:
+        header: the names of the columns.
+
+    Raises:
+        TreeError: the file is empty or damaged.
+        ConfigError: the file needs pyarrow, which is not installed.
+    """
+
+    def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
+        self.path, self.names = path, names
+        self.is_text = not is_arrow(path)
+        self._columns = Columns(path, names)
+        if self.is_text:
+            with _open_text(path) as (self.header, _, _):
+                pass
+        else:
+            self.header = list(arrow_schema(path).names)
+
+    def batches(self, rows: int = _ROWS) -> Iterator[Batch]:
+        """All rows, ``rows`` at a time.
+
+        Raises:
+            TreeError: with file and line: there are none, two columns have one name, a row has not
+                a cell per column, text is not in UTF-8, or a column is neither numbers nor text.
+        """
+        twice = next((name for name in self.header if self.header.count(name) > 1), None)
+        if twice is not None:
+            raise TreeError(f"expected every column once, got {twice!r} twice", file=self.path)
+        batches = self._text_batches(rows) if self.is_text else self._arrow_batches(rows)
+        empty = True
+        for batch in batches:
+            empty = False
+            yield batch
+        if empty:
+            raise empty_file(self.path)
+
+    def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, Column]:
+        """Some columns of a batch, typed; those that have had no values yet are left out.
+
+        Raises:
+            TreeError: with file, line and column: a cell among numbers is none.
+        """
+        columns: dict[str, Column] = {}
+        for name in names:
+            cells = batch.cells[name]
+            if not self.is_text:
+                columns[name] = cells.tolist() if cells.dtype == object else cells
+                continue
+            column = self._columns.of_cells(name, cells.tolist(), batch.lines.__getitem__)
+            if column is not None:
+                columns[name] = column
+        return columns
+
+    def _text_batches(self, rows: int) -> Iterator[Batch]:
+        for part in chunks(self._text_rows(), rows):
+            columns = np.array([row for _, row in part], object).T
+            yield Batch(np.array([line for line, _ in part]), dict(zip(self.header, columns)))
+
+    def _text_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Each row but blank ones, and the line in which it begins."""
+        csv.field_size_limit(max(2**31 - 1, csv.field_size_limit()))
+        with _open_text(self.path) as (header, reader, before):
+            line, width = before + 1, len(header)
+            try:
+                for row in reader:
+                    if len(row) == width:
+                        yield line, row
+                    elif row:
+                        raise TreeError(
+                            f"expected {width} cells, as many as the first line has, "
+                            f"got {len(row)}",
+                            file=self.path,
+                            line=line,
+                        )
+                    line = before + reader.line_num + 1
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise TreeError(
+                    f"expected a row of CSV in UTF-8, got: {error}", file=self.path, line=line
+                ) from None
+
+    def _arrow_batches(self, rows: int) -> Iterator[Batch]:
+        first = 1
+        for batch in arrow_batches(self.path, rows):
+            cells = {
+                name: numpy_column(name, column, self.names, self.path)
+                for name, column in zip(batch.schema.names, batch.columns)
+            }
+            yield Batch(np.arange(first, first + len(batch)), cells)
+            first += len(batch)
+
+
+@contextmanager
+def _open_text(path: PathLike) -> Iterator[tuple[list[str], Any, int]]:
+    """The names of the columns, a reader of the rows behind them, and the lines before those."""
+    line, number = "", 0
+    with open_bytes(path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+        try:
+            while not line.strip():
+                line, number = text.readline(), number + 1
+                if not line:
+                    raise empty_file(path)
+        except UnicodeDecodeError as error:
+            raise TreeError(f"expected CSV in UTF-8, got: {error}", file=path) from None
+        delimiter = "\t" if "\t" in line else ","
+        header = next(csv.reader([line], delimiter=delimiter))
+        names = [name or f"column {i}" for i, name in enumerate(header)]
+        yield names, csv.reader(text, delimiter=delimiter, strict=True), number

@@ -1,0 +1,133 @@
+"""Forests of the elements of parsed XML and HTML: xml.etree, lxml and BeautifulSoup."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Optional, Union
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.walk import walk
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["from_elements"]
+
+
+class _Piece(NamedTuple):
+    """A node that is no element: an attribute, or text."""
+
+    label: str
+    value: str
+
+
+def from_elements(
+    *roots: Any,
+    attributes: bool = False,
+    text_nodes: bool = False,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    max_children: Optional[int] = None,
+) -> Forest:
+    """A forest with one tree per parsed element, nodes in preorder.
+
+    Like :func:`~dgltrees.trees.builders.from_xml` of its text: every element is a node, comments
+    and processing instructions are left out, and the text of an element is joined, wherever it is
+    among the children, unless it becomes nodes.
+
+    Node columns: ``label``, the tag; ``value``, the text of the element without that of its
+    children, white space collapsed; -1 without text.
+
+    Arguments:
+        roots: elements or trees of ``xml.etree.ElementTree`` or lxml, tags or documents of
+            BeautifulSoup (whose label is ``[document]``).
+        attributes: attributes are nodes too: children ``@name`` with their value, before the
+            elements; of several classes of HTML, joined by spaces.
+        text_nodes: each piece of text is a node too: a child ``#text`` at its place among the
+            elements, instead of the value of the element.
+        vocabs: vocabularies of ``label`` and ``value`` to use.
+        max_children: the largest number of children of a node; None for any.
+
+    Raises:
+        TreeError: with tree and node: a root is none of these, an element contains itself or is at
+            two places, an entity is not replaced by its text, a name is not in a frozen
+            vocabulary, or a node has too many children.
+    """
+    vocabularies = vocabs_for(vocabs, "label", "value")
+
+    def children_of(node: Any) -> list[Any]:
+        if isinstance(node, _Piece):
+            return []
+        children: list[Any] = []
+        if attributes:
+            children += [_Piece(f"@{name}", _text(value)) for name, value in _attributes(node)]
+        for part in _content(node):
+            if not isinstance(part, str):
+                children.append(part)
+            elif text_nodes and part.strip():
+                children.append(_Piece("#text", _text(part)))
+        return children
+
+    def value_of(node: Any) -> Optional[str]:
+        if isinstance(node, _Piece):
+            return node.value
+        if text_nodes:
+            return None
+        return _text("".join(part for part in _content(node) if isinstance(part, str))) or None
+
+    lists = walk(map(_root, roots), children_of)
+    names: dict[str, list[Optional[str]]] = {
+        "label": [n.label if isinstance(n, _Piece) else _tag(n) for n in lists.objects],
+        "value": [value_of(node) for node in lists.objects],
+    }
+    return lists.forest(names, vocabularies, max_children=max_children)
+
+
+def _text(value: Union[str, list[str]]) -> str:
+    return " ".join((value if isinstance(value, str) else " ".join(value)).split())
+
+
+def _is_soup(element: Any) -> bool:
+    return "bs4" in sys.modules and isinstance(element, sys.modules["bs4"].Tag)
+
+
+def _root(root: Any) -> Any:
+    return root.getroot() if not _is_soup(root) and hasattr(root, "getroot") else root
+
+
+def _tag(element: Any) -> str:
+    return str(element.name if _is_soup(element) else element.tag)
+
+
+def _attributes(element: Any) -> Iterator[tuple[str, Union[str, list[str]]]]:
+    yield from (element.attrs if _is_soup(element) else element.attrib).items()
+
+
+def _content(element: Any) -> Iterator[Any]:
+    """The elements in an element, and the pieces of text between them."""
+    if _is_soup(element):
+        yield from _soup_content(element)
+    elif hasattr(element, "tag") and hasattr(element, "tail"):
+        yield element.text or ""
+        for child in element:
+            if isinstance(child.tag, str):
+                yield child
+            elif child.tag.__name__ == "Entity":
+                raise TreeError(f"expected entities replaced by their text, got {child.text}")
+            yield child.tail or ""
+    else:
+        raise TreeError(
+            "expected an element of xml.etree, lxml or BeautifulSoup, "
+            f"got an object of type {type(element).__name__}"
+        )
+
+
+def _soup_content(element: Any) -> Iterator[Any]:
+    from bs4 import CData, Tag
+    from bs4.element import PreformattedString
+
+    for child in element.contents:
+        if isinstance(child, Tag):
+            yield child
+        elif isinstance(child, CData) or not isinstance(child, PreformattedString):
+            yield str(child)

@@ -1,0 +1,143 @@
+"""Forests of tables with a row per node, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Optional
+
+import numpy as np
+
+from dgltrees.errors import TreeError
+from dgltrees.trees.builders.components import forest_of_rows, roots_of_rows
+from dgltrees.trees.builders.values import typed_columns
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["from_table"]
+
+
+def from_table(
+    frame: Any,
+    id: str = "id",  # noqa: A002
+    parent: str = "parent",
+    *,
+    tree: Optional[str] = None,
+    columns: Optional[Sequence[str]] = None,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    kinds: Optional[Mapping[str, str]] = None,
+    max_children: Optional[int] = None,
+) -> Forest:
+    """A forest of a table with a row per node: its id, and that of its parent.
+
+    Rows may be in any order; the children of a node are in row order. There is a tree per root, in
+    the order of their first rows, and its nodes are in row order. None and NaN are missing values:
+    as a parent, they make a root. What the values of the other columns become is told at
+    :func:`~dgltrees.trees.builders.objects.from_objects`.
+
+    Arguments:
+        frame: a pandas data frame, a dictionary of sequences of one length, or anything else that
+            lists the names of its columns and has each under its name.
+        id: the column of ids: numbers, texts, or any other hashable values.
+        parent: the column of the ids of parents, missing at roots.
+        tree: a column that tells trees apart, whose ids are then unique in their tree only; by
+            default ids are unique in the table.
+        columns: the columns to use as node columns; by default all others.
+        vocabs: vocabularies of columns of texts to use.
+        kinds: the kinds that columns have to be of; see
+            :func:`~dgltrees.trees.builders.objects.from_objects`.
+        max_children: the largest number of children of a node; None for any.
+
+    Raises:
+        TreeError: with the row, counted from 0: an id or a tree is missing, or occurs twice in a
+            tree; a parent is no id of the tree, there is a cycle, or a tree has not exactly one
+            root; there is no row, no such column, or columns are of unlike lengths; the values of a
+            column are of several kinds. With tree and node: a node has too many children.
+    """
+    available = [str(name) for name in frame]
+    used = {"id": id, "parent": parent, **({} if tree is None else {"tree": tree})}
+    chosen = [n for n in available if n not in used.values()] if columns is None else columns
+    for name in (*used.values(), *chosen):
+        if name not in available:
+            raise TreeError(f"expected a column {name!r}, got {', '.join(available)}")
+    table = {name: _values(frame[name]) for name in dict.fromkeys((*used.values(), *chosen))}
+    for name, values in table.items():
+        if len(values) != len(table[id]):
+            raise TreeError(
+                f"expected columns of one length, got {len(table[id])} values of {id!r} and "
+                f"{len(values)} of {name!r}"
+            )
+    if not table[id]:
+        raise TreeError("expected at least one row, got an empty table")
+    parents = _parents(table, id, parent, tree)
+    roots = roots_of_rows(parents, _error)
+    if tree is not None:
+        _check_one_root(table[tree], roots)
+    typed, vocabularies = typed_columns({n: table[n] for n in chosen}, _error, vocabs, kinds)
+    return forest_of_rows(
+        parents, roots, columns=typed, vocabs=vocabularies, max_children=max_children
+    )
+
+
+def _error(message: str, row: int) -> TreeError:
+    return TreeError(f"row {row}: {message}")
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column, None where one is missing."""
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    return [None if _is_missing(value) else value for value in values]
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # those of pandas
+        return True
+    return isinstance(value, (float, np.floating)) and bool(value != value)
+
+
+def _parents(
+    table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: Optional[str]
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """``(N,)`` the row of each row's parent, -1 at roots."""
+    row_of: dict[Any, int] = {}
+    for row, (key, missing) in enumerate(_keys(table, node, tree)):
+        if missing:
+            raise _error(f"expected a value as {missing!r}, got none", row)
+        first = row_of.setdefault(key, row)
+        if first != row:
+            value = table[node][row]
+            raise _error(f"expected every {node!r} once, got {value!r} of row {first} again", row)
+    parents = np.full(len(row_of), -1, np.int64)
+    for row, (key, missing) in enumerate(_keys(table, parent, tree)):
+        if not missing:
+            parents[row] = up = row_of.get(key, -1)
+            if up < 0:
+                within = "" if tree is None else f" of {tree!r} {table[tree][row]!r}"
+                raise _error(
+                    f"expected an {node!r}{within} as {parent!r}, got {table[parent][row]!r}; "
+                    "leave it empty (None or NaN) at roots",
+                    row,
+                )
+    return parents
+
+
+def _keys(
+    table: Mapping[str, Sequence[Any]], name: str, tree: Optional[str]
+) -> Iterator[tuple[Hashable, Optional[str]]]:
+    """What tells the node named by each row apart, and the column whose value is missing."""
+    for row, value in enumerate(table[name]):
+        group = None if tree is None else table[tree][row]
+        for column, each in ((tree, group), (name, value)):
+            if not isinstance(each, Hashable):
+                raise _error(f"expected a hashable value as {column!r}, got {each!r}", row)
+        missing = tree if tree is not None and group is None else name if value is None else None
+        yield (group, value), missing
+
+
+def _check_one_root(trees: Sequence[Any], roots: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+    root_of: dict[Any, int] = {}
+    for row, (name, root) in enumerate(zip(trees, roots.tolist())):
+        if root_of.setdefault(name, root) != root:
+            raise _error(
+                f"expected one root in the tree {name!r}, got the rows {root_of[name]} and {root}",
+                row,
+            )

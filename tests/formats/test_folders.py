@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dgltrees import TreeError
+from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats.lines import gather
+from dgltrees.trees import Examples, Forest
+from tests.trees.nested import assert_same, names_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of Python files and lines of JSON."""
+    for name, text in {
+        "b/one.py": "x = 1\n",
+        "b/deep/two.py": "y\n",
+        "a/plans.jsonl": '{"label": "p"}\n{"label": "q"}\n',
+        "top.json": "[1]",
+        "a/README": "no trees",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_labels_from_folders(folder: Path) -> None:
+    assert guess_format(folder) == "folder"
+    examples = FORMATS["folder"].read(folder)
+    files = ["a/plans.jsonl", "a/plans.jsonl", "b/deep/two.py", "b/one.py", "top.json"]
+    assert examples.columns["file"].tolist() == files
+    assert examples.columns["label"].tolist() == ["a", "a", "b", "b", None]
+    roots = [names_of(examples.forest, "label")[root] for root in examples.forest.roots]
+    assert roots == ["p", "q", "Module", "Module", None]
+    for trees in (1, 2, 3):
+        chunks = list(FORMATS["folder"].chunks(folder, trees))
+        assert max(map(len, chunks)) <= trees
+        assert_same(gather(chunks), examples)
+
+
+def test_labels_from_a_table(folder: Path) -> None:
+    (folder / "labels.csv").write_text("file,kind,score\nb/one.py,good,1\ntop.json,bad,0.5\n")
+    examples = FORMATS["folder"].read(folder)
+    assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
+    np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
+    assert "label" not in examples.columns
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name\nx\n", "labels.csv:1: expected a column 'file' among name"),
+        (
+            "file\nb/no.py\n",
+            "labels.csv:2: expected every file of the folder once, got 'b/no.py' w",
+        ),
+        ("file\ntop.json\ntop.json\n", "labels.csv:3: expected every file of the folder once, got"),
+    ],
+)
+def test_tables_of_other_files(folder: Path, text: str, message: str) -> None:
+    (folder / "labels.csv").write_text(text)
+    with pytest.raises(TreeError) as caught:
+        FORMATS["folder"].read(folder)
+    assert message in str(caught.value)
+
+
+def test_files_with_unlike_columns(folder: Path) -> None:
+    (folder / "a/more.jsonl").write_text('{"label": 3}\n')
+    with pytest.raises(TreeError) as caught:
+        FORMATS["folder"].read(folder)
+    assert "expected column 'label' to hold numbers, as in " in str(caught.value)
+    assert str(caught.value).endswith(f"got names in {folder / 'a/plans.jsonl'}")
+
+
+def test_a_folder_without_trees(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="expected a folder with files of trees, got one without"):
+        FORMATS["folder"].read(tmp_path)
+
+
+def test_saved_forests(tmp_path: Path) -> None:
+    forest = Forest.build([-1, 0, -1], offsets=[0, 2, 3], columns={"x": [1, 2, 3]})
+    form = FORMATS["forest"]
+    assert form.write is not None
+    form.write(Examples(forest), tmp_path)
+    assert guess_format(tmp_path) == "forest"
+    for trees in (1, 2, 100):
+        chunks = list(form.chunks(tmp_path, trees))
+        assert max(map(len, chunks)) <= trees
+        assert_same(gather(chunks), Examples(forest))
+    with pytest.raises(TreeError, match="expected trees alone, got 1 per example and the example"):
+        form.write(Examples(forest, {"y": np.ones(2)}), tmp_path / "b")

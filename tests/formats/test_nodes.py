@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dgltrees import ConfigError, TreeError
+from dgltrees.formats import FORMATS, Layout, guess_format, read_nodes, stream_nodes
+from dgltrees.formats.lines import gather
+from dgltrees.formats.table import TABLES
+from tests.trees.nested import Tree, arrays, assert_same, names_of, nested, write
+
+PLANS = (
+    "query,id,depth,op,cost\nq1,1,0,Sort,1\nq1,2,1,Join,2.5\nq1,3,2,Scan,\nq1,4,2,Scan,7\n"
+    "q2,5,0,Scan,1e3\n"
+)
+
+
+def test_preorder_and_depth(tmp_path: Path) -> None:
+    path = write(tmp_path, PLANS)
+    for layout in (Layout(), Layout(tree_id="query"), Layout(tree_id="query", depth="depth")):
+        examples = read_nodes(path, layout)
+        forest = examples.forest
+        assert forest.parent.tolist() == [-1, 0, 1, 1, -1]
+        assert forest.pos.tolist() == [0, 0, 0, 1, 0]
+        assert forest.offsets.tolist() == [0, 4, 5]
+        assert names_of(forest, "op") == ["Sort", "Join", "Scan", "Scan", "Scan"]
+        np.testing.assert_array_equal(forest.columns["cost"], [1, 2.5, np.nan, 7, 1000])
+        assert examples.columns["line"].tolist() == [2, 6]
+        assert ("query" in forest.columns) == (layout.tree_id is None)
+        assert forest.columns["id"].tolist() == [1, 2, 3, 4, 5]
+    assert examples.columns["query"].tolist() == ["q1", "q2"]
+
+
+def test_rows_sorted_by_node(tmp_path: Path) -> None:
+    text = "tree,at,depth\na,3,1\na,1,0\na,2,1\n"
+    layout = Layout(tree_id="tree", node_id="at")
+    examples = read_nodes(write(tmp_path, text), layout)
+    assert examples.forest.parent.tolist() == [-1, 0, 0]
+    assert list(examples.forest.columns) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "parent"),
+    [
+        ("node,parent\n1,\n2,1\n3,2\n", [-1, 0, 1]),  # a file without trees is one
+        ("node,parent\n3,2.0\n2,1.0\n1,\n", [1, 2, -1]),  # as pandas writes integers beside NaN
+        ("node\tparent_id\nx\tz\ny\tz\nz\tNULL\n", [2, 2, -1]),
+        ("id,parent\n0,-1\n1,0\n", [-1, 0]),
+        ("id,parent\n-1,\n1,-1\n", [-1, 0]),
+    ],
+)
+def test_parents(tmp_path: Path, text: str, parent: list[int]) -> None:
+    assert read_nodes(write(tmp_path, text)).forest.parent.tolist() == parent
+
+
+HEAD = "tree,id,parent,x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "message"),
+    [
+        (
+            "tree,x\na,1\n",
+            Layout(),
+            ": expected a column with the parent of each node, or its dept",
+        ),
+        ("tree,parent\na,1\n", Layout(), ": expected a column with the id of each node among tree"),
+        (
+            "tree,parent\na,1\n",
+            Layout(node_id="nr"),
+            ": expected a column with 'nr' among tree, par",
+        ),
+        (HEAD + "a,1,,1\na,1,,1\n", Layout(), ":3: expected every node once, got '1' again"),
+        (
+            HEAD + "a,1,,1\na,2,3,1\n",
+            Layout(),
+            ":3: expected column 'parent' to hold the id of a n",
+        ),
+        (
+            HEAD + "a,1,,1\nb,2,1,1\n",
+            Layout(),
+            ":3: expected column 'parent' to hold the id of a n",
+        ),
+        (
+            HEAD + "a,1,,1\nb,1,,1\nb,2,,1\n",
+            Layout(),
+            ":3: in the tree of 'b': expected exactly one",
+        ),
+        (
+            HEAD + "a,1,,1\na,2,3,1\na,3,2,1\n",
+            Layout(),
+            ":3: in the tree of 'a': expected every nod",
+        ),
+        (
+            HEAD + "a,1,,1\nb,1,,1\na,2,1,1\n",
+            Layout(),
+            ":4: expected the rows of a tree one after t",
+        ),
+        (
+            HEAD + "a,1,,1\nb,1,,x\n",
+            Layout(),
+            ":3: expected column 'x' to hold numbers, as in line",
+        ),
+        (
+            HEAD + "a,1,,1\na,2\n",
+            Layout(),
+            ":3: expected 4 cells, as many as the first line has, go",
+        ),
+        (HEAD + 'a,1,,"1\n', Layout(), ":2: expected a row of CSV in UTF-8, got: unexpected end"),
+        ("depth,depth\n0,0\n", Layout(), ": expected every column once, got 'depth' twice"),
+        (
+            "depth\n0\n2\n",
+            Layout(),
+            ":3: expected rows in preorder, of a depth at most one more th",
+        ),
+        (
+            "t,depth\na,1\na,0\n",
+            Layout(tree_id="t"),
+            ":3: expected rows in preorder, of a depth not",
+        ),
+        ("depth\n0\nx\n", Layout(), ":3: expected column 'depth' to hold integers, got 'x'"),
+    ],
+)
+def test_rows_that_are_no_trees(tmp_path: Path, text: str, layout: Layout, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(TreeError) as caught:
+        read_nodes(path, layout)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_columns_of_names_hold_numbers_too(tmp_path: Path) -> None:
+    path = write(tmp_path, HEAD + "a,1,,1\nb,1,,x\n")
+    assert names_of(read_nodes(path, Layout(names=("x",))).forest, "x") == ["1", "x"]
+
+
+def test_fields_that_are_not_read_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"reads \(tree_id, .*\), got children; leave it out"):
+        FORMATS["nodes"].read(write(tmp_path, PLANS), layout=Layout(children="Plans"))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_trees_across_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    path = write(tmp_path, PLANS)
+    whole = [read_nodes(path, layout) for layout in (Layout(), Layout(tree_id="query"))]
+    monkeypatch.setattr("dgltrees.formats.tables.Table.batches.__defaults__", (rows,))
+    for examples, layout in zip(whole, (Layout(), Layout(tree_id="query"))):
+        assert_same(gather(stream_nodes(path, 1, layout)), examples)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(nested(["f", "g"], ["x", "1y"]), min_size=1, max_size=4),
+    st.randoms(use_true_random=False),
+    st.sampled_from(["number", "name"]),
+)
+def test_any_rows_in_any_order(tmp_path: Path, trees: list[Tree], random: Any, ids: str) -> None:
+    text = "tree,node,parent,op\n"
+    expected = []
+    for number, tree in enumerate(trees):
+        parent, _, labels = arrays([tree])
+        order = random.sample(range(len(parent)), len(parent))
+        code = (lambda i: str(7 * i)) if ids == "number" else (lambda i: f"n{i}")
+        for i in order:
+            up = code(parent[i]) if parent[i] >= 0 else ""
+            text += f"{number},{code(i)},{up},{labels[i]}\n"
+        expected += [order.index(parent[i]) if parent[i] >= 0 else -1 for i in order]
+    assert read_nodes(write(tmp_path, text)).forest.parent.tolist() == expected
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(nested(["f", "g"], ["x"]), min_size=1, max_size=4))
+def test_any_depths(tmp_path: Path, trees: list[Tree]) -> None:
+    parent, pos, _ = arrays(trees)
+    depths: list[int] = []
+    start = 0
+    for i, up in enumerate(parent):
+        start = i if up < 0 else start
+        depths.append(0 if up < 0 else depths[start + up] + 1)
+    text = "depth\n" + "".join(f"{depth}\n" for depth in depths)
+    forest = read_nodes(write(tmp_path, text)).forest
+    assert forest.parent.tolist() == parent
+    assert forest.pos.tolist() == pos
+
+
+def test_parquet(tmp_path: Path) -> None:
+    from pyarrow import csv, feather, parquet
+
+    plain = read_nodes(write(tmp_path, PLANS), Layout(tree_id="query"))
+    table = csv.read_csv(write(tmp_path, PLANS))
+    parquet.write_table(table, tmp_path / "a.parquet")
+    feather.write_feather(table, str(tmp_path / "a.arrow"))
+    for suffix in TABLES[1:3]:
+        path = tmp_path / f"a{suffix}"
+        assert guess_format(path) == "nodes"
+        examples = read_nodes(path, Layout(tree_id="query"))
+        assert examples.columns["line"].tolist() == [1, 5]
+        examples.columns["line"][:] += 1  # rows of a table from 1, lines of text behind a header
+        assert_same(examples, plain)
