@@ -279,7 +279,8 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         ),
         (["sweep", "listops", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
-        (["draw", "."], "expected a file at ., found a folder"),
+        (["draw", "."], "expected a folder with files of trees, got one without"),
+        (["complete", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
         (["sweep", "listops", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),
     ],
 )

@@ -172,7 +172,7 @@ def test_other_families_say_what_the_cell_lacks(
 
 def test_the_help_has_the_new_cell_and_its_hyperparameter(run: Run) -> None:
     text = run("train", "sst-tree", "--model.cell", "max", "--help").out
-    assert "--model.mean\n      Lambda, the weight of the mean over the children" in text
+    assert "--model.mean\n      Weight lambda of the mean over the children" in text
 
 
 def test_a_new_task_trains_and_reports_its_metric(run: Run, tmp_path: Path) -> None:

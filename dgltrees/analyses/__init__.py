@@ -1,1 +1,1 @@
-"""What one does with a trained run: parse, rerank, complete, generate, compress, look inside."""
+"""Uses of a trained run: parse, rerank, complete, generate, compress, and inspect what it does."""

@@ -32,10 +32,10 @@ class AttentionMap:
     """Attention between the trees over two sentences.
 
     Arguments:
-        words: ``(L,)`` the premise's words at the leaves of its tree; None is a pad.
+        words: ``(L,)``, the premise's words at the leaves of its tree; None marks a pad.
         spans: ``(M, 2)`` the first and the last leaf below each node of that tree.
-        depth: ``(M,)`` edges between each node and the root.
-        phrases: ``(Q,)`` the words below each node of the hypothesis' tree that attends.
+        depth: ``(M,)``, the number of edges between each node and the root.
+        phrases: ``(Q,)``, the words below each attending node of the hypothesis' tree.
         pads: ``(Q,)`` the number of pads below it.
         weights: ``(Q, M)`` the attention of each phrase on the nodes of the premise.
     """
@@ -48,10 +48,10 @@ class AttentionMap:
     weights: NDArray[np.float64]
 
     def draw(self, phrases: Optional[Sequence[str]] = None) -> AttentionDrawing:
-        """Heat maps of phrases.
+        """Draw the attention of phrases as heat maps.
 
-        Nodes that differ by pads alone have the same words below them; the lowest of them is drawn
-        where the phrase is asked for. Titles tell the number of pads.
+        Nodes that differ only by pads have the same words below them; of these the lowest is drawn
+        for a phrase. Titles show the number of pads.
 
         Arguments:
             phrases: words of the hypothesis, with spaces; by default those of all nodes.
@@ -85,12 +85,12 @@ def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -
     """The attention of one pair of sentences, from hypothesis to premise.
 
     Arguments:
-        run: a run whose model attends.
+        run: a run whose model has attention.
         files: files of pairs.
-        example: number of the pair, from 0.
+        example: the number of the pair, from 0.
 
     Raises:
-        ConfigError: the model does not attend.
+        ConfigError: the model has no attention.
         TreeError: a file is not what the task reads, there is no such example, or sub-trees
             overlap.
     """
@@ -116,19 +116,19 @@ def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -
 def pad_attention(
     run: LoadedRun, files: Sequence[PathLike], *, max_nodes: int = 2_000
 ) -> dict[str, Any]:
-    """The part of the attention that falls on nodes without a word below them, section 5.3.
+    """The share of the attention on nodes without a word below them, section 5.3.
 
     Arguments:
-        run: a run whose model attends.
+        run: a run whose model has attention.
         files: files of pairs.
-        max_nodes: words in a batch, at most.
+        max_nodes: the largest number of words in a batch.
 
-    Returns:
-        ``mean`` and ``most``, over ``queries`` nodes of hypotheses; and ``share``, the part of
-        pads among the nodes attended to, which ``mean`` would be if all weights were equal.
+    Returns: the ``mean`` and the maximum (``most``) over ``queries`` nodes of hypotheses; and
+    ``share``, the
+        share of pads among all nodes, which ``mean`` would be if all weights were equal.
 
     Raises:
-        ConfigError: the model does not attend.
+        ConfigError: the model has no attention.
         TreeError: a file is not what the task reads.
     """
     data = examples_with_all_words(run, files)
@@ -156,17 +156,17 @@ def pad_attention(
 
 @torch.no_grad()
 def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[Encoding, Encoding, Tensor]:
-    """The trees over premises and hypotheses, and ``(N, M)`` the attention of these on those."""
+    """The encodings of premises and hypotheses, and the attention of the latter, ``(N, M)``."""
     model: Any = run.model
-    wanted = "a model whose sentences attend to each other (model.interaction)"
-    pair = require(run, model.encoder(batch.to(run.fabric.device)), EncodingPair, wanted)
+    expected = "a model whose sentences attend to each other (model.interaction)"
+    pair = require(run, model.encoder(batch.to(run.fabric.device)), EncodingPair, expected)
     if isinstance(model.head, TreeMatching):
         weights = model.head.attend(pair.second, pair.first).weights[pair.second.table.mask]
     else:
-        weights = require(run, pair.second.attention, Tensor, wanted)
+        weights = require(run, pair.second.attention, Tensor, expected)
     return pair.first, pair.second, weights
 
 
 def _queries(hypothesis: Encoding, weights: Tensor) -> Tensor:
-    """``(N,)`` whether a node attends and has a word below it."""
+    """Which nodes attend and have a word below them, ``(N,)`` bool."""
     return ((weights.sum(1) > 0) & ~hypothesis.pad).cpu()

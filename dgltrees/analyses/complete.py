@@ -25,7 +25,7 @@ __all__ = ["accuracy_of", "answers", "candidate_scores", "check"]
 
 _LETTERS = "abcde"
 _TIED = 1e-6
-"""Two log-probabilities that differ by less than this part of them differ by rounding alone."""
+"""Log-probabilities with a smaller relative difference are considered equal."""
 
 
 def check(run: LoadedRun, parser: Optional[LoadedRun] = None) -> None:
@@ -47,7 +47,9 @@ def check(run: LoadedRun, parser: Optional[LoadedRun] = None) -> None:
 def candidate_scores(
     run: LoadedRun, questions: Sequence[Question], parser: Optional[LoadedRun] = None
 ) -> NDArray[np.float64]:
-    """``(Q, 5)`` log P of the sentence with each candidate, each parsed on its own.
+    """The log-probabilities of the sentences with each candidate, ``(Q, 5)``.
+
+    For models over trees, every sentence is parsed separately.
 
     Arguments:
         run: the run of a language model.
@@ -70,15 +72,14 @@ def _sentence(text: str) -> Sentence:
 
 
 def _likeliest(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """``(Q, 5)`` whether a candidate is the likeliest of its question, or one of several."""
+    """Which candidates are the likeliest of their question, ``(Q, 5)`` bool; ties included."""
     return np.asarray(scores >= scores.max(1, keepdims=True) * (1 + _TIED))  # log P is negative
 
 
 def answers(questions: Sequence[Question], scores: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Per question its ``id``, the ``answer`` and the ``log_probs`` of the candidates.
+    """For each question its ``id``, the ``answer`` and the ``log_probs`` of the candidates.
 
-    Where several candidates are the likeliest, such as two words that the model does not know,
-    ``answer`` is null.
+    If several candidates are the likeliest, such as two unknown words, ``answer`` is null.
     """
     return [
         {
@@ -91,13 +92,13 @@ def answers(questions: Sequence[Question], scores: NDArray[np.float64]) -> list[
 
 
 def accuracy_of(scores: NDArray[np.float64], correct: Sequence[int]) -> dict[str, Any]:
-    """``accuracy``, and of how many ``questions`` how many are ``correct`` and how many ``ties``.
+    """The ``accuracy``, and the numbers of ``questions``, ``correct`` answers and ``ties``.
 
-    A tie, a question with several likeliest candidates, is not correct.
+    A tie is a question with several likeliest candidates and does not count as correct.
 
     Arguments:
-        scores: ``(Q, 5)`` what :func:`candidate_scores` returns.
-        correct: the number of the right candidate of each question, from 0.
+        scores: ``(Q, 5)``, the result of :func:`candidate_scores`.
+        correct: the index of the right candidate of each question, from 0.
     """
     best = _likeliest(scores)
     ties = best.sum(1) > 1

@@ -32,19 +32,19 @@ def compress_files(
     Arguments:
         run: the run of a language model over trees.
         files: the sentences with their trees.
-        max_words: length of a compressed sentence in words, at most.
-        beam: parts of each length that the search goes on with.
+        max_words: the largest number of words of a compressed sentence.
+        beam: the number of parts of each length that the search expands.
         joint: score by log P(S, T), with the decisions to add edges, instead of log P(S | T); a
             model that generates the shape (``model.stops``) always does.
 
     Returns:
-        the compressed sentences, with all columns of the files; in the comments of each the score,
-        which is ``log_prob`` or ``joint_log_prob``, the number of ``words`` that it had, and
+        the compressed sentences, with all columns of the files; their comments
+        have the score (``log_prob`` or ``joint_log_prob``), the original number of ``words``, and
         whether the search was ``exact``.
 
     Raises:
-        ConfigError: the run is not one of a TreeLM, a number is out of its range, or the shape has
-            not been trained.
+        ConfigError: the run's model is not a TreeLM, a number is out of range, or the shape has not
+            been trained.
         TreeError: a file is not CoNLL-U.
     """
     words = tree_language_model(run)

@@ -1,4 +1,4 @@
-"""Trees drawn from a trained language model."""
+"""Trees sampled from a trained language model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dgltrees.trees.words import UNKNOWN
 __all__ = ["generate"]
 
 BATCH = 256
-"""Trees that grow together: tables of all their states are held."""
+"""The number of trees that are generated together, which bounds memory."""
 
 
 def generate(
@@ -32,7 +32,7 @@ def generate(
     max_words: int = 100,
     unknown: bool = True,
 ) -> GeneratedTrees:
-    """Draw trees from a run's model; see :func:`~dgltrees.models.sample_trees`.
+    """Sample trees from a run's model; see :func:`~dgltrees.models.sample_trees`.
 
     Arguments:
         run: the run of a language model over trees whose shape has been trained, by
@@ -45,8 +45,8 @@ def generate(
         unknown: whether ``<unk>`` may be drawn.
 
     Returns:
-        the trees in word order; in the comments of each ``log_prob``, log P(S | T),
-        ``joint_log_prob``, log P(S, T), and ``cut: yes`` if the limit of length has cut it.
+        the trees in word order; their comments have ``log_prob``, log P(S | T), ``joint_log_prob``,
+        log P(S, T), and ``cut: yes`` if the tree reached ``max_words``.
 
     Raises:
         ConfigError: the run is not one of a TreeLM, its shape has not been trained, or a number is
@@ -92,7 +92,7 @@ def _title(comment: dict[str, object]) -> str:
 
 
 def _has_heads(run: LoadedRun) -> bool:
-    """Whether the model has learned from CoNLL-U, which has labels; no other format has."""
+    """Whether the model was trained on CoNLL-U, the only format with labels."""
     files = run.settings.data.train or []
     names = [files] if isinstance(files, str) else files
     return LABEL in run.vocabularies or any(name.endswith(".conllu") for name in names)

@@ -1,4 +1,4 @@
-"""Accuracy where trees have many leaves without a word: Figure 3 of the NTI paper.
+"""Accuracy by the number of leaves without a word: Figure 3 of the NTI paper.
 
 Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 5.3.
 """
@@ -28,10 +28,11 @@ def accuracy_by_padding(
     Arguments:
         run: a run whose model makes full trees over sentences.
         files: the examples.
-        step: width of a group, in pads.
+        step: the range of the number of pads in a group.
 
     Returns:
-        rows of ``pads``, the smallest number of the group, ``accuracy`` and ``examples``.
+        one row per group: ``pads``, its smallest number, ``accuracy``, and the number of
+            ``examples``.
 
     Raises:
         ConfigError: the step is not positive, or the model makes no full trees.

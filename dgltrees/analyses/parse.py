@@ -68,7 +68,7 @@ def read_sentences(
 
 
 def sentence_forest(batch: Sequence[Sentence]) -> Forest:
-    """The sentences as a forest without heads: each word below the one before.
+    """The sentences as a forest without heads, in which each word is the child of the one before.
 
     Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
     """
@@ -86,7 +86,7 @@ def sentence_forest(batch: Sequence[Sentence]) -> Forest:
 
 
 class _Parse(NamedTuple):
-    """The trees of one sentence, best first: ``(K, n + 1)``, ``(K, n + 1)`` and ``(K,)``."""
+    """The heads, labels and scores of one sentence's trees, best first."""
 
     heads: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -101,17 +101,17 @@ def parse(
     projective: Optional[bool] = None,
     max_nodes: int = 2000,
 ) -> KBest:
-    """The k trees of the highest log-probability of their heads, for each sentence.
+    """The k trees with the highest log-probability of their heads, for each sentence.
 
-    Each arc has its likeliest label. A sentence of few words may have fewer trees.
+    Each arc has its likeliest label. A short sentence may have fewer than k trees.
 
     Arguments:
         run: the run of a parser.
         forest: sentences with a column ``word``, and ``upos`` with its vocabulary; their heads
             are not read.
-        k: trees per sentence.
+        k: the number of trees per sentence.
         projective: whether the trees are projective; by default as the run's settings say.
-        max_nodes: nodes in a batch, at most; a longer sentence is a batch of its own.
+        max_nodes: the largest number of nodes in a batch; a longer sentence is a batch by itself.
 
     Returns:
         the trees, with the columns of ``forest``, and ``deprel`` from the parser.
@@ -155,7 +155,7 @@ def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[_Parse]
 
 
 def _with_heads(forest: Forest, parses: Sequence[_Parse], names: Vocabulary) -> Forest:
-    """The forest with the heads and labels of ``parses`` in place of its own."""
+    """The forest with its heads and labels replaced by those of ``parses``."""
     parent = np.concatenate([each.heads.ravel() for each in parses])
     labels = np.concatenate([each.labels.ravel() for each in parses])
     none = (parent < 0) | (labels == 0)  # label 0 is that of none
@@ -179,16 +179,16 @@ def parse_files(
 ) -> dict[str, Any]:
     """Parse sentences and write their k-best lists as CoNLL-U, a chunk at a time.
 
-    Above each tree stand its sentence's ``sent_id``, if it has one, ``analysis`` (1 for the best)
-    and ``score``, as ``read_kbest`` reads them.
+    The comments of each tree have the ``sent_id`` of its sentence, if any, ``analysis`` (1 for the
+    best) and ``score``, as ``read_kbest`` reads them.
 
     Arguments:
         run: the run of a parser.
         stream: sentences; tags that they have are carried over.
-        out: the file; it is replaced at the end, or stays as it was.
+        out: the file; it is replaced only if everything was parsed.
         k, projective: see :func:`parse`.
-        max_words: leave out longer sentences; a warning says how many.
-        chunk: sentences to parse at a time.
+        max_words: skip longer sentences; a warning says how many.
+        chunk: the number of sentences to parse at a time.
 
     Returns:
         the numbers of ``sentences``, ``words`` and ``trees`` that were written.
@@ -211,7 +211,7 @@ def parse_files(
 
 
 def _comments(batch: Sequence[Sentence], trees: KBest) -> list[dict[str, object]]:
-    """What stands above each tree."""
+    """The comments of each tree."""
     comments: list[dict[str, object]] = []
     bounds = trees.offsets.tolist()
     for sentence, first, stop in zip(batch, bounds, bounds[1:]):

@@ -1,4 +1,4 @@
-"""The trees that a policy has learned beside the given ones: question (b) of the RRNet paper.
+"""Trees that a policy has learned, compared with the true ones: question (b) of the RRNet paper.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.
@@ -44,30 +44,30 @@ class PolicyTrees:
 
     Arguments:
         sentences: S sentences with N tokens in order; column ``word``.
-        learned: ``(N,)`` the policy's operation at each token.
-        given: ``(N,)`` the operation of the data; None where they have none.
-        limit: number of sub-trees that the policy can have open.
+        learned: ``(N,)``, the operation of the policy at each token.
+        oracle: ``(N,)``, the operation in the data at each token; None if the data have none.
+        limit: the most sub-trees that the policy can have open at a time.
     """
 
     sentences: Forest
     learned: Ints
-    given: Optional[Ints]
+    oracle: Optional[Ints]
     limit: int
 
     def report(self) -> dict[str, Any]:
-        """Precision, recall and F1 of brackets against the given trees, and shares of operations.
+        """Precision, recall and F1 of brackets against the true trees, and shares of operations.
 
-        ``learned`` are the policy's trees; ``chance`` those of operations drawn evenly from the
-        legal ones; ``left`` and ``right`` branching binary trees. ``without_brackets`` has the
-        same over the tokens alone that are given as RECUR. Where no trees are given there are the
-        shares alone.
+        The entry ``learned`` scores the policy's trees; ``chance`` those of random legal
+        operations; ``left`` and ``right`` branching binary trees. ``without_brackets`` has the same
+        scores over only the tokens that are RECUR in the data. If the data have no operations,
+        there are only the shares.
         """
         sizes = self.sentences.sizes
         scores: dict[str, Any] = {}
-        if self.given is not None:
+        if self.oracle is not None:
             chance = random_operations(sizes, self.limit)
-            brackets = [spans(self.trees(each)) for each in (self.given, self.learned, chance)]
-            recur = self.given == Operation.RECUR
+            brackets = [spans(self.trees(each)) for each in (self.oracle, self.learned, chance)]
+            recur = self.oracle == Operation.RECUR
             fewer = [restrict_spans(each, sizes, recur) for each in brackets]
             without = _scores([each for each, _ in fewer], fewer[0][1])
             scores = {**_scores(brackets, sizes), "without_brackets": without}
@@ -82,20 +82,20 @@ class PolicyTrees:
     def draw(self, folder: PathLike, limit: int) -> None:
         """Draw the first sentences, two pictures each.
 
-        ``tree-0.svg`` has the learned tree of sentence 0, beside the given one if there is one,
-        ``reading-0.svg`` its operations, with the stack.
+        ``tree-0.svg`` shows the learned tree of sentence 0, next to the true one if there is one,
+        and ``reading-0.svg`` its operations with the stack.
 
         Arguments:
             folder: the folder to write to, which is created if it does not exist.
-            limit: number of sentences, at most.
+            limit: the largest number of sentences.
         """
         Path(folder).mkdir(parents=True, exist_ok=True)
         forest = self.sentences.select(np.arange(min(limit, len(self.sentences))))
         first = replace(self, sentences=forest)
         stop = forest.num_nodes
         trees = {"learned": first.trees(self.learned[:stop])}
-        if self.given is not None:
-            trees["given"] = first.trees(self.given[:stop])
+        if self.oracle is not None:
+            trees["given"] = first.trees(self.oracle[:stop])
         words = forest.vocabs["word"].decode(forest.columns["word"])
         for i, (begin, end) in enumerate(zip(forest.offsets, forest.offsets[1:])):
             pair = Forest.concat([each.tree(i) for each in trees.values()])
@@ -117,20 +117,20 @@ class PolicyTrees:
 
 
 def _scores(brackets: Sequence[Ints], sizes: Ints) -> dict[str, dict[str, float]]:
-    """Scores of the learned trees and of those beside them.
+    """Bracket scores of learned, random, left- and right-branching trees.
 
     Arguments:
-        brackets: the spans of given, learned and chance trees.
-        sizes: ``(S,)`` tokens of each sentence.
+        brackets: the spans of the true, the learned and the random trees.
+        sizes: ``(S,)``, the number of tokens of each sentence.
     """
-    given, learned, chance = brackets
+    oracle, learned, chance = brackets
     compared = {
         "learned": learned,
         "chance": chance,
         "left": left_branching_spans(sizes),
         "right": right_branching_spans(sizes),
     }
-    return {name: bracket_scores(each, given, sizes)._asdict() for name, each in compared.items()}
+    return {name: bracket_scores(each, oracle, sizes)._asdict() for name, each in compared.items()}
 
 
 @torch.no_grad()
@@ -146,19 +146,19 @@ def policy_trees(
     Arguments:
         run: a run whose model has a policy.
         test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
-        max_nodes: tokens in a batch, at most.
+        max_nodes: the largest number of tokens in a batch.
 
     Raises:
         ConfigError: the model has no policy, or there are no test files.
         TreeError: a file is not what the task reads.
     """
-    wanted = "a run whose policy decides (model.policy.operations policy)"
-    encoder = require(run, getattr(run.model, "encoder", None), RRNetEncoder, wanted)
-    require(run, encoder.policy, Policy, wanted)
+    expected = "a run whose policy decides (model.policy.operations policy)"
+    encoder = require(run, getattr(run.model, "encoder", None), RRNetEncoder, expected)
+    require(run, encoder.policy, Policy, expected)
     data = run.test_examples(test, root)
-    given = data.forest.columns.get(OPERATION)
-    if given is not None:
-        given = None if (given == Operation.START).any() else given.astype(np.int64)
+    oracle = data.forest.columns.get(OPERATION)
+    if oracle is not None:
+        oracle = None if (oracle == Operation.START).any() else oracle.astype(np.int64)
     learned = []
     for ids in BatchSampler(data.sizes, max_nodes=max_nodes, shuffle=False):
         batch, _ = run.task.batch(data, ids)
@@ -166,4 +166,4 @@ def policy_trees(
             graph = encoder.rollout(batch.to(run.fabric.device)).graph
         operations = graph.on_host(graph.ndata[OPERATION]).numpy()
         learned.append(operations[operations != Operation.START])
-    return PolicyTrees(data.forest, np.concatenate(learned), given, encoder.max_open)
+    return PolicyTrees(data.forest, np.concatenate(learned), oracle, encoder.max_open)

@@ -12,14 +12,14 @@ __all__ = ["require"]
 T = TypeVar("T")
 
 
-def require(run: LoadedRun, part: object, kind: type[T], wanted: str) -> T:
+def require(run: LoadedRun, part: object, kind: type[T], expected: str) -> T:
     """A part of a run, if it is of the class that an analysis works on.
 
     Arguments:
         run: the run.
         part: its task, its model or a part of these; None where it has no such part.
         kind: the class.
-        wanted: the runs that have one, for the error: ``"a parser"``.
+        expected: the runs that have one, for the error: ``"a parser"``.
 
     Returns:
         ``part``.
@@ -30,7 +30,7 @@ def require(run: LoadedRun, part: object, kind: type[T], wanted: str) -> T:
     if not isinstance(part, kind):
         name = run.task.display_name(run.settings.model)
         raise ConfigError(
-            f"expected {wanted} at {run.directory.path}, got a run of the task {run.task.name} "
+            f"expected {expected} at {run.directory.path}, got a run of the task {run.task.name} "
             f"({name})"
         )
     return part

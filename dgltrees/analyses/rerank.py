@@ -42,16 +42,16 @@ def longest_list(kbest: KBest) -> int:
 
 
 def tree_scores(run: LoadedRun, kbest: KBest, weight: float = 0.0) -> Scores:
-    """``(T,)`` log P of each tree plus ``weight`` times the parser's score.
+    """The log-probability of each tree plus ``weight`` times the parser's score, ``(T,)``.
 
     Arguments:
         run: the run of a language model over trees.
         kbest: the lists; with a weight every tree must have a score, which
-            ``read_kbest(..., scored=True)`` sees to.
-        weight: of the parser's score.
+            ``read_kbest(..., scored=True)`` checks.
+        weight: the weight of the parser's score.
 
     Raises:
-        ConfigError: the model reads no trees, so that all trees of a sentence are alike to it.
+        ConfigError: the model reads no trees, so that it cannot rank the trees of a sentence.
     """
     tree_language_model(run)
     scores = log_probs(run, kbest.forest)
@@ -59,12 +59,12 @@ def tree_scores(run: LoadedRun, kbest: KBest, weight: float = 0.0) -> Scores:
 
 
 def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
-    """``(G,)`` the best tree of the first ``k`` of each list; of equals the first.
+    """The best of the first ``k`` trees of each list, ``(G,)``; of equal ones the first.
 
     Arguments:
-        scores: ``(T,)`` of all trees.
-        offsets: ``(G + 1,)`` list g is the trees ``offsets[g]:offsets[g + 1]``.
-        k: at least 1.
+        scores: ``(T,)``, the scores of all trees.
+        offsets: ``(G + 1,)``; list g has the trees ``offsets[g]:offsets[g + 1]``.
+        k: the number of trees to choose from, at least 1.
     """
     sizes = np.diff(offsets)
     is_first = within(sizes) < k
@@ -75,7 +75,7 @@ def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
 
 
 def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Forest:
-    """The gold trees of the sentences of k-best lists, with the ids of their vocabularies.
+    """Read the gold trees of the sentences of k-best lists, with the lists' vocabularies.
 
     Arguments:
         path: a CoNLL-U file.
@@ -88,13 +88,13 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
     lists, count = _words_of_lists(kbest), 0
     for count, sentence in enumerate(conllu_sentences(path), start=1):
         if count > len(lists):
-            wanted = f"no more than the {len(lists)} sentences of the k-best lists"
+            expected = f"no more than the {len(lists)} sentences of the k-best lists"
         elif list(sentence.words) != lists[count - 1]:
-            wanted = f"sentence {count} of the k-best lists, {_start(lists[count - 1])}"
+            expected = f"sentence {count} of the k-best lists, {_start(lists[count - 1])}"
         else:
             continue
         raise TreeError(
-            f"expected {wanted}, got {_start(sentence.words)}", file=path, line=sentence.line
+            f"expected {expected}, got {_start(sentence.words)}", file=path, line=sentence.line
         )
     if count < len(lists):
         raise TreeError(
@@ -107,7 +107,7 @@ def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Fore
 
 
 def _words_of_lists(kbest: KBest) -> list[list[str]]:
-    """The words of each sentence, ROOT aside."""
+    """The words of each sentence, without ROOT."""
     first = kbest.forest.select(kbest.offsets[:-1])
     ids = np.split(first.columns["word"], first.offsets[1:-1])
     return [first.vocabs["word"].decode(words[1:]) for words in ids]
@@ -118,19 +118,19 @@ def _start(words: Sequence[str]) -> str:
 
 
 def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str, Any]]]:
-    """The number K of trees to choose from, and the metrics of every K.
+    """Find the number K of trees to choose from, and compute the metrics of every K.
 
-    K is that of the highest UAS, without punctuation where the gold trees tell what that is; of
-    equals the largest. At K = 1 the parser's own tree is chosen. ``oracle`` is the same metric of
-    the trees nearest to the gold ones.
+    K is the one with the highest UAS (without punctuation if the gold trees have parts of speech);
+    of equal ones the largest. At K = 1 the parser's best tree is chosen. ``oracle`` is the same
+    metric for the best trees among the first K.
 
     Arguments:
         kbest: the lists.
-        scores: ``(T,)`` of all trees.
+        scores: ``(T,)``, the scores of all trees.
         gold: the gold trees, see :func:`read_gold`.
 
     Returns:
-        K; and a row per K with ``k``, the metrics of :func:`measure` and ``oracle``.
+        K; and a row for every K with ``k``, the metrics of :func:`measure` and ``oracle``.
     """
     hits, rows = _hits(kbest, gold), []
     for k in range(1, longest_list(kbest) + 1):
@@ -147,7 +147,7 @@ def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
 
     Arguments:
         kbest: the lists.
-        trees: ``(G,)`` what :func:`choose` returns.
+        trees: ``(G,)``, the result of :func:`choose`.
         gold: the gold trees, see :func:`read_gold`.
     """
     chosen = kbest.forest.select(trees)
@@ -161,7 +161,7 @@ def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
 
 
 def _hits(kbest: KBest, gold: Forest) -> Scores:
-    """``(T,)`` the words of each tree with the gold head, punctuation aside."""
+    """The number of words of each tree with the gold head, without punctuation, ``(T,)``."""
     punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
     punct *= (punct[gold.parent >= 0] >= 0).all()  # as attachment has it
     counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
@@ -171,7 +171,7 @@ def _hits(kbest: KBest, gold: Forest) -> Scores:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows of :func:`tune` as text, in per cent; K = 1 is the parser's own tree."""
+    """The rows of :func:`tune` as a text table, in per cent; K = 1 is the parser's best tree."""
     names = [name for name in rows[0] if name != "k"]
     lines = ["   K" + "".join(f"{name:>14}" for name in names)]
     for row in rows:
@@ -180,7 +180,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_chosen(kbest: KBest, trees: Trees, scores: Scores, out: PathLike) -> None:
-    """Write one tree per list as CoNLL-U, its place in the list and its score above it."""
+    """Write one tree per list as CoNLL-U, with its rank in the list and its score as comments."""
     comments: list[dict[str, object]] = []
     for name, first, tree in zip(kbest.ids, kbest.offsets.tolist(), trees.tolist()):
         identity: dict[str, object] = {} if name is None else {"sent_id": name}

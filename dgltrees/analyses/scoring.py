@@ -44,8 +44,8 @@ def tree_language_model(run: LoadedRun) -> TreeLM:
     Raises:
         ConfigError: the run has another task than ``tree-lm``, or reads sequences.
     """
-    wanted = "a language model over trees (task tree-lm, model.language_model tree)"
-    return require(run, getattr(run.model, "model", None), TreeLM, wanted)
+    expected = "a language model over trees (task tree-lm, model.language_model tree)"
+    return require(run, getattr(run.model, "model", None), TreeLM, expected)
 
 
 def language_model_settings(run: LoadedRun) -> TreeLMSettings:
@@ -60,18 +60,18 @@ def language_model_settings(run: LoadedRun) -> TreeLMSettings:
 def log_probs(
     run: LoadedRun, forest: Forest, *, model: Optional[Model] = None, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
-    """``(T,)`` log P of each sentence given its tree, by the full softmax.
+    """The log-probability of each sentence given its tree, by the full softmax, ``(T,)``.
 
     Arguments:
         run: the run of a language model.
         forest: dependency trees with a column ``word`` and its vocabulary.
-        model: a model to score with in place of the run's: what
-            :func:`~dgltrees.analyses.shape.load_joint` returns, whose scores are log P(S, T).
-        max_nodes: nodes in a batch, at most.
+        model: a model to use instead of the run's, such as the result of
+            :func:`~dgltrees.analyses.shape.load_joint`, whose scores are log P(S, T).
+        max_nodes: the largest number of nodes in a batch.
 
     Raises:
-        ConfigError: the run is not one of a language model.
-        TreeError: the forest has no such column, or is no dependency forest.
+        ConfigError: the run's model is not a language model.
+        TreeError: the forest has no such column, or is not a dependency forest.
     """
     model = model or language_model(run)
     lower = language_model_settings(run).lower
@@ -90,13 +90,13 @@ def log_probs(
 def generation_log_probs(
     model: Model, forest: Forest, fabric: Fabric, *, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
-    """``(T,)`` the log-probability of each tree.
+    """The log-probability of each tree, ``(T,)``.
 
     Arguments:
-        model: set up by ``fabric``, in evaluation mode.
+        model: the model, set up by ``fabric`` and in evaluation mode.
         forest: a generation forest with the model's ids in its column ``word``.
         fabric: device and precision.
-        max_nodes: nodes in a batch, at most.
+        max_nodes: the largest number of nodes in a batch.
     """
     order = np.lexsort((forest.sizes, forest.depths))  # similar trees meet: fewer levels in all
     scores = np.zeros(len(forest))

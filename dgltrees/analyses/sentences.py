@@ -1,7 +1,7 @@
-"""Trained models of plain sentences at work on sentences with all their words.
+"""Trained models of plain sentences, applied to sentences with unknown words.
 
-A model knows the words of its training examples; what it is asked about, and what it finds, is
-spelled as the files are.
+A model knows only the words of its training examples; queries and results keep the words of the
+files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def sentence_settings(run: LoadedRun) -> SentenceSettings:
 
 
 def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> Examples:
-    """The examples of files, with a vocabulary of the model's words and of all others.
+    """Read the examples of files with a vocabulary of the model's words and of all others.
 
     Arguments:
         run: a run on plain sentences.
@@ -68,7 +68,7 @@ def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> Exampl
 
 
 def sentences_with_all_words(run: LoadedRun, texts: Sequence[str]) -> Forest:
-    """Texts with spaces between their words, as :func:`examples_with_all_words` has sentences.
+    """Split texts at spaces into sentences, with the vocabulary of the model's and all other words.
 
     Raises:
         ConfigError: the run has another task.
@@ -81,13 +81,13 @@ def sentences_with_all_words(run: LoadedRun, texts: Sequence[str]) -> Forest:
 
 
 def _all_words(run: LoadedRun) -> Vocabulary:
-    """The words of the model, in a vocabulary that takes more."""
+    """A vocabulary of the words of the model, to which more can be added."""
     words = run.vocabularies["word"]
     return Vocabulary(words.names, unknown=words.unknown)
 
 
 def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
-    """The same sentences with the unknown word for all words that the model does not know."""
+    """Replace all words that the model does not know by the unknown word."""
     words, ids = run.vocabularies["word"], forest.columns["word"]
     unknown = words.encode([words.unknown or ""])[0]
     encoded = np.where(ids < len(words), ids, unknown)
@@ -95,10 +95,10 @@ def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
 
 
 def tree_encoder(run: LoadedRun) -> Union[NTIEncoder, PairEncoder]:
-    """The encoder of a run that makes trees over sentences.
+    """The encoder of a run, which must build trees over sentences.
 
     Raises:
-        ConfigError: the run has another task, or its model makes no trees.
+        ConfigError: the run has another task, or its model builds no trees.
     """
     sentence_settings(run)
     encoder = getattr(run.model, "encoder", None)
@@ -111,15 +111,15 @@ def tree_encoder(run: LoadedRun) -> Union[NTIEncoder, PairEncoder]:
 def encodings(
     run: LoadedRun, forest: Forest, *, max_nodes: int = 10_000
 ) -> Iterator[tuple[NDArray[np.int64], Encoding]]:
-    """The ids of some sentences, and the states of the trees over them, batch by batch.
+    """The ids of sentences and the encodings of the trees over them, batch by batch.
 
     Arguments:
-        run: a run whose model makes trees.
-        forest: sentences with all their words.
-        max_nodes: words in a batch, at most.
+        run: a run whose model builds trees.
+        forest: the sentences, with all their words.
+        max_nodes: the largest number of words in a batch.
 
     Raises:
-        ConfigError: the model makes no trees.
+        ConfigError: the model builds no trees.
     """
     encoded, encoder = with_model_words(run, forest), tree_encoder(run)
     order = np.argsort(encoded.sizes, kind="stable")

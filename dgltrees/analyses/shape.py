@@ -1,7 +1,7 @@
-"""The shape of trees beside their words: log P(S, T) of a language model over trees.
+"""The probability of trees with their words: log P(S, T) of a language model over trees.
 
-Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. A
-language model that generates words alone is joined by four classifiers, which decide on every edge;
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. To
+a language model that generates only words, four classifiers are added, which decide on every edge;
 they are a run of the task ``tree-shape`` in the folder ``shape`` of the language model's run.
 """
 
@@ -50,9 +50,9 @@ def train_shape(
 ) -> dict[str, Any]:
     """Train the classifiers that add edges to trees, on the states of a run's language model.
 
-    The language model stays as it is. Its states of all training trees are written to
+    The language model is not changed. Its states of all training trees are written to
     ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
-    in the run directory ``shape`` beside it, and training that was stopped is resumed. All four
+    in the run directory ``shape`` beside it, and interrupted training is resumed. All four
     learn from the same batches, and the weights are those of the epoch with the lowest loss on the
     validation trees. Earlier versions trained one classifier after the other and used the weights
     of the last epoch, so results differ a little from theirs.
@@ -65,9 +65,9 @@ def train_shape(
         root: folder of the data sets; by default the run's.
         bar: whether to show a progress bar; by default where there is a terminal.
 
-    Returns:
-        what :func:`~dgltrees.training.run.train` returns; and ``joint_loss``, the mean of
-        -log P(S, T) of the validation trees per word, where the run has some.
+    Returns: the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
+    -log P(S, T)
+        per word of the validation trees, if the run has some.
 
     Raises:
         ConfigError: the run is not one of a TreeLM, its model generates the shape already
@@ -137,7 +137,7 @@ def load_joint(run: LoadedRun) -> Union[JointTreeLM, TreeLM]:
 
 
 def joint_loss(run: LoadedRun, test: Files = None, root: Optional[str] = None) -> Optional[float]:
-    """The mean of -log P(S, T) of test files per word, in nats; None where no shape is trained.
+    """The mean of -log P(S, T) per word of test files, in nats; None if no shape was trained.
 
     Arguments:
         run: a run of any task.
@@ -158,7 +158,7 @@ def _mean_loss(run: LoadedRun, model: Union[JointTreeLM, TreeLM], forest: Forest
 
 @torch.no_grad()
 def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, folder: Path) -> None:
-    """Save what the classifiers read and learn of all words of a generation forest."""
+    """Save the inputs and targets of the classifiers for all words of a generation forest."""
     source, output = forest.global_parent, model.output
     dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
     features = torch.zeros(forest.num_nodes, 2 * output.shape[1], dtype=dtype)
@@ -173,10 +173,12 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
 
 
 def _check_or_drop_states(run: LoadedRun) -> None:
-    """See that the states in the run directory are those of the language model as it is now.
+    """Check that the states in the run directory belong to the current language model.
+
+    Outdated states are removed.
 
     Raises:
-        ConfigError: they are not, and the shape has been trained on them.
+        ConfigError: they are outdated, and the shape was trained on them.
     """
     if RunDirectory(run.directory / SHAPE).started:
         _check_weights(run)
@@ -195,12 +197,12 @@ def _check_weights(run: LoadedRun) -> None:
 
 
 def _weights(run: LoadedRun) -> dict[str, Any]:
-    """What the language model's weights are recognised by."""
+    """A fingerprint of the language model's weights."""
     return fingerprint(run.directory / "weights.safetensors")
 
 
 def _weights_of_states(run: LoadedRun) -> Optional[dict[str, Any]]:
-    """The same of the language model whose states have been written; None before."""
+    """The fingerprint of the language model whose states were written; None before that."""
     path = run.directory / WEIGHTS
     if not path.exists():
         return None
@@ -214,5 +216,5 @@ def _has_shape(run: LoadedRun) -> bool:
 
 
 def _has_old_files(run: LoadedRun) -> bool:
-    """Whether an earlier version has trained the decisions."""
+    """Whether the classifiers were trained by an earlier version."""
     return (run.directory / "decisions.json").exists()

@@ -1,4 +1,4 @@
-"""Phrases and sentences that are similar to a model: Tables 4 and 5 of the paper on NTI.
+"""Phrases and sentences that a model finds similar: Tables 4 and 5 of the paper on NTI.
 
 Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 5.2.
 """
@@ -41,22 +41,22 @@ def similar(
 ) -> list[dict[str, Any]]:
     """The nearest phrases or sentences of files to each query, by the cosine of their states.
 
-    A phrase is what stands below a node of a tree over a sentence; a query is the root of a tree
-    of its own. Equal texts count once, and a query is not its own neighbour.
+    A phrase is the text below a node of the tree over a sentence; a query is encoded as a sentence,
+    by the root of its tree. Equal texts count once, and a query is not its own neighbour.
 
     Arguments:
-        run: a run whose model makes trees over sentences.
+        run: a run whose model builds trees over sentences.
         files: the sentences.
         queries: texts with spaces between words.
-        number: neighbours per query.
+        number: the number of neighbours per query.
         of: ``"phrases"``, all nodes with a word below them, or ``"sentences"``, the roots.
 
-    Returns:
-        per query a dictionary with ``query`` and ``nearest``, a list of ``text`` and ``cosine``.
+    Returns: for each query a dictionary with ``query`` and ``nearest``, a list of ``text`` and
+    ``cosine``.
 
     Raises:
-        ConfigError: there is no query, no neighbour is asked for, or neighbours of another kind;
-            or the model makes no trees.
+        ConfigError: there is no query, ``number`` is not positive, ``of`` is unknown, or the model
+            builds no trees.
         TreeError: a file is not what the task reads, or a query has no word.
     """
     if not queries or number < 1 or of not in KINDS:
@@ -89,7 +89,7 @@ def similar(
 
 
 def _root_directions(run: LoadedRun, forest: Forest) -> Tensor:
-    """``(T, c)`` the directions of the roots, in the order of the forest."""
+    """The normalised states of the roots, ``(T, c)``, in the order of the forest."""
     parts = [(ids, encoding.roots) for ids, encoding in encodings(run, forest)]
     order = inverse(np.concatenate([ids for ids, _ in parts]))
     return _unit(torch.cat([roots for _, roots in parts])[torch.from_numpy(order)])
@@ -118,7 +118,7 @@ class _Texts:
 def _update(
     nearest: dict[str, float], cosines: Tensor, texts: _Texts, query: str, number: int
 ) -> None:
-    """Let ``nearest`` hold the ``number`` nearest of its texts and of new ones."""
+    """Update ``nearest`` to the ``number`` nearest of its texts and the new ones."""
     new: dict[str, float] = {}
     for i in cosines.argsort(descending=True, stable=True).tolist():
         text = texts[i]

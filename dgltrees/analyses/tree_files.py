@@ -1,4 +1,4 @@
-"""Trees that a model has generated, as sentences, as CoNLL-U or as pictures."""
+"""Generated trees as sentences, as CoNLL-U or as pictures."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def format_of(name: Optional[TreeFormat], out: Optional[PathLike]) -> TreeFormat
     """The format of a file to write.
 
     Arguments:
-        name: its name; by default the ending of ``out`` decides, and without both it is ``"text"``.
-        out: the file; None for standard output, which has text alone.
+        name: its name; by default it follows from the ending of ``out``, or is ``"text"``.
+        out: the file; None for standard output, which supports only text.
 
     Raises:
         ConfigError: there is no such ending, or the format needs a file.
@@ -46,14 +46,14 @@ def format_of(name: Optional[TreeFormat], out: Optional[PathLike]) -> TreeFormat
 
 @dataclass(frozen=True)
 class GeneratedTrees:
-    """Dependency trees of a model, with their scores.
+    """Generated dependency trees with their scores.
 
     Arguments:
         forest: the trees, T of them.
-        comments: T mappings, whose entries CoNLL-U has as comments above each tree.
-        titles: T lines, each above the picture of a tree.
-        heads: whether nodes are heads of others; else the trees are ordered ones, such as
-            :func:`~dgltrees.trees.builders.right_branching` makes.
+        comments: T mappings, written as comments above each tree in CoNLL-U.
+        titles: T titles of the pictures.
+        heads: whether these are dependency trees; otherwise they are ordered trees, such as those
+            of :func:`~dgltrees.trees.builders.right_branching`.
     """
 
     forest: Forest
@@ -63,7 +63,7 @@ class GeneratedTrees:
 
     @property
     def sentences(self) -> list[str]:
-        """The words of each tree in their order; of trees without heads, brackets."""
+        """The words of each tree in order; for trees without heads, a bracketed string."""
         if not self.heads:
             return brackets(self.forest)
         names = self.forest.vocabs["word"].decode(self.forest.columns["word"])
@@ -72,13 +72,13 @@ class GeneratedTrees:
 
     @property
     def picture(self) -> Picture:
-        """Arcs over the words, as in the paper's Figure 5; of trees without heads, the trees."""
+        """Arcs over the words, as in the paper's Figure 5; for trees without heads, boxes."""
         if self.heads:
             return draw_arcs(self.forest, titles=self.titles)
         return draw(self.forest, labels="word", titles=self.titles)
 
     def write(self, path: PathLike, form: str) -> None:
-        """Write all trees in one of the :data:`FORMATS`, whole or not at all.
+        """Write all trees in one of the :data:`FORMATS`, atomically.
 
         Raises:
             TreeError: the picture would be too large.
@@ -96,5 +96,5 @@ class GeneratedTrees:
 
 
 def _rounded(comment: Mapping[str, object]) -> dict[str, object]:
-    """Six digits are enough to read."""
+    """Round all floats to six digits."""
     return {k: round(v, 6) if isinstance(v, float) else v for k, v in comment.items()}

@@ -1,4 +1,4 @@
-"""A head that writes numbers digit by digit."""
+"""A head that generates numbers digit by digit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ BASE = 10
 
 @checked
 class NumberDecoder(Head):
-    r"""An LSTM that writes a number of two digits, the tens first.
+    r"""An LSTM that generates a number digit by digit, the highest first.
 
     Jacob et al. (2018), section 3.1: the encoding is its initial state h, its memory is zero, and
-    the input of a step is the digit before: in training the right one, in prediction the likeliest.
+    the input of a step is the previous digit: in training the true one, in prediction the
+        likeliest.
 
     Arguments:
         size: d, of an encoding and of the decoder's state.
@@ -41,7 +42,7 @@ class NumberDecoder(Head):
             nn.init.uniform_(parameter, -bound, bound)
 
     def nll(self, z: Tensor, targets: Tensor) -> Tensor:
-        """``(E,)`` negative log-likelihood of the digits of the targets, summed."""
+        """The negative log-likelihood of the targets, summed over their digits, ``(E,)``."""
         powers = [BASE**place for place in reversed(range(self.digits))]
         h, c = z, torch.zeros_like(z)
         before, losses = torch.full_like(targets, BASE), torch.zeros_like(z[:, 0])
@@ -52,7 +53,7 @@ class NumberDecoder(Head):
         return losses
 
     def predict(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """``(E,)`` the numbers, and the probabilities of their digits, multiplied."""
+        """The numbers and the products of their digits' probabilities, each ``(E,)``."""
         h, c = z, torch.zeros_like(z)
         before = torch.full((len(z),), BASE, device=z.device)
         number, log_p = torch.zeros_like(before), torch.zeros_like(z[:, 0])

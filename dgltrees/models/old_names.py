@@ -33,11 +33,11 @@ PREFIXES = (
 
 
 def renamed(state: Mapping[str, Any], model: nn.Module) -> dict[str, Any]:
-    """A state dict under the names that ``model`` has, where they have changed.
+    """Rename the entries of a state dict of an earlier version to the names of ``model``.
 
     Arguments:
         state: tensors by name, of this version or of an earlier one.
-        model: the model that shall load them.
+        model: the model that will load them.
     """
     names = set(model.state_dict())
     if not set(state) - names:

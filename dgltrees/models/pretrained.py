@@ -17,7 +17,7 @@ __all__ = ["PretrainedEncoder"]
 
 
 class PretrainedEncoder:
-    """A pretrained encoder, whose last hidden states are not trained further.
+    """A pretrained encoder whose last hidden states are used as fixed word vectors.
 
     The vector of a word is the mean over its sub-words; a word without any, such as a control
     character, has zeros.
@@ -62,13 +62,14 @@ class PretrainedEncoder:
 
         Arguments:
             sentences: the words of each.
-            batch_size: the number of sentences per batch; those of like length go together.
+            batch_size: the number of sentences per batch; sentences of similar length share a
+                batch.
 
         Returns:
-            ``(N, size)`` of the N words of all sentences, one sentence after the other.
+            ``(N, size)``, the vectors of the N words of all sentences, sentence after sentence.
 
         Raises:
-            ConfigError: a sentence has more sub-words than the encoder reads.
+            ConfigError: a sentence has more sub-words than the encoder supports.
         """
         order = sorted(range(len(sentences)), key=lambda at: len(sentences[at]))
         rows: list[Tensor] = [torch.empty(0)] * len(sentences)
@@ -95,7 +96,7 @@ class PretrainedEncoder:
 
 
 def _mean_of_parts(states: Tensor, words: Sequence[object], size: int) -> Tensor:
-    """``(size, d)`` means over the rows of each word, of ``(parts, d)``; some rows have no word."""
+    """The mean over the rows of each word, ``(parts, d)`` to ``(size, d)``; words may be None."""
     parts = [at for at, word in enumerate(words) if word is not None]
     ids = torch.tensor([words[at] for at in parts], dtype=torch.long)
     sums = states.new_zeros(size, states.shape[1]).index_add_(0, ids, states[parts])

@@ -15,9 +15,9 @@ __all__ = ["Attention", "EveryNode", "Mean", "Root", "mean_by_tree"]
 
 
 class Root(nn.Module):
-    """The vector of each tree, ``(T, c)``: the state of its root, or what its encoder has instead.
+    """The vector of each tree, ``(T, c)``: by default the state of its root.
 
-    Of pairs, the vectors of both trees, one after the other.
+    For pairs it returns the vectors of both trees, adjacent.
     """
 
     def forward(self, encoding: Union[Encoding, EncodingPair]) -> Tensor:
@@ -26,7 +26,7 @@ class Root(nn.Module):
 
 
 class EveryNode(nn.Module):
-    """The states of the nodes that were encoded, ``(N, c)``; of sentences, those of the tokens."""
+    """The states of all nodes, ``(N, c)``; for sentences, those of the tokens."""
 
     def forward(self, encoding: Encoding) -> Tensor:
         """Read out an encoding."""
@@ -50,8 +50,9 @@ class Attention(nn.Module):
         \alpha_v = \frac{e^{s_v}}{\sum_{u \in tree(v)} e^{s_u}}, \quad
         z = \sum_v \alpha_v h_v
 
-    the attention of Yang et al., "Hierarchical Attention Networks for Document Classification"
-    (NAACL 2016), equations (5) to (7), over the nodes of a tree; half floats are summed in float32.
+    This is the attention of Yang et al., "Hierarchical Attention Networks for Document
+    Classification" (NAACL 2016), equations (5) to (7), over the nodes of a tree; half floats are
+    summed in float32.
 
     Arguments:
         size: c.

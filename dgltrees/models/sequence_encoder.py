@@ -20,8 +20,8 @@ __all__ = ["SequenceEncoder"]
 class SequenceEncoder(Encoder):
     """An LSTM over the words of a sentence, or two LSTMs in both directions.
 
-    The vector of a sentence is the state after its last word; of two directions, both last states.
-    A batch holds the words of every sentence one after the other; its edges are not used.
+    The vector of a sentence is the state after its last word; with two directions, both last
+    states. Batches hold the words of every sentence in order; edges are not used.
 
     Arguments:
         inputs: gives every word its vector.
@@ -57,7 +57,7 @@ class SequenceEncoder(Encoder):
         uniform(self.lstm)
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The states of all words and sentences."""
+        """Encode all words and sentences of a batch."""
         x = self.dropout(self.input(batch))
         sentences = x.split_with_sizes(batch.sizes.tolist())
         tree, step = batch.tree_of_node, within(batch.sizes).to(batch.device)

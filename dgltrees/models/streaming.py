@@ -17,17 +17,17 @@ def encode_roots(encoder: Encoder, forest: Forest, *, max_nodes: int = 20_000) -
     """The vectors of all trees, batch after batch, without gradients.
 
     Memory holds the structure of the forest, one batch and the result; the forest's columns may
-    stay on disk (:meth:`dgltrees.Forest.load`). Trees of like depth are encoded together, with the
-    encoder in evaluation mode.
+    stay on disk (:meth:`dgltrees.Forest.load`). Trees of similar depth are encoded together, with
+    the encoder in evaluation mode.
 
     Arguments:
         encoder: the encoder.
         forest: T trees.
-        max_nodes: the number of nodes per batch, at most; a larger tree is a batch of its own.
+        max_nodes: the largest number of nodes per batch; a larger tree is a batch by itself.
 
-    Returns:
-        ``(T, c)`` on the encoder's device, in the order of the trees: of tree encoders, the states
-        of the roots.
+    Returns: ``(T, c)``, the vectors on the encoder's device, in the order of the trees; for tree
+    encoders
+        these are the states of the roots.
 
     Raises:
         ConfigError: ``max_nodes`` is not positive.

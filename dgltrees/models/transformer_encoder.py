@@ -1,4 +1,4 @@
-"""Transformer encoders over sentences: a baseline that attends."""
+"""Transformer encoders over sentences: a baseline with self-attention."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class TransformerEncoder(Encoder):
     word vectors plus sinusoids of their positions, then layers of self-attention and a feed-forward
     layer four times as wide, with the layer normalisation before each and after the last.
 
-    A batch holds the words of every sentence one after the other; its edges are not used. Sentences
-    are padded to the longest, and attention passes over the padding.
+    Batches hold the words of every sentence in order; edges are not used. Sentences are padded to
+    the longest, and the padding is masked in attention.
 
     Arguments:
         inputs: gives every word its vector.
@@ -76,7 +76,7 @@ class TransformerEncoder(Encoder):
         self.layers = nn.TransformerEncoder(layer, layers, norm, enable_nested_tensor=False)
 
     def forward(self, batch: TreeBatch) -> Encoding:
-        """The states of all words and sentences."""
+        """Encode all words and sentences of a batch."""
         x = self.widen(self.input(batch))
         tree, place = batch.tree_of_node, within(batch.sizes).to(batch.device)
         shape = batch.num_trees, int(batch.sizes.max())
@@ -91,7 +91,7 @@ class TransformerEncoder(Encoder):
 
 
 def sinusoids(length: int, size: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    r"""``(length, size)`` codes of positions.
+    r"""Sinusoidal codes of positions, ``(length, size)``.
 
     .. math::
 

@@ -17,11 +17,11 @@ __all__ = ["read_word_vectors"]
 
 
 def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """The vectors of a vocabulary's words, from lines ``word v1 v2 ... vs``, as of GloVe.
+    """Read the vectors of a vocabulary's words from lines ``word v1 v2 ... vs``, as in GloVe.
 
-    Lines of other words are skipped while the file is read, so that it may be larger than memory.
-    Of two lines of a word the first counts. A first line of two integers, the number of words and
-    s, as word2vec and fastText write it, is skipped.
+    Lines of other words are skipped while reading, so the file may be larger than memory. If a word
+    has two lines, the first counts. A first line with two integers, the number of words and s, as
+    written by word2vec and fastText, is skipped.
 
     Arguments:
         path: the file, UTF-8.
@@ -32,7 +32,7 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
         the vectors ``(V, s)``, and a mask ``(V,)`` of the words in the file.
 
     Raises:
-        TreeError: a line has not s numbers, or is not UTF-8; with file and line.
+        TreeError: a line does not have s numbers, or is not UTF-8; the error names file and line.
     """
     filled, mask = vectors.clone(), torch.zeros(len(vocab), dtype=torch.bool)
     for number, line in numbered_lines(path):
@@ -48,12 +48,12 @@ def read_word_vectors(path: PathLike, vocab: Vocabulary, vectors: Tensor) -> tup
 
 
 def _is_header(line: str, size: int) -> bool:
-    """Whether a first line holds the number of words and the size; at size 1 it is a word's."""
+    """Whether a first line holds the number of words and the size; never if the size is 1."""
     return size != 1 and re.fullmatch(rf"\d+ {size}\s*", line) is not None
 
 
 def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, list[str]]:
-    """The word and its numbers; a few words of GloVe have a space in them."""
+    """Split a line into its word and numbers; a few words of GloVe contain a space."""
     word, *values = line.rsplit(" ", size)
     inside = word.split(" ")[1:] if " " in word else []
     if len(values) != size or not word or any(map(_is_number, inside)):

@@ -1,1 +1,1 @@
-"""One file an experiment: its data, its model, its loss and its measure; see the table."""
+"""Tasks: each file defines the data, the model, the loss and the metrics of one experiment."""

@@ -1,4 +1,4 @@
-"""Which files a run reads, and what they are recognised by."""
+"""The data files of a run, and their fingerprints."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def data_files(settings: DataSettings, role: str, flag: Optional[str] = None) ->
     Arguments:
         settings: the data settings.
         role: ``"train"``, ``"valid"`` or ``"test"``.
-        flag: what the user calls the files; without it ``data.{role}``.
+        flag: the name of the setting in errors; by default ``data.{role}``.
 
     Raises:
-        ConfigError: a pattern names no file; the text says where it was looked for.
+        ConfigError: a pattern matches no file; the text says where it was searched.
     """
-    wanted: Files = getattr(settings, role)
-    patterns = [wanted] if isinstance(wanted, str) else list(wanted or [])
+    value: Files = getattr(settings, role)
+    patterns = [value] if isinstance(value, str) else list(value or [])
     root = settings.root or os.environ.get("DGLTREES_DATA")
-    found: list[Path] = []
+    paths: list[Path] = []
     for pattern in patterns:
         bases = [Path(), *([Path(root)] if root else [])]
         tried = [os.path.join(base, os.path.expanduser(pattern)) for base in bases]
@@ -42,19 +42,19 @@ def data_files(settings: DataSettings, role: str, flag: Optional[str] = None) ->
             raise ConfigError(
                 f"expected {flag or f'data.{role}'} to name a file, found none at {places}{cure}"
             )
-        found.extend(map(Path, matches))
-    return found
+        paths.extend(map(Path, matches))
+    return paths
 
 
 def _matches(pattern: str) -> list[str]:
-    """The file of that very name, or else those of the pattern."""
+    """The file with this exact name, or else those that match the pattern."""
     return [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
-    """Name, size in bytes and SHA-256 of a file, or of several in turn.
+    """The name, the size in bytes and the SHA-256 of a file.
 
-    They are all files of a folder, or a file and those that are read with it.
+    For a folder, or a file that is read together with others, size and hash are over all files.
     """
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file())

@@ -10,7 +10,7 @@ __all__ = ["make_pair_head"]
 
 
 def make_pair_head(model: Options, size: int, classes: int, *, extra: int = 0) -> PairHead:
-    """The head that compares two vectors of ``size``, and ``extra`` features; see ``PairHead``.
+    """Make a head that compares two vectors of ``size`` with ``extra`` features; see ``PairHead``.
 
     Raises:
         ConfigError: ``model.head`` is not one hidden layer.

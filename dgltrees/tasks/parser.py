@@ -36,7 +36,7 @@ __all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"
 
 PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
 NONE = 0
-"""The label of none, and of all that are unknown: the first of the vocabulary of relations."""
+"""The id of missing and unknown labels, which is the first of the vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class TagEmbedding(WordEmbedding):
 
 @dataclass(frozen=True)
 class ParserTask(Task):
-    """Every node is a row; its class is its head as a node of the sentence, -1 at ROOT."""
+    """Dependency parsing: rows are nodes, and their classes are their heads; -1 at ROOT."""
 
     def display_name(self, model: Options) -> str:
-        """Of what its arcs and labels are scored."""
+        """The name of the parser's inputs."""
         return "biaffine LSTM"
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
-        """``(N,)`` the heads."""
+        """The heads of all nodes, ``(N,)``."""
         return np.asarray(data.forest.columns["head"], dtype=np.int64)
 
     def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
@@ -106,7 +106,7 @@ class ParserTask(Task):
         return batch, batch.ndata["head"].long()
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(N,)`` of head and label together, 0 at ROOT."""
+        """The loss of head and label together, ``(N,)``, 0 at ROOT."""
         return _losses(model(batch), batch, targets)
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
@@ -122,7 +122,7 @@ class ParserTask(Task):
         }
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """Of the LSTM (``cell``) and of the model."""
+        """The numbers of parameters of the LSTM (``cell``) and in total."""
         counts = [
             sum(p.numel() for p in part.parameters())
             for part in (cast(BiaffineParser, model).lstm, model)
@@ -136,7 +136,7 @@ class ParserTask(Task):
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``uas``, ``las`` and both without punctuation; the mean ``loss``; counts."""
+        """``uas`` and ``las`` with and without punctuation; the mean ``loss``; counts."""
         columns = data.forest.columns
         gold = columns["head"]
         words = gold >= 0
@@ -164,7 +164,7 @@ class ParserTask(Task):
 
 
 def best_labels(scores: ArcScores, heads: Tensor) -> Tensor:
-    """``(B, k, n + 1)`` the likeliest label of each arc; ``NONE`` only if there is no other.
+    """The likeliest label of each arc, ``(B, k, n + 1)``; ``NONE`` only if there is no other.
 
     Arguments:
         scores: the scores.
@@ -188,17 +188,17 @@ def _losses(scores: ArcScores, batch: TreeBatch, heads: Tensor) -> Tensor:
 
 
 def _rows(padded: Tensor, batch: TreeBatch) -> Tensor:
-    """``(B, n + 1, ...)`` to ``(N, ...)``, the order of the nodes."""
+    """Remove padding, ``(B, n + 1, ...)`` to ``(N, ...)``, in the order of the nodes."""
     mask = mask_of(batch.sizes, padded.shape[1])
     index = torch.nonzero(mask.flatten())[:, 0].to(padded.device)
     return padded.flatten(0, 1).index_select(0, index)
 
 
 def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Forest:
-    """What a parser reads of a dependency forest: each word below the one before, no heads.
+    """The parser's input from a dependency forest: chains of words, without the heads.
 
-    Columns: ``word``, ``ending``, ``shape`` and ``upos``, by the parser's vocabularies; others are
-    left out.
+    The columns are ``word``, ``ending``, ``shape`` and ``upos``, encoded by the parser's
+    vocabularies; others are dropped.
     """
     spelled = with_spelling(forest, vocabs)
     names = PARSER_COLUMNS[:-1]

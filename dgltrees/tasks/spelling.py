@@ -1,4 +1,4 @@
-"""What the letters of a word tell of one never met: how it ends and how it is written."""
+"""Features of the spelling of words, which help with unknown ones: ending and shape."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def shape(word: str) -> str:
 
 
 def with_spelling(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
-    """The forest with columns ``ending`` and ``shape`` of its words.
+    """Add the columns ``ending`` and ``shape`` of the words.
 
     Arguments:
-        forest: with a column ``word`` that has a vocabulary of the words as they are written.
-        vocabs: those of the two columns; a frozen one has an unknown name.
+        forest: a forest with a column ``word`` and a vocabulary of the original words.
+        vocabs: the vocabularies of the two columns; a frozen one must have an unknown name.
 
     Raises:
         TreeError: there is no vocabulary of words, or a name is not in a frozen vocabulary.

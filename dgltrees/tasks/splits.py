@@ -22,9 +22,9 @@ __all__ = ["Splits", "load_examples", "load_splits", "most_children", "vocabular
 
 @dataclass(frozen=True)
 class Splits:
-    """What a run learns from and what it watches; ``valid`` may be missing.
+    """The training and validation examples of a run; ``valid`` may be None.
 
-    ``test`` is the part of the training files kept back for testing, if there is one.
+    ``test`` is the part of the training files that is held out for testing, if any.
     """
 
     train: Examples
@@ -33,12 +33,12 @@ class Splits:
 
     @property
     def all(self) -> list[Examples]:
-        """All of them that there are."""
+        """The parts that are not None."""
         return [part for part in (self.train, self.valid, self.test) if part is not None]
 
 
 def vocabularies(data: Examples) -> dict[str, Vocabulary]:
-    """The names behind the ids of ``data``; ``"target"`` are the classes."""
+    """The vocabularies of the columns of ``data``; ``"target"`` has the classes."""
     return {**data.forest.vocabs, "target": data.targets}
 
 
@@ -79,14 +79,14 @@ def _read(
 
 
 def most_children(data: Examples) -> int:
-    """L, the largest number of children of a node, gaps included; at least 1."""
+    """L, the largest number of child positions that a node uses; at least 1."""
     return int(data.forest.pos.max(initial=0)) + 1
 
 
 def _check_children(forest: Forest, most: int, path: Path) -> None:
-    beyond = np.flatnonzero(forest.pos >= most)
-    if len(beyond):
-        child, tree = int(beyond[0]), int(forest.tree_of_node[beyond[0]])
+    children = np.flatnonzero(forest.pos >= most)
+    if len(children):
+        child, tree = int(children[0]), int(forest.tree_of_node[children[0]])
         raise TreeError(
             f"expected at most {most} children, which is what the model takes, got one at "
             f"position {forest.pos[child]}; train with --model.max_children or leave it out",
@@ -97,14 +97,14 @@ def _check_children(forest: Forest, most: int, path: Path) -> None:
 
 
 def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] = None) -> Splits:
-    """Training and validation examples as the settings say, and test examples kept back.
+    """Load the training, validation and test examples that the settings describe.
 
-    The seed draws ``limit`` of the training examples and, where there are no files, of those the
-    parts ``valid_fraction`` for validation and ``test_fraction`` for testing; the model learns from
-    the others, as far as ``max_operators`` allows. So the parts depend on the number of examples
-    alone. Of a text that is read in order the first lines are taken, and of these the first are
-    held out. Examples that belong together (the sentences of a question) stay in one part, which
-    may then be larger than asked for.
+    The seed selects ``limit`` of the training examples. If there are no files for validation or
+    testing, ``valid_fraction`` and ``test_fraction`` of these are held out; the others are for
+    training, except those with more than ``max_operators``. So the parts depend only on the number
+    of examples. Of running text, the first lines are used, and the first of these held out.
+    Examples that belong together (the sentences of a question) stay in one part, which may then be
+    larger than requested.
 
     Raises:
         ConfigError: files are missing or settings do not fit the data.
@@ -118,10 +118,12 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
     if settings.limit is not None:
         order = order[: _whole(groups[order], settings.limit)]
     valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    kept = 0 if valid_files else _whole(groups[order], round(settings.valid_fraction * len(order)))
+    num_valid = (
+        0 if valid_files else _whole(groups[order], round(settings.valid_fraction * len(order)))
+    )
     tested = 0 if test_files else round(settings.test_fraction * len(order))
-    tested = _whole(groups[order], kept + tested) - kept if tested else 0
-    learned = np.sort(order[kept + tested :])
+    tested = _whole(groups[order], num_valid + tested) - num_valid if tested else 0
+    learned = np.sort(order[num_valid + tested :])
     learned = learned[_simple(train, learned, getattr(settings, "max_operators", None))]
     if not len(learned):
         raise ConfigError(
@@ -130,8 +132,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         )
     parts = Splits(
         train.select(learned),
-        train.select(np.sort(order[:kept])) if kept else None,
-        train.select(np.sort(order[kept : kept + tested])) if tested else None,
+        train.select(np.sort(order[:num_valid])) if num_valid else None,
+        train.select(np.sort(order[num_valid : num_valid + tested])) if tested else None,
     )
     parts = _without_rare(parts, getattr(settings, "min_count", 1))
     task.extend_vocabularies(parts.train, settings, [*valid_files, *test_files])
@@ -149,7 +151,7 @@ def _in_units(groups: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np
 
 
 def _whole(groups: NDArray[np.int64], count: int) -> int:
-    """``count``, or as many more as the last group has."""
+    """``count``, rounded up to whole groups."""
     offsets = run_offsets(groups)
     return int(offsets[np.searchsorted(offsets, min(count, len(groups)))])
 
@@ -164,9 +166,9 @@ def _simple(data: Examples, ids: NDArray[np.int64], most: Optional[int]) -> NDAr
 
 
 def _without_rare(splits: Splits, least: int) -> Splits:
-    """All parts with names met less than ``least`` times in ``train`` made unknown.
+    """Replace names with less than ``least`` occurrences in ``train`` by the unknown name.
 
-    Only vocabularies with an unknown name are touched.
+    Only columns whose vocabulary has an unknown name are changed.
     """
     forest = splits.train.forest
     vocabs, renumber = dict(forest.vocabs), {}

@@ -1,4 +1,4 @@
-"""A task: how its data are read, its model is built, and its predictions are measured."""
+"""The base class of tasks: how data are read, the model is built, and metrics are computed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Metric:
         name: its key in a report.
         higher_is_better: whether more is better.
         format: how a value is printed, as in ``format(value, ".4f")``.
-        label: what stands at an axis or above a column; by default the name.
-        scale: what a value is multiplied with in tables (100 for per cent).
+        label: the text at an axis or above a column; by default the name.
+        scale: the factor of values in tables (100 for per cent).
     """
 
     name: str
@@ -68,7 +68,7 @@ JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
 @dataclass(frozen=True)
 class Task:
-    """An experiment on trees whose model gives each row, an example or a node, a class.
+    """An experiment on trees whose model predicts a class for each row: an example or a node.
 
     Arguments:
         name: what ``task:`` in a preset says.
@@ -103,12 +103,12 @@ class Task:
     reads: str = ""
 
     def display_name(self, model: Options) -> str:
-        """What a model with these settings is called, in tables and plots."""
+        """The name of a model with these settings, in tables and plots."""
         name: str = model.of(self.model).display_name
         return name
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
-        """``(R,)`` the class of every row."""
+        """The class of every row, ``(R,)``."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"], dtype=np.int64)
 
@@ -122,13 +122,13 @@ class Task:
         return batch, batch.ndata["target"] if self.nodes else columns["target"]
 
     def groups(self, data: Examples) -> NDArray[np.int64]:
-        """``(E,)`` group of each example, from 0, which splits keep whole; by default its own."""
+        """The group of each example, ``(E,)``, from 0; splits keep groups together."""
         return np.arange(len(data))
 
     def extend_vocabularies(
         self, data: Examples, settings: DataSettings, paths: Sequence[Path]
     ) -> None:
-        """Let vocabularies of the training examples ``data`` take names of files yet to be read."""
+        """Add names in the files ``paths`` to the vocabularies of the training examples."""
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Initialise a new model from the training examples ``data``, such as by word vectors."""
@@ -143,12 +143,12 @@ class Task:
         return [batch] if rollouts is None else list(rollouts(batch, targets))
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
-        """``(R,)`` training loss of every row, 0 where a row has no class."""
+        """The training loss of every row, ``(R,)``, 0 where a row has no class."""
         losses: Tensor = model(batch, targets)
         return losses
 
     def loss_denominator(self, examples: int, rows: int) -> int:
-        """What the sum of a batch's losses is divided by: the number of rows with a class."""
+        """The divisor of a batch's summed losses: by default the number of rows with a class."""
         return rows
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
@@ -157,7 +157,7 @@ class Task:
         return dict(zip(("loss", "prediction", "probability"), columns))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """Numbers of parameters: ``table`` as a paper counts, ``cell``, and ``model`` in all."""
+        """The numbers of parameters: ``table`` as counted in a paper, ``cell``, and ``model``."""
         total = sum(p.numel() for p in model.parameters())
         return {"table": None, "cell": total, "model": total}
 
@@ -191,9 +191,10 @@ class Task:
     ) -> dict[str, Any]:
         """The metrics of ``outputs`` on ``data``.
 
-        ``accuracy`` is over the rows of ``accuracy_over``, ``loss`` the mean over all rows with a
-        class, ``majority`` the accuracy of always predicting training's most frequent class. Where
-        rows are nodes, both are reported for roots and for all nodes too.
+        ``accuracy`` is over the rows of ``accuracy_over``, ``loss`` is the mean over all rows with
+        a class, and ``majority`` is the accuracy of always predicting the most frequent class of
+        the training examples. If rows are nodes, both are also reported for roots and for all
+        nodes.
 
         Raises:
             TreeError: there are no rows with a class.

@@ -109,7 +109,7 @@ def _random_state(device: torch.device) -> Tensor:
 
 
 def _set_random_state(state: Tensor, device: torch.device) -> None:
-    own = len(torch.get_rng_state())
-    torch.set_rng_state(state[:own])
+    size = len(torch.get_rng_state())
+    torch.set_rng_state(state[:size])
     if device.type == "cuda":
-        torch.cuda.set_rng_state(state[own:], device)
+        torch.cuda.set_rng_state(state[size:], device)

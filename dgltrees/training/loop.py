@@ -107,10 +107,10 @@ class Trainer:
         self.model.train()
         loss = torch.tensor(state.loss, dtype=torch.float64, device=self.fabric.device)
         hidden = None if self.bar is None else not self.bar
-        rest = batches[state.step :]
-        made = self.loader([self._mine(ids) for ids in rest])
+        remaining = batches[state.step :]
+        loaded = self.loader([self._mine(ids) for ids in remaining])
         bar = tqdm(
-            zip(made, rest),
+            zip(loaded, remaining),
             desc=f"epoch {state.epoch + 1}",
             initial=state.step,
             total=len(batches),
@@ -152,8 +152,8 @@ class Trainer:
         with fabric.autocast():
             rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
         losses = [self._update(each, targets, share) for each in rollouts]
-        own = losses[0] * float(fabric.global_rank < len(ids))
-        return total(fabric, own.double()), count
+        loss = losses[0] * float(fabric.global_rank < len(ids))
+        return total(fabric, loss.double()), count
 
     def _update(self, rollout: Any, targets: Tensor, share: float) -> Tensor:
         """One update; the sum of this process's losses, of which its gradients are ``share``."""

@@ -74,8 +74,8 @@ def test_the_report_is_of_the_operations_of_the_policy(reinforced_run: Path, dat
     assert trees.limit == 2
     report = trees.report()
     assert report["operations"]["merge"] == pytest.approx((trees.learned == 3).mean())
-    assert trees.given is not None
-    sizes, given = trees.sentences.sizes, spans(trees.trees(trees.given))
+    assert trees.oracle is not None
+    sizes, given = trees.sentences.sizes, spans(trees.trees(trees.oracle))
     for name, operations in (
         ("learned", trees.learned),
         ("chance", random_operations(sizes, 2)),

@@ -33,10 +33,12 @@ def torch_geometric() -> Contender:
         def __init__(self) -> None:
             super().__init__(aggr="add")
 
-        def forward(self, h, c, wx_f, U_f, edge_index):
+        def forward(
+            self, h: Tensor, c: Tensor, wx_f: Tensor, U_f: Tensor, edge_index: Tensor
+        ) -> Tensor:
             return self.propagate(edge_index, h=h, c=c, wx_f=wx_f, U_f=U_f)
 
-        def message(self, h_j, c_j, wx_f_i, U_f):
+        def message(self, h_j: Tensor, c_j: Tensor, wx_f_i: Tensor, U_f: Tensor) -> Tensor:
             return torch.cat([h_j, torch.sigmoid(wx_f_i + h_j @ U_f) * c_j], 1)
 
     layer = Level()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
 
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.cases import Case, caterpillars, chain
-from dgltrees.bench.contenders import VOCABULARY, Model
+from dgltrees.bench.contenders import VOCABULARY, Contender, Model
 from dgltrees.bench.memory import MEASURED, peak
 
 OURS = [CONTENDERS[name] for name in ("levels, fused=False", "levels, no numba", "levels")]
@@ -16,7 +17,7 @@ OURS = [CONTENDERS[name] for name in ("levels, fused=False", "levels, no numba",
 ours = pytest.mark.parametrize("contender", OURS, ids=lambda contender: contender.name)
 
 
-def measure(benchmark, case: Case, contender, narrow: bool) -> None:
+def measure(benchmark: BenchmarkFixture, case: Case, contender: Contender, narrow: bool) -> None:
     """Time forwards and backwards alone, on a batch that is there."""
     forest, model = case.forest(VOCABULARY), Model(128)
     batch = forest.batch()
@@ -33,7 +34,9 @@ def measure(benchmark, case: Case, contender, narrow: bool) -> None:
 @ours
 @pytest.mark.parametrize("levels", [50, 150, 450])
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
-def test_narrow_chains(benchmark, contender, levels: int, width: int) -> None:
+def test_narrow_chains(
+    benchmark: BenchmarkFixture, contender: Contender, levels: int, width: int
+) -> None:
     benchmark.group = "narrow chains"
     measure(benchmark, Case("chain", width, lambda rng: chain(levels)), contender, True)
 
@@ -41,7 +44,9 @@ def test_narrow_chains(benchmark, contender, levels: int, width: int) -> None:
 @ours
 @pytest.mark.parametrize("nodes", [15_000, 60_000])
 @pytest.mark.parametrize("levels", [10, 30, 100, 300, 1000, 3000])
-def test_equal_nodes_at_any_depth(benchmark, contender, levels: int, nodes: int) -> None:
+def test_equal_nodes_at_any_depth(
+    benchmark: BenchmarkFixture, contender: Contender, levels: int, nodes: int
+) -> None:
     benchmark.group = f"{nodes} nodes"
     measure(benchmark, caterpillars(levels, nodes), contender, False)
 
@@ -49,7 +54,7 @@ def test_equal_nodes_at_any_depth(benchmark, contender, levels: int, nodes: int)
 @pytest.mark.parametrize("name", MEASURED)
 @pytest.mark.parametrize("times", [8, 32])
 @pytest.mark.parametrize("case", ["random 32 x ~37", "chain 8 x 299"])
-def test_memory(benchmark, case: str, times: int, name: str) -> None:
+def test_memory(benchmark: BenchmarkFixture, case: str, times: int, name: str) -> None:
     trees = CASES[case].trees * times // (1 if case.startswith("random") else 4)
     nodes = replace(CASES[case], trees=trees).forest(VOCABULARY).num_nodes
     benchmark.group = case

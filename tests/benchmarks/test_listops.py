@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from pytest_benchmark.fixture import BenchmarkFixture
+from torch import Tensor
 
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.contenders import VOCABULARY, Model
@@ -15,12 +19,12 @@ from dgltrees.tasks.trees.listops import LISTOPS
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import Loader
 from dgltrees.training.settings import Settings
-from dgltrees.trees import Examples
+from dgltrees.trees import Examples, TreeBatch
 from tests.benchmarks.test_speed import measure
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory) -> Examples:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Examples:
     folder = tmp_path_factory.mktemp("listops")
     files = make_listops(folder / "data", train=256, test=0, seed=0)
     return LISTOPS.read(files["train"], Settings({"task": "listops"}).data, None)
@@ -38,10 +42,10 @@ class Step:
         self.data, self.model = data, LISTOPS.build(Settings(values).model, vocabs)
         self.model.encoder.fused = contender != "levels, fused=False"
 
-    def batch(self, size: int):
+    def batch(self, size: int) -> tuple[TreeBatch, Tensor]:
         return LISTOPS.batch(self.data, np.arange(size))
 
-    def run(self, batch, targets) -> None:
+    def run(self, batch: TreeBatch, targets: Tensor) -> None:
         self.model(batch, targets).mean().backward()
         for parameter in self.model.parameters():
             parameter.grad = None
@@ -52,20 +56,26 @@ class Step:
 
 @pytest.mark.parametrize("size", [25, 256])
 @pytest.mark.parametrize("contender", ["dgl", "levels, fused=False", "levels"])
-def test_hosvd(benchmark, data, size: int, contender: str) -> None:
+def test_hosvd(benchmark: BenchmarkFixture, data: Examples, size: int, contender: str) -> None:
     nodes = int(data.sizes[:size].sum())
     group = f"ListOps HOSVD c=20 r=3, batch {size}"
     measure(benchmark, group, contender, nodes, Step(data, contender), size)
 
 
-def share(benchmark, group: str, fresh, kept, step) -> None:
+def share(
+    benchmark: BenchmarkFixture,
+    group: str,
+    fresh: Callable[[], Any],
+    kept: Any,
+    step: Callable[[Any], None],
+) -> None:
     """Time steps on a batch made anew and on one whose plans are there: the making is the rest.
 
     Times are CPU time, of which other work on the machine takes none away. Which of the two goes
     first changes from round to round, as it finds the caches in another state.
     """
 
-    def cpu(batch) -> float:
+    def cpu(batch: TreeBatch) -> float:
         start = time.process_time()
         step(batch())
         return time.process_time() - start
@@ -83,7 +93,7 @@ def share(benchmark, group: str, fresh, kept, step) -> None:
 
 
 @pytest.mark.parametrize("size", [25, 256])
-def test_batches_of_listops(benchmark, data, size: int) -> None:
+def test_batches_of_listops(benchmark: BenchmarkFixture, data: Examples, size: int) -> None:
     step = Step(data, "levels")
     kept = step.batch(size)
     share(
@@ -97,7 +107,9 @@ def test_batches_of_listops(benchmark, data, size: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("size", [25, 256])
-def test_waiting_for_workers(benchmark, data, size: int, workers: int) -> None:
+def test_waiting_for_workers(
+    benchmark: BenchmarkFixture, data: Examples, size: int, workers: int
+) -> None:
     """What is waited for, in wall time, are batches; plans are made in the step."""
     step, load = Step(data, "levels"), Loader(LISTOPS, data, workers)
     order = [np.arange(size)] * 40
@@ -119,7 +131,7 @@ def test_waiting_for_workers(benchmark, data, size: int, workers: int) -> None:
     benchmark.extra_info.update(kind="share", made=np.mean(waited), step=np.mean(whole))
 
 
-def test_batches_of_child_sum(benchmark) -> None:
+def test_batches_of_child_sum(benchmark: BenchmarkFixture) -> None:
     case = CASES["random 32 x ~37"]
     forest, model = case.forest(VOCABULARY), Model(128)
     states = CONTENDERS["levels"].states

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 
 from dgltrees import TreeBatch
@@ -56,7 +57,7 @@ def products(leaves: str) -> Callable[[], None]:
 
 @pytest.mark.parametrize("leaves", ["identity", "lstm"])
 @pytest.mark.parametrize("contender", ["dgl", "levels, fused=False", "levels", "products"])
-def test_encoding(benchmark, contender: str, leaves: str) -> None:
+def test_encoding(benchmark: BenchmarkFixture, contender: str, leaves: str) -> None:
     torch.manual_seed(0)
     backend = "dgl" if contender == "dgl" else "levels"
     encoder = make_nti_encoder(
@@ -104,7 +105,9 @@ def full_matching(attention: str, score: str, pairs: int) -> tuple[Classifier, T
 @pytest.mark.parametrize("score", ["dot", "mlp"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("contender", ["messages", "fast"])
-def test_full_matching(benchmark, contender: str, attention: str, score: str) -> None:
+def test_full_matching(
+    benchmark: BenchmarkFixture, contender: str, attention: str, score: str
+) -> None:
     model, batch = full_matching(attention, score, BATCH)
     if contender == "messages":
         model.encoder.encoder.backend = "dgl"
@@ -134,7 +137,7 @@ def large(name: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["encoding", *(f"full matching, {a}" for a in ATTENTIONS)])
-def test_memory_of_a_large_batch(benchmark, name: str) -> None:
+def test_memory_of_a_large_batch(benchmark: BenchmarkFixture, name: str) -> None:
     benchmark.group = f"{LARGE} x {LENGTH}, hidden {SIZE}"
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         held = benchmark.pedantic(pool.apply, (large, (name,)), rounds=1)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
@@ -136,7 +137,7 @@ def losses() -> list[float]:
 
 
 @pytest.mark.parametrize("contender", CONTENDERS)
-def test_given_operations(benchmark, losses: list[float], contender: str) -> None:
+def test_given_operations(benchmark: BenchmarkFixture, losses: list[float], contender: str) -> None:
     texts = expressions()
     if contender.startswith("levels") or contender == "on the fly":
         step = training(contender, texts)

@@ -7,15 +7,19 @@ milliseconds and in brackets how many times faster than the first contender.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
+from pytest_benchmark.fixture import BenchmarkFixture
 
 from dgltrees import prop_nodes_topo
 from dgltrees._dgl import dgl
 from dgltrees.bench import CASES, CONTENDERS
-from dgltrees.bench.cases import SENTENCES
+from dgltrees.bench.cases import SENTENCES, Case
 from dgltrees.bench.contenders import VOCABULARY, Contender, Model
+from dgltrees.trees import Forest
 from tests.benchmarks.peers import PRODUCTS, installed
 from tests.traversal.cells import BinaryTreeLSTM
 
@@ -24,14 +28,21 @@ ALL = {**CONTENDERS, **installed()}
 by_case = pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
 
 
-def measure(benchmark, group: str, contender: str, nodes: int, step, *arguments) -> None:
+def measure(
+    benchmark: BenchmarkFixture,
+    group: str,
+    contender: str,
+    nodes: int,
+    step: Callable[..., Any],
+    *arguments: Any,
+) -> None:
     """Time ``step`` seven times; the second of two steps before them has the caches filled."""
     benchmark.group = group
     benchmark.extra_info.update(kind="case", contender=contender, nodes=nodes)
     benchmark.pedantic(step, arguments, rounds=7, warmup_rounds=2)
 
 
-def check(contender: Contender, forest, hidden: int) -> None:
+def check(contender: Contender, forest: Forest, hidden: int) -> None:
     """The loss of the first step is right, and of the second, only if gradients are too."""
     model, reference = Model(hidden), Model(hidden)
     losses = [contender.step(model, forest) for _ in range(2)]
@@ -41,7 +52,7 @@ def check(contender: Contender, forest, hidden: int) -> None:
 
 @by_case
 @pytest.mark.parametrize("contender", ALL.values(), ids=lambda contender: contender.name)
-def test_child_sum(benchmark, case, contender: Contender) -> None:
+def test_child_sum(benchmark: BenchmarkFixture, case: Case, contender: Contender) -> None:
     forest = case.forest(VOCABULARY)
     check(contender, forest, 128)
     measure(
@@ -52,7 +63,7 @@ def test_child_sum(benchmark, case, contender: Contender) -> None:
 @pytest.mark.parametrize(
     "contender", [*ALL.values(), PRODUCTS], ids=lambda contender: contender.name
 )
-def test_sentences(benchmark, contender: Contender) -> None:
+def test_sentences(benchmark: BenchmarkFixture, contender: Contender) -> None:
     """Hidden 300; the last contender does the matrix products and nothing else."""
     forest = SENTENCES.forest(VOCABULARY)
     if contender is not PRODUCTS:
@@ -63,7 +74,9 @@ def test_sentences(benchmark, contender: Contender) -> None:
 
 @by_case
 @pytest.mark.parametrize("propagate", [dgl.prop_nodes_topo, prop_nodes_topo], ids=["dgl", "ours"])
-def test_cell_of_the_tutorial(benchmark, case, propagate) -> None:
+def test_cell_of_the_tutorial(
+    benchmark: BenchmarkFixture, case: Case, propagate: Callable[..., None]
+) -> None:
     """The N-ary cell of DGL's Tree-LSTM tutorial, unchanged: ``prop_nodes_topo`` is the import."""
     torch.manual_seed(0)
     embed, W_iou = torch.nn.Embedding(VOCABULARY, 128), torch.nn.Linear(128, 384, bias=False)

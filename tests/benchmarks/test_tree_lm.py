@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 
 from dgltrees.models import NCE, LanguageModel, SequenceLM, TreeLM, softmax_nll
@@ -84,7 +85,9 @@ CONTENDERS: dict[str, Callable[..., LanguageModel]] = {
 }
 
 
-def measure(benchmark, group: str, contender: str, forest: Forest, step: Step) -> None:
+def measure(
+    benchmark: BenchmarkFixture, group: str, contender: str, forest: Forest, step: Step
+) -> None:
     words = forest.num_nodes - SENTENCES
     benchmark.group = group
     benchmark.extra_info.update(kind="language model", contender=contender, words=words)
@@ -92,7 +95,7 @@ def measure(benchmark, group: str, contender: str, forest: Forest, step: Step) -
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{case[1][1]}")
-def case(request) -> tuple[str, Forest, list[float]]:
+def case(request: pytest.FixtureRequest) -> tuple[str, Forest, list[float]]:
     """A model's name, its sentences, and the losses of its first two steps by backend dgl."""
     kind, lengths = request.param
     forest = sentences(*lengths, VOCABULARY)
@@ -106,7 +109,9 @@ def model(kind: str, contender: str) -> LanguageModel:
 
 
 @pytest.mark.parametrize("contender", [*CONTENDERS, "the TreeLSTM's products"])
-def test_full_softmax(benchmark, case: tuple[str, Forest, list[float]], contender: str) -> None:
+def test_full_softmax(
+    benchmark: BenchmarkFixture, case: tuple[str, Forest, list[float]], contender: str
+) -> None:
     kind, forest, losses = case
     group = f"{kind}, {SENTENCES} x {forest.sizes.min() - 1} to {forest.sizes.max() - 1} words"
     if contender in CONTENDERS:
@@ -119,7 +124,7 @@ def test_full_softmax(benchmark, case: tuple[str, Forest, list[float]], contende
 
 
 @pytest.mark.parametrize("contender", ["full softmax", "NCE"])
-def test_large_vocabulary(benchmark, contender: str) -> None:
+def test_large_vocabulary(benchmark: BenchmarkFixture, contender: str) -> None:
     forest = sentences(*SHORT, LARGE)
     objective = softmax_nll if contender == "full softmax" else NCE(torch.ones(LARGE))
     step = training(TreeLM(LARGE, HIDDEN), forest, objective)

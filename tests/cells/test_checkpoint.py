@@ -15,6 +15,7 @@ from dgltrees.cells import BaseCell
 from dgltrees.errors import ConfigError
 from dgltrees.traversal import traverse
 from dgltrees.traversal.levels import segments
+from dgltrees.traversal.views import Edges, Nodes
 from tests.cells.table import TABLE, Row
 from tests.cells.test_laws import graph, sample, world
 from tests.worlds import acyclic_graphs, chain
@@ -63,16 +64,16 @@ def test_any_acyclic_graph(drawn: tuple[int, np.ndarray, np.ndarray]) -> None:
 
 def test_a_field_that_leaves_do_not_make_is_what_was_prepared() -> None:
     class Partly(torch.nn.Module):
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {"m": edges.src["h"] * edges.src["c"] + edges.src["w"]}
 
-        def reduce(self, nodes):
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"h": nodes.mailbox["m"].sum(1)}
 
-        def prepare(self, ndata):
+        def prepare(self, ndata: dict[str, Tensor]) -> dict[str, Tensor]:
             return {"w": 2 * ndata["x"], "c": 3 * ndata["x"]}
 
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             leaf = "h" not in nodes.data
             h = nodes.data["w"] if leaf else nodes.data["h"].tanh()
             return {"h": h} if leaf else {"h": h, "c": nodes.data["c"] + 1}

@@ -6,10 +6,13 @@ import torch
 from dgltrees.cells import SLSTM, SelectiveSLSTM
 from dgltrees.cells.selective_s_lstm import sparsemax
 from dgltrees.traversal import traverse
+from dgltrees.trees import TreeBatch
 from dgltrees.trees.builders import full_trees
 
+Cells = tuple[SelectiveSLSTM, SLSTM, TreeBatch, torch.Tensor]
 
-def test_sparsemax_is_the_nearest_point_of_the_simplex():
+
+def test_sparsemax_is_the_nearest_point_of_the_simplex() -> None:
     torch.manual_seed(0)
     m = 2 * torch.randn(200, 5, dtype=torch.float64)
     p = sparsemax(m)
@@ -21,7 +24,7 @@ def test_sparsemax_is_the_nearest_point_of_the_simplex():
     assert (nearest.unsqueeze(1) <= torch.cdist(m, other).square() + 1e-12).all()
 
 
-def test_scores_of_minus_infinity_have_no_part_and_no_gradient():
+def test_scores_of_minus_infinity_have_no_part_and_no_gradient() -> None:
     m = torch.tensor([[1.0, 0.5, -torch.inf], [2.0, -torch.inf, -torch.inf]], requires_grad=True)
     p = sparsemax(m)
     torch.testing.assert_close(p, torch.tensor([[0.75, 0.25, 0.0], [1.0, 0.0, 0.0]]))
@@ -30,7 +33,7 @@ def test_scores_of_minus_infinity_have_no_part_and_no_gradient():
 
 
 @pytest.fixture
-def cells():
+def cells() -> Cells:
     """A selective cell, an S-LSTM with the same weights, and a batch of trees with their input."""
     torch.manual_seed(0)
     cell = SelectiveSLSTM(4, 4, 4, score="dot", leaf="identity").double()
@@ -40,7 +43,7 @@ def cells():
     return cell, plain, batch, torch.randn(batch.num_nodes, 4, dtype=torch.float64)
 
 
-def test_equal_scores_are_an_s_lstm(cells):
+def test_equal_scores_are_an_s_lstm(cells: Cells) -> None:
     cell, plain, batch, x = cells
     with torch.no_grad():
         cell.q.zero_()
@@ -49,7 +52,7 @@ def test_equal_scores_are_an_s_lstm(cells):
         torch.testing.assert_close(made[name], expected[name])
 
 
-def test_children_of_low_scores_change_nothing(cells):
+def test_children_of_low_scores_change_nothing(cells: Cells) -> None:
     cell, _, batch, x = cells
     leaves = batch.depth == batch.depth.max()
     first = torch.nonzero(torch.as_tensor(leaves))[:4, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from torch.testing import assert_close
@@ -25,7 +27,7 @@ def encoder() -> TreeEncoder:
 
 
 @pytest.mark.parametrize("max_nodes", [1, 20, 10_000])
-def test_roots_of_all_trees_in_their_order(max_nodes: int, tmp_path) -> None:
+def test_roots_of_all_trees_in_their_order(max_nodes: int, tmp_path: Path) -> None:
     made, forest = encoder(), world()
     forest.save(tmp_path)
     found = encode_roots(made, Forest.load(tmp_path), max_nodes=max_nodes)

@@ -1,4 +1,4 @@
-"""Every setting that is accepted changes the model, the data or the loop, or is refused."""
+"""Every setting of data and model that is accepted makes a difference, or is refused."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.options import Option
 from dgltrees.tasks.table import TASKS
 from dgltrees.training.catalog import load_preset, preset_names
-from dgltrees.training.run import prepare, train
+from dgltrees.training.run import prepare
 from dgltrees.training.sampling import training_sampler
-from dgltrees.training.settings import Settings, TrainingSettings, layered
+from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest
 from tests.training.samples import SAMPLES, quick
 
@@ -140,29 +140,6 @@ def differs(settings: Settings, section: str, name: str, value: Any, before: str
         return fingerprint(changed) != before
     except (ConfigError, TreeError):
         return True
-
-
-class Recording:
-    """Settings of the training loop that remember which of them are read."""
-
-    def __init__(self, settings: TrainingSettings) -> None:
-        self.settings, self.read = settings, set()
-
-    def __getattr__(self, name: str) -> Any:
-        self.read.add(name)
-        return getattr(self.settings, name)
-
-
-@pytest.mark.parametrize(("preset", "stateful"), [("listops-sum-c25", False), ("ptb-lstm", True)])
-def test_every_setting_of_the_loop_is_read(preset: str, stateful: bool, tmp_path: Path) -> None:
-    settings = small(preset, tmp_path)
-    assert settings.task.stateful == stateful
-    if "max_children" in settings.model:  # else it is found in the data, and settings are new
-        settings = Settings(layered(settings.to_dict(), {"model": {"max_children": 5}}))
-    recording = settings.training = Recording(settings.training)  # type: ignore[assignment]
-    train(settings, tmp_path / "run", bar=False)
-    never = {*settings.sections["training"]} - recording.read - {"monitor"}  # Settings reads it
-    assert never == set()
 
 
 def test_every_task_has_a_preset() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dgltrees import Forest, TreeBatch, traverse
 from dgltrees.traversal import make_schedule, schedule_of
+from dgltrees.traversal.views import Edges, Nodes
 from tests.traversal.cells import Mixing
 from tests.worlds import chain, random_forest, star
 
@@ -21,7 +25,13 @@ class CountElements(TorchDispatchMode):
 
     total = 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Optional[dict[str, Any]] = None,
+    ) -> Any:
         out = func(*args, **(kwargs or {}))
         parts = out if isinstance(out, (tuple, list)) else (out,)
         views = func.is_view if hasattr(func, "is_view") else False
@@ -58,10 +68,10 @@ def long_jumps(nodes: int) -> TreeBatch:
 
 def test_work_is_linear_where_only_leaves_make_a_field() -> None:
     class LeafMark(Mixing):
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {**super().message(edges), "mark": edges.src["mark"]}
 
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             made = super().update(nodes)
             if "a" not in nodes.data:
                 made["mark"] = torch.ones(nodes.batch_size(), 1)
@@ -93,7 +103,7 @@ def test_work_is_linear_where_only_leaves_make_a_field() -> None:
     ],
     ids=["up", "down", "star", "ladder", "jumps"],
 )
-def test_work_is_linear_in_the_nodes_whatever_the_depth(make) -> None:
+def test_work_is_linear_in_the_nodes_whatever_the_depth(make: Callable[[int], TreeBatch]) -> None:
     small, large = work(make(40)), work(make(320))
     assert large < 8.6 * small
 
@@ -105,13 +115,13 @@ def test_a_chain_of_100_000_levels() -> None:
     x.requires_grad_()
 
     class Pass:
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {"m": edges.src["y"]}
 
-        def reduce(self, nodes):
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"y": nodes.mailbox["m"].sum(1)}
 
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"y": nodes.data["y"] if "y" in nodes.data else nodes.data["x"]}
 
     y = traverse(Pass(), batch, {"x": x})["y"]
@@ -120,7 +130,9 @@ def test_a_chain_of_100_000_levels() -> None:
     assert grad[-1].item() == 1
 
 
-def mixing(batch: TreeBatch, dtype: torch.dtype = torch.float32):
+def mixing(
+    batch: TreeBatch, dtype: torch.dtype = torch.float32
+) -> tuple[Mixing, dict[str, Tensor], dict[str, Tensor]]:
     torch.manual_seed(0)
     cell = Mixing(D).to(dtype)
     ndata = {name: torch.randn(batch.num_nodes, D, dtype=dtype) for name in ("x", "h")}
@@ -153,13 +165,13 @@ def test_results_keep_the_dtype_of_their_column_under_autocast(
             super().__init__()
             self.u = nn.Linear(D, D)
 
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {"m": edges.src["h"]}
 
-        def reduce(self, nodes):
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"h": self.u(nodes.mailbox["m"]).sum(1), "new": self.u(nodes.data["x"])}
 
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"h": self.u(nodes.data["h"]), "new": self.u(nodes.data["h"])}
 
     with torch.autocast("cpu", torch.bfloat16):
@@ -207,7 +219,7 @@ def test_prepare_runs_once_and_lays_its_fields_over(batch: TreeBatch) -> None:
     calls = []
 
     class Preparing(Mixing):
-        def prepare(self, ndata):
+        def prepare(self, ndata: dict[str, Tensor]) -> dict[str, Tensor]:
             calls.append(set(ndata))
             return {"x": ndata["x"] * 2}
 

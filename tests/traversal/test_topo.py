@@ -13,6 +13,7 @@ from torch import Tensor
 from dgltrees import ConfigError, Forest, TreeBatch, TreeError, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
 from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM
+from dgltrees.traversal.views import Edges, Nodes
 from tests.traversal.cells import BinaryTreeLSTM, Mixing
 from tests.worlds import acyclic_graphs, chain, forests, star
 
@@ -217,7 +218,7 @@ def test_groups_partition_the_nodes_and_are_adjacent() -> None:
     seen = []
 
     class Watching(Mixing):
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             assert len({value for value, _ in nodes.groups}) == len(nodes.groups)
             values = nodes.data["op"].tolist()
             expanded = [value for value, count in nodes.groups for _ in range(count)]
@@ -235,13 +236,13 @@ def test_groups_partition_the_nodes_and_are_adjacent() -> None:
 @pytest.mark.parametrize("backend", ["levels", "dgl"])
 def test_a_state_need_not_be_there_before(backend: str) -> None:
     class Count:
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {"m": edges.src["n"]}
 
-        def reduce(self, nodes):
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"below": nodes.mailbox["m"].sum(1)}
 
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             one = torch.ones(nodes.batch_size())
             return {"n": one + nodes.data["below"] if "below" in nodes.data else one}
 
@@ -256,15 +257,15 @@ def test_slots_leave_zeros_where_a_child_is_missing() -> None:
     class Slots:
         slots = 3
 
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {"m": edges.src["x"]}
 
-        def reduce(self, nodes):
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
             for node, box, mask in zip(nodes.nodes().tolist(), nodes.mailbox["m"], nodes.mask):
                 boxes[node] = (box[:, 0].tolist(), mask.tolist())
             return {"y": nodes.mailbox["m"].sum(1)}
 
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"y": nodes.data.get("y", nodes.data["x"])}
 
     x = torch.tensor([[10.0], [11.0], [12.0], [13.0]])
@@ -344,14 +345,14 @@ def test_views_offer_ids_and_sizes() -> None:
     batch = star(2).batch()
     seen = {}
 
-    def message(edges):
+    def message(edges: Edges) -> dict[str, Tensor]:
         seen["edges"] = [ends.tolist() for ends in edges.edges()]
         assert edges.batch_size() == 2
         assert set(edges.src) == {"x"}
         assert len(edges.data) == 1
         return {"m": edges.src["x"]}
 
-    def reduce(nodes):
+    def reduce(nodes: Nodes) -> dict[str, Tensor]:
         seen["nodes"] = nodes.nodes().tolist()
         assert nodes.batch_size() == 1
         assert nodes.msgs is nodes.mailbox
@@ -432,14 +433,14 @@ def test_positions_given_to_traverse_are_used() -> None:
     class Slots:
         slots = 2
 
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {"m": edges.src["x"]}
 
-        def reduce(self, nodes):
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
             seen.append(nodes.mailbox["m"].tolist())
             return {"y": nodes.mailbox["m"].sum(1)}
 
-        def update(self, nodes):
+        def update(self, nodes: Nodes) -> dict[str, Tensor]:
             return {"y": nodes.data.get("y", nodes.data["x"])}
 
     x = torch.tensor([5.0, 6.0, 7.0])
@@ -466,14 +467,14 @@ def test_functions_may_write_to_what_they_see(backend: str) -> None:
     batch = chain(3).batch()
     batch.ndata["x"] = torch.ones(3)
 
-    def reduce(nodes):
+    def reduce(nodes: Nodes) -> dict[str, Tensor]:
         assert len(nodes) == 1
         assert nodes.ntype == "_N"
         nodes.data["x"] = nodes.data.pop("x") * 10
         nodes.data["y"] = nodes.mailbox["m"].sum(1)
         return {"x": nodes.data["x"] + nodes.data["y"]}
 
-    def message(edges):
+    def message(edges: Edges) -> dict[str, Tensor]:
         assert len(edges) in (0, 1)
         assert edges.canonical_etype == ("_N", "_E", "_N")
         return {"m": edges.src["x"]}
@@ -485,13 +486,13 @@ def test_functions_may_write_to_what_they_see(backend: str) -> None:
 
 def test_a_cell_without_update_is_refused() -> None:
     class Old:
-        def message(self, edges):
+        def message(self, edges: Edges) -> dict[str, Tensor]:
             return {}
 
-        def reduce(self, nodes):
+        def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
             return {}
 
-        def apply(self, nodes):
+        def apply(self, nodes: Nodes) -> dict[str, Tensor]:
             return {}
 
     with pytest.raises(ConfigError, match="got Old without update; DGL's apply_node_func is"):

@@ -1,7 +1,7 @@
 """Global attention as message passing along ATTEND edges, from each tree node to each query.
 
-The reference for :class:`~dgltrees.models.nti.attention.GlobalAttention`: one message per pair of a
-node and a query, where that has a batched product.
+This is the reference for :class:`~dgltrees.models.nti.attention.GlobalAttention`, which computes
+the same by batched products.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def attend_along_edges(
     """The attention vectors ``(T, Q, c)`` of ``(T, Q, c)`` queries to T trees.
 
     Arguments:
-        attention: global attention.
-        queries: Q per tree.
-        encoding: T trees.
+        attention: the global attention module.
+        queries: ``(T, Q, c)``, Q queries per tree.
+        encoding: the encoding of T trees.
         backend: ``"dgl"`` or ``"levels"``.
     """
     trees, number, size = queries.shape
@@ -45,7 +45,7 @@ def attend_along_edges(
 
 
 def _attend_edges(trees: TreeBatch, queries: int) -> TreeBatch:
-    """A graph of all tree nodes and, after them, the queries of each tree."""
+    """A graph of all tree nodes, followed by the queries of each tree."""
     sizes = trees.sizes.numpy()
     tree, node = trees.tree_of_node.cpu().numpy(), np.arange(trees.num_nodes)
     src = np.tile(node, (queries, 1)).T.ravel()

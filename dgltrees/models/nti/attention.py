@@ -18,7 +18,7 @@ from dgltrees.options import checked
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks", "pad_mass"]
 
 CHUNK = 640 << 20
-"""About how many bytes the queries of one chunk take."""
+"""The approximate memory of one chunk of queries, in bytes."""
 
 
 class Attended(NamedTuple):
@@ -27,7 +27,7 @@ class Attended(NamedTuple):
     Attributes:
         h: ``(T, Q, c)`` the attention vectors.
         weights: ``(T, Q, M)`` the weight of each node, in the order of the tree's nodes; they sum
-            to 1. For drawing: through those of tree attention no gradient flows.
+            to 1. They are meant for drawing: those of tree attention have no gradient.
     """
 
     h: Tensor
@@ -35,7 +35,7 @@ class Attended(NamedTuple):
 
 
 def pad_mass(attended: Attended, encoding: Encoding) -> Tensor:
-    """``(T, Q)`` the sum of the weights of nodes without a token below them."""
+    """The total weight of nodes without a token below them, ``(T, Q)``."""
     return (attended.weights * encoding.table.pad.unsqueeze(1)).sum(2)
 
 
@@ -71,7 +71,7 @@ class AttentionOverTrees(nn.Module, ABC):
         initialize(self.W_1, size, size, init)
 
     def keys(self, encoding: Encoding) -> Tensor:
-        """``(T, M, c)`` the part of the scores of all nodes that does not depend on queries."""
+        """Transform the states of all nodes once for all queries, ``(T, M, c)``."""
         return self.score.keys(encoding.table.states)
 
     @abstractmethod
@@ -82,12 +82,13 @@ class AttentionOverTrees(nn.Module, ABC):
 
         Arguments:
             queries: ``(T, Q, c)``.
-            encoding: T trees.
-            keys: :meth:`keys` of ``encoding``, where there are several calls.
+            encoding: the encoding of T trees.
+            keys: the result of :meth:`keys` for ``encoding``; pass it to save work if there are
+                several calls.
         """
 
     def extra_repr(self) -> str:
-        """The settings, for printing."""
+        """The settings, for ``repr``."""
         return f"c={self.size}, mask_pads={self.mask_pads}"
 
 
@@ -123,7 +124,7 @@ class GlobalAttention(AttentionOverTrees):
     def forward(
         self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
     ) -> Attended:
-        """See :class:`AttentionOverTrees`: a batched product, in chunks over the queries."""
+        """Attend by batched products, in chunks of queries; see :class:`AttentionOverTrees`."""
         table = encoding.table
         hidden = table.pad if self.mask_pads else ~table.mask
         return self.over(queries, table.states, hidden, keys)
@@ -131,13 +132,13 @@ class GlobalAttention(AttentionOverTrees):
     def over(
         self, queries: Tensor, h: Tensor, hidden: Tensor, keys: Optional[Tensor] = None
     ) -> Attended:
-        """Attend to any vectors.
+        """Attend to vectors instead of an encoding.
 
         Arguments:
             queries: ``(T, Q, c)``.
-            h: ``(T, M, c)``.
-            hidden: ``(T, M)`` bool, vectors to pass over.
-            keys: ``(T, M, c)`` :meth:`keys` of ``h``; computed by default.
+            h: ``(T, M, c)``, the vectors.
+            hidden: ``(T, M)`` bool, the vectors to ignore.
+            keys: ``(T, M, c)``, the keys of ``h``; computed by default.
         """
         keys = self.score.keys(h) if keys is None else keys
 
@@ -156,12 +157,12 @@ class GlobalAttention(AttentionOverTrees):
 def in_chunks(
     attend: Callable[[Tensor], tuple[Tensor, Tensor]], queries: Tensor, size: int
 ) -> Attended:
-    """Call ``attend`` on chunks of the queries; several chunks are recomputed for gradients.
+    """Call ``attend`` on chunks of the queries, with checkpoints if there is more than one.
 
     Arguments:
-        attend: from ``(T, Q, c)`` to the parts of :class:`Attended`.
+        attend: maps ``(T, Q, c)`` to the fields of :class:`Attended`.
         queries: ``(T, Q, c)``.
-        size: the bytes that one query per tree takes.
+        size: the memory that one query per tree needs, in bytes.
     """
     at_once = max(1, CHUNK // max(1, size))
     if at_once >= queries.shape[1]:

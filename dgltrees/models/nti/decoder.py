@@ -19,9 +19,9 @@ class SequenceDecoder(nn.Module):
     r"""Generates a sequence of symbols from a tree.
 
     In Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3, "the
-    output can be either a single target or a sequence", and no more is said; this decoder is ours.
-    An LSTM begins with the root's state and memory and reads the symbols before the next; its state
-    is the query to the tree:
+    output can be either a single target or a sequence", without details; this decoder is a design
+    of this package. An LSTM starts from the root's state and memory and reads the symbols so far;
+    its state is the query to the tree:
 
     .. math::
 
@@ -56,11 +56,11 @@ class SequenceDecoder(nn.Module):
         self.output = nn.Linear(2 * size, symbols)
 
     def forward(self, encoding: Encoding, targets: Tensor) -> Tensor:
-        """``(T, L, V)`` logits of each symbol after those before it.
+        """The logits of each symbol given those before it, ``(T, L, V)``.
 
         Arguments:
-            encoding: T trees.
-            targets: ``(T, L)`` the sequences; symbols after an end are not used.
+            encoding: the encoding of T trees.
+            targets: ``(T, L)``, the sequences; symbols after the end symbol are ignored.
         """
         before = torch.cat([torch.full_like(targets[:, :1], self.end), targets[:, :-1]], 1)
         logits, _ = self.step(encoding, before, start(encoding))
@@ -69,18 +69,18 @@ class SequenceDecoder(nn.Module):
     def step(
         self, encoding: Encoding, symbols: Tensor, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Logits ``(T, L, V)`` after each of ``(T, L)`` symbols, and the state after the last."""
+        """Read symbols ``(T, L)``; return the logits after each, ``(T, L, V)``, and the state."""
         q, state = self.lstm(self.embedding(symbols), state)  # (T, L, c)
         features = torch.cat([self.attention(q, encoding).h, q], 2)
         return self.output(self.dropout(features)), state
 
     @torch.no_grad()
     def generate(self, encoding: Encoding, limit: int) -> list[list[int]]:
-        """The sequences of the likeliest symbols, chosen one by one, each up to its end.
+        """Generate a sequence per tree by greedy decoding, up to the end symbol.
 
         Arguments:
-            encoding: T trees.
-            limit: the number of symbols of a sequence, at most.
+            encoding: the encoding of T trees.
+            limit: the largest number of symbols of a sequence.
         """
         state = start(encoding)
         trees = encoding.batch.num_trees
@@ -99,7 +99,7 @@ class SequenceDecoder(nn.Module):
 
 
 def start(encoding: Encoding) -> tuple[Tensor, Tensor]:
-    """State and memory of the roots, each ``(1, T, c)``; without memory zeros."""
+    """The states and memories of the roots, each ``(1, T, c)``; zeros if there is no memory."""
     h = encoding.roots.unsqueeze(0).contiguous()
     if encoding.memory is None:
         return h, torch.zeros_like(h)

@@ -66,8 +66,8 @@ class NTIEncoder(Encoder):
     """Neural Tree Indexers: runs a cell over trees that need no parser.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3. A full
-    n-ary tree stands over the tokens; all leaves without a token have the same vector, which passes
-    through the leaf function as those of tokens do.
+    n-ary tree is built over the tokens; all leaves without a token have the same vector, which goes
+    through the leaf function like those of tokens.
 
     Arguments:
         inputs: gives every token its vector; without it only :meth:`encode` works, on vectors.
@@ -89,7 +89,7 @@ class NTIEncoder(Encoder):
 
     Attributes:
         size: c, the size of a state.
-        make_trees: from the lengths of sentences to the trees over them.
+        make_trees: builds the trees over sentences of given lengths.
 
     Raises:
         ConfigError: sizes do not fit, or a setting is out of range.
@@ -147,7 +147,7 @@ class NTIEncoder(Encoder):
         return self.encode(Sentences(self.input(batch), batch.sizes))
 
     def encode_alone(self, batch: TreeBatch) -> Encoding:
-        """The same; see :meth:`~dgltrees.models.nti.PairEncoder.encode_alone`."""
+        """Like :meth:`forward`; see :meth:`~dgltrees.models.nti.PairEncoder.encode_alone`."""
         return self(batch)
 
     def encode(
@@ -160,13 +160,14 @@ class NTIEncoder(Encoder):
         """The states of all nodes of the trees over some sentences.
 
         Arguments:
-            sentences: the vectors of the tokens of T sentences.
-            start: state and memory of the leaf LSTM before each sentence, each ``(T, d)``.
+            sentences: the token vectors of T sentences.
+            start: state and memory of the leaf LSTM before each sentence, each ``(T, d)``; zeros
+                by default.
             query: ``(T, c)`` for cells that need a node field ``q``, such as the attentive node.
 
         Raises:
             TreeError: a sentence is empty, or too long.
-            ConfigError: there is a start, but no leaf LSTM.
+            ConfigError: ``start`` was given, but there is no leaf LSTM.
         """
         batch, ndata, parts = self.plant(sentences, start)
         if query is not None:
@@ -177,7 +178,7 @@ class NTIEncoder(Encoder):
     def plant(
         self, sentences: Sentences, start: Optional[State] = None
     ) -> tuple[TreeBatch, dict[str, Union[Tensor, IndexedRows]], dict[str, Any]]:
-        """The trees over sentences before the traversal.
+        """Build the trees over sentences, and the inputs of the traversal.
 
         Arguments:
             sentences, start: see :meth:`encode`.
@@ -204,12 +205,12 @@ class NTIEncoder(Encoder):
 
 
 def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
-    """A node field: one of ``leaves`` at each leaf, zero above."""
+    """A node field with the rows of ``leaves`` at the leaves and zeros at inner nodes."""
     return IndexedRows(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
 
 
 def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The leaves, and the index of each among the tokens, or their number at pads; on the CPU."""
+    """The leaf nodes, and the token of each; pads have the number of tokens; on the CPU."""
     degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     leaf = torch.from_numpy(np.flatnonzero(degree == 0))
     token, tree = batch.ndata["token"].index_select(0, leaf), _trees(batch, leaf)
@@ -218,7 +219,7 @@ def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _trees(batch: TreeBatch, leaf: Tensor) -> Tensor:
-    """The tree of each leaf."""
+    """The index of the tree of each leaf."""
     return batch.tree_of_node.index_select(0, leaf)
 
 
@@ -235,7 +236,7 @@ def make_nti_encoder(
     node_options: Optional[dict[str, Any]] = None,
     **options: Any,
 ) -> NTIEncoder:
-    """An encoder by the names of its parts; by default NTI-SLSTM-LSTM.
+    """Make an encoder from the names of its parts; by default NTI-SLSTM-LSTM.
 
     Arguments:
         inputs: gives every token its vector of size k.
@@ -251,7 +252,7 @@ def make_nti_encoder(
         options: more arguments of :class:`NTIEncoder`, by name.
 
     Raises:
-        ConfigError: there is no part of that name, or an argument is out of range.
+        ConfigError: a part is unknown, or an argument is out of range.
     """
     leaf = make_leaves(leaves, inputs.size, hidden_size, init=init, fused=fused)
     cell = make_cell(
@@ -270,7 +271,7 @@ def make_nti_encoder(
 def make_leaves(
     name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
 ) -> LeafFunction:
-    """A leaf function by its name; ``"linear"`` is the identity, followed by a map of the cell's.
+    """Make a leaf function by name; for ``"linear"``, the cell applies the linear map itself.
 
     Arguments:
         name: ``"identity"``, ``"linear"``, ``"lstm"`` or ``"bilstm"``.

@@ -1,4 +1,4 @@
-"""Leaf functions: from the vectors of leaves to their states."""
+"""Leaf functions: modules that map the vectors of leaves to their states."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Leaves(NamedTuple):
     """The states of ``W`` leaves of ``T`` trees.
 
     Attributes:
-        h: ``(W, size)`` states.
-        c: ``(W, size)`` memories; None where those of the tree start at 0.
+        h: ``(W, size)``, the states.
+        c: ``(W, size)``, the memories; None for zeros.
         last: state and memory after each sentence, each ``(T, size)``; None without an LSTM.
     """
 
@@ -44,7 +44,7 @@ class Leaves(NamedTuple):
 
 
 class LeafFunction(nn.Module, ABC):
-    """A leaf function f_leaf: Munkhdalai and Yu (EACL 2017), section 3.
+    """The base class of leaf functions f_leaf: Munkhdalai and Yu (EACL 2017), section 3.
 
     Arguments:
         input_size: k, the size of a vector.
@@ -57,20 +57,20 @@ class LeafFunction(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
-        """States of all leaves.
+        """Compute the states of all leaves.
 
         Arguments:
-            x: ``(W, k)`` tree after tree, each from left to right.
+            x: ``(W, k)``, the vectors, tree after tree, each from left to right.
             widths: ``(T,)`` int64 on the CPU, the number of leaves of each tree.
             start: state and memory before each sentence, each ``(T, size)``; by default zeros.
 
         Raises:
-            ConfigError: there is a start, but no LSTM.
+            ConfigError: ``start`` was given, but there is no LSTM.
         """
 
 
 class IdentityLeaves(LeafFunction):
-    """The state of a leaf is its vector; a cell may have a linear map for leaves.
+    """The identity: the state of a leaf is its vector (a cell may apply a linear map to leaves).
 
     Arguments:
         size: k.
@@ -88,11 +88,11 @@ class IdentityLeaves(LeafFunction):
 
 @checked
 class LSTMLeaves(LeafFunction):
-    r"""An LSTM over the leaves from left to right; its memories are those of the tree's leaves.
+    r"""An LSTM over the leaves from left to right, whose memories the tree's leaves start with.
 
     .. math:: h_t, c_t = LSTM(W x_t + b, h_{t-1}, c_{t-1})
 
-    by :func:`~dgltrees.cells.compiled.fused_steps.lstm_steps`.
+    It is computed by :func:`~dgltrees.cells.compiled.fused_steps.lstm_steps`.
 
     Arguments:
         input_size: k.
@@ -127,12 +127,12 @@ class LSTMLeaves(LeafFunction):
         back: Tensor,
         start: Optional[State] = None,
     ) -> tuple[Tensor, Tensor]:
-        """All steps: ``(W, 4 d)`` to ``(W, d)`` states and memories.
+        """Run all steps and return states and memories, each ``(W, d)``.
 
         Arguments:
-            wx: the inputs' part of the gates.
-            index: ``(steps, T)`` the row of each sentence at each step.
-            back: ``(W,)`` the index of each row among these ``steps T``.
+            wx: ``(W, 4 d)``, the inputs' part of the gates.
+            index: ``(steps, T)``, the row of each sentence at each step.
+            back: ``(W,)``, the position of each row in ``index.flatten()``.
             start: see :meth:`forward`.
         """
         index, back = index.to(wx.device), back.to(wx.device)
@@ -147,7 +147,7 @@ class LSTMLeaves(LeafFunction):
 
 @checked
 class BidirectionalLSTMLeaves(LeafFunction):
-    """Two LSTMs of half the size, from left to right and from right to left, side by side.
+    """Two LSTMs of half the size, left to right and right to left, with concatenated states.
 
     Arguments:
         input_size: k.
@@ -182,7 +182,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
 
 
 def _steps(widths: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
-    """The row of each sentence at each step, any row after its end; and the index of each row."""
+    """The arguments ``index`` and ``back`` of :meth:`LSTMLeaves.run`."""
     first = starts(widths)
     step = torch.arange(int(widths.max()) if len(widths) else 0).unsqueeze(1)
     inside = step < widths  # (steps, T)

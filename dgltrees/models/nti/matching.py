@@ -22,12 +22,12 @@ __all__ = ["TreeMatching", "make_lstm"]
 
 @checked
 class TreeMatching(ClassHead):
-    """Logits of two sentences by tree matching or full tree matching.
+    """A head that classifies two sentences by tree matching or full tree matching.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1. All
     nodes of the hypothesis, deepest level first and from left to right, attend to the premise's
-    tree; the matching LSTM reads the attention vectors, and its last state is what is classified.
-    Full matching does it both ways with the same weights and concatenates the last states.
+    tree; the matching LSTM reads the attention vectors, and its last state is classified. Full
+    matching does this in both directions with the same weights and concatenates the last states.
 
     Arguments:
         attention: global or tree attention of the encoder's size c.
@@ -67,11 +67,11 @@ class TreeMatching(ClassHead):
         self.dropout = nn.Dropout(dropout)
 
     def attend(self, queries: Encoding, memory: Encoding) -> Attended:
-        """The attention of the nodes of one tree over those of another, Q and M nodes."""
+        """Attend from the Q nodes of one tree to the M nodes of another, for each pair."""
         return self.attention(queries.table.states, memory)
 
     def match(self, queries: Encoding, memory: Encoding) -> Tensor:
-        """``(E, c)`` the matching vectors of the trees ``queries``, which attend to ``memory``."""
+        """The matching vectors of the trees ``queries``, which attend to ``memory``, ``(E, c)``."""
         vectors = self.dropout(self.attend(queries, memory).h)
         lengths = queries.batch.sizes
         if not self.root_query:
@@ -84,7 +84,7 @@ class TreeMatching(ClassHead):
         return attended.h.squeeze(1)
 
     def forward(self, pair: EncodingPair) -> Tensor:
-        """``(E, classes)`` logits."""
+        """Compute the logits, ``(E, classes)``."""
         premise, hypothesis = pair
         vector = self.match(hypothesis, premise)
         if self.full:
@@ -105,7 +105,7 @@ def make_lstm(input_size: int, size: int, init: Init = "kaiming") -> nn.LSTM:
 
 
 def _run(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """All states ``(T, L, c)`` and the last ones ``(T, c)`` of sequences of ``lengths`` rows."""
+    """All states, ``(T, L, c)``, and the last ones, ``(T, c)``, of sequences of these lengths."""
     if bool((lengths == lengths[:1]).all()):
         states, (last, _) = lstm(x[:, : int(lengths[0])])
     else:

@@ -29,11 +29,11 @@ class NodeByNode(SentencePairEncoder):
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1, say
     only that the model "attends over the premise tree nodes at every time step of hypothesis
-    encoding", with the weights of both trees tied. What happens at a node is inferred from that and
-    from the number of parameters in Table 1: the cell computes (h_p, c_p), q = h_p attends to the
-    premise's tree, and h_tree of (15), or of tree attention, takes the place of h_p before it
-    passes up; c_p stays, and so do leaves. Where there is a leaf LSTM, it begins the hypothesis
-    with the state and memory that it had after the premise.
+    encoding", with the weights of both trees tied. The computation at a node is inferred from that
+    and from the number of parameters in Table 1: the cell computes (h_p, c_p), q = h_p attends to
+    the premise's tree, and h_tree of (15), or of tree attention, replaces h_p before it is sent to
+    the parent; c_p and the leaves are not changed. A leaf LSTM starts the hypothesis with the state
+    and memory that it had after the premise.
 
     Arguments:
         encoder: builds trees over the tokens of both sentences.
@@ -49,9 +49,9 @@ class NodeByNode(SentencePairEncoder):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
-        """The trees over both sentences of each pair.
+        """Encode both sentences of each pair.
 
-        The second ones' part ``attention`` holds the weights of each of their nodes.
+        The attribute ``attention`` of the second encoding holds the weights of all its nodes.
 
         Raises:
             TreeError: the number of sentences is odd.
@@ -61,7 +61,7 @@ class NodeByNode(SentencePairEncoder):
         return EncodingPair(premise, self.encode_second(second, premise))
 
     def encode_second(self, sentences: Sentences, premise: Encoding) -> Encoding:
-        """The trees over hypotheses whose nodes attend to their premises."""
+        """Encode hypotheses, whose nodes attend to the encoded premises."""
         encoder = self.encoder
         trees, ndata, parts = encoder.plant(sentences, premise.final)
         ndata["tree"] = trees.tree_of_node.to(premise.states.device)
@@ -72,7 +72,7 @@ class NodeByNode(SentencePairEncoder):
 
 
 class _Attending:
-    """A cell, after whose update each node with children attends to a premise."""
+    """Wraps a cell so that each inner node attends to a premise after its update."""
 
     group_by = "tree"  # gives the number of queries per tree and level on the host
 
@@ -111,7 +111,7 @@ class _Attending:
 
 
 def _places(groups: Groups) -> tuple[Tensor, int]:
-    """The places of rows, tree by tree, in a table of as many rows per tree; and that number.
+    """The place of each row in a padded table with one row per tree, and the table's width.
 
     Arguments:
         groups: the trees, in the order of their rows, and the number of rows of each.

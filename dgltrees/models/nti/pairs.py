@@ -21,12 +21,12 @@ __all__ = ["PairEncoder", "QuestionAnswerEncoder", "SentencePairEncoder", "Share
 
 
 class PairEncoder(nn.Module, ABC):
-    """A module from pairs of sentences to an :class:`~dgltrees.models.EncodingPair`.
+    """The base class of modules that encode pairs of sentences.
 
-    A batch holds the two sentences of a pair one after the other.
+    In a batch, the two sentences of a pair are adjacent.
 
     Attributes:
-        input: gives every token its vector.
+        input: maps every token to its vector.
         size: c, the size of a state.
     """
 
@@ -36,7 +36,7 @@ class PairEncoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: TreeBatch) -> EncodingPair:
-        """The trees over both sentences of each pair.
+        """Encode both sentences of each pair, as trees over their tokens.
 
         Raises:
             TreeError: the number of sentences is odd.
@@ -44,7 +44,7 @@ class PairEncoder(nn.Module, ABC):
 
     @abstractmethod
     def encode_alone(self, batch: TreeBatch) -> Encoding:
-        """The trees over all sentences of a batch, each without regard to another."""
+        """Encode all sentences of a batch independently of each other."""
 
     @abstractmethod
     def make_trees(self, lengths: ArrayLike) -> TreeBatch:
@@ -52,7 +52,7 @@ class PairEncoder(nn.Module, ABC):
 
 
 class SentencePairEncoder(PairEncoder):
-    """Encodes the two sentences of a pair apart: Munkhdalai and Yu (EACL 2017), Table 1.
+    """Encodes the two sentences of a pair independently: Munkhdalai and Yu (EACL 2017), Table 1.
 
     Arguments:
         encoder: builds trees over the tokens of both sentences.
@@ -64,11 +64,11 @@ class SentencePairEncoder(PairEncoder):
 
     @property
     def input(self) -> Input:  # type: ignore[override]
-        """Gives every token its vector."""
+        """The module that maps every token to its vector."""
         return self.encoder.input
 
     def encode_alone(self, batch: TreeBatch) -> Encoding:
-        """The trees over all sentences of a batch."""
+        """Encode all sentences of a batch."""
         return self.encoder(batch)
 
     def make_trees(self, lengths: ArrayLike) -> TreeBatch:
@@ -76,13 +76,13 @@ class SentencePairEncoder(PairEncoder):
         return self.encoder.make_trees(lengths)
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
-        """The trees over both sentences of each pair; see :class:`PairEncoder`."""
+        """Encode both sentences of each pair; see :class:`PairEncoder`."""
         first, second = split_pairs(self.input(batch), batch)
         return EncodingPair(self.encoder.encode(first), self.encoder.encode(second))
 
 
 class QuestionAnswerEncoder(PairEncoder):
-    """NTI-ANF-LSTM: the root over an answer is the query with which its question is composed.
+    """NTI-ANF-LSTM: the question is encoded with the answer's vector as the query of its cell.
 
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.2.
 
@@ -99,7 +99,7 @@ class QuestionAnswerEncoder(PairEncoder):
         self.size = answer.size
 
     def encode_alone(self, batch: TreeBatch) -> Encoding:
-        """The trees over all sentences of a batch, each as an answer."""
+        """Encode all sentences of a batch as answers."""
         return self.answer.encode(Sentences(self.input(batch), batch.sizes))
 
     def make_trees(self, lengths: ArrayLike) -> TreeBatch:
@@ -107,20 +107,20 @@ class QuestionAnswerEncoder(PairEncoder):
         return self.answer.make_trees(lengths)
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
-        """The trees over question and answer of each pair; see :class:`PairEncoder`."""
+        """Encode question and answer of each pair; see :class:`PairEncoder`."""
         first, second = split_pairs(self.input(batch), batch)
         answer = self.answer.encode(second)
         return EncodingPair(self.question.encode(first, query=answer.roots), answer)
 
 
 class SharedWordCount(nn.Module):
-    """``(T, 1)`` log(1 + n), with n the words of a sentence that the other of its pair has too.
+    """The feature log(1 + n), with n the words of a sentence that also occur in the other.
 
-    Munkhdalai and Yu (EACL 2017) name "a simple word count feature" and no formula (footnote 6);
-    this one is ours.
+    Munkhdalai and Yu (EACL 2017) mention "a simple word count feature" without a formula (footnote
+    6); this formula is a choice of this package.
 
     Arguments:
-        column: the node column, 1 where a word stands in the other sentence too, else 0.
+        column: the node column that is 1 for words that also occur in the other sentence, else 0.
     """
 
     zero: Tensor
@@ -131,7 +131,7 @@ class SharedWordCount(nn.Module):
         self.register_buffer("zero", torch.zeros(()), persistent=False)  # has the model's dtype
 
     def forward(self, batch: TreeBatch) -> Tensor:
-        """The feature of each sentence of a batch.
+        """The feature of each sentence of a batch, ``(T, 1)``.
 
         Raises:
             TreeError: there is no such column.

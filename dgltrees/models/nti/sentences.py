@@ -18,7 +18,7 @@ class Sentences(NamedTuple):
     """Token vectors of ``T`` sentences, ``S`` tokens in all.
 
     Arguments:
-        vectors: ``(S, k)``, sentence after sentence.
+        vectors: ``(S, k)``, the vectors, sentence after sentence.
         lengths: ``(T,)`` int64 on the CPU, the number of tokens of each.
     """
 
@@ -27,14 +27,14 @@ class Sentences(NamedTuple):
 
     @classmethod
     def of_padded(cls, vectors: Tensor, lengths: Tensor) -> Sentences:
-        """From a padded table ``(T, L, k)``; each sentence has its first ``lengths`` rows."""
+        """Build from a padded table ``(T, L, k)``, of which each sentence has ``lengths`` rows."""
         lengths = lengths.long().cpu()
         mask = mask_of(lengths, vectors.shape[1])
         return cls(vectors[mask.to(vectors.device)], lengths)
 
 
 def split_pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences]:
-    """The first and the second sentences of pairs, which a batch holds one after the other.
+    """Split a batch of adjacent pairs into the first and the second sentences.
 
     Arguments:
         vectors: ``(S, k)`` of the nodes of the batch, which are the tokens.

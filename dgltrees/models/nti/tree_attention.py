@@ -1,4 +1,4 @@
-"""Attention from the leaves of a tree up: equations (16) to (19) of Neural Tree Indexers."""
+"""Attention from the leaves of a tree to its root: equations (16) to (19) of the NTI paper."""
 
 from __future__ import annotations
 
@@ -37,12 +37,11 @@ class TreeAttention(AttentionOverTrees):
         h_p'   &= ReLU(W_1 z)
 
     where the columns of S are the original state of the node and the new ones, h', of its children;
-    h' = h at leaves. The result is h' of the root, or the root's h where it is a leaf. Of the
-    public code, variant ``"code"``, it is known that it scores the original states, once, and has
-    no ReLU at each node. Here h' = z then, and the result is :math:`ReLU(W_1 h'_{root} + W_2 q)`,
-    which is inferred from (15).
+    h' = h at leaves. The result is h' of the root, or the root's h if it is a leaf. The variant
+    ``"code"`` follows the public code, which scores the original states once and has no ReLU at
+    each node: h' = z, and the result is :math:`ReLU(W_1 h'_{root} + W_2 q)`, as inferred from (15).
 
-    With ``mask_pads`` a node that has tokens below it passes over children that have none.
+    With ``mask_pads`` a node that has tokens below it ignores children that have none.
 
     Arguments:
         size, score, mask_pads, init: see :class:`AttentionOverTrees`.
@@ -70,7 +69,7 @@ class TreeAttention(AttentionOverTrees):
     def forward(
         self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
     ) -> Attended:
-        """See :class:`AttentionOverTrees`: one reshape per level of full trees, in chunks."""
+        """Attend by reshapes of the levels of full trees; see :class:`AttentionOverTrees`."""
         keys = self.keys(encoding) if keys is None else keys
         shape = full_shape(encoding.batch)
         if shape is None or shape.stride != shape.branching:
@@ -101,7 +100,7 @@ class TreeAttention(AttentionOverTrees):
         keys: Optional[Tensor] = None,
         backend: str = "levels",
     ) -> Attended:
-        """The same by message passing, on any trees: the reference.
+        """Attend by message passing, on trees of any shape; the reference for :meth:`forward`.
 
         Node data have a query axis, ``(N, Q, c)``.
 
@@ -125,11 +124,11 @@ class TreeAttention(AttentionOverTrees):
         return Attended(h, weights.transpose(1, 2))
 
     def new(self, z: Tensor) -> Tensor:
-        """The new state of nodes with children, equation (19)."""
+        """The new state h' of inner nodes, equation (19)."""
         return (z @ self.W_1).relu_() if self.rescores else z
 
     def last(self, h: Tensor, q: Tensor) -> Tensor:
-        """The attention vector, from the new state of the root."""
+        """The attention vector, from the new state h' of the root and the query."""
         return h if self.rescores else torch.relu(h @ self.W_1 + q @ self.W_2)
 
 
@@ -177,7 +176,7 @@ class _Climb:
 
 
 def _root_weights(batch: TreeBatch, alpha: Tensor) -> Tensor:
-    """``(N, Q)`` the weight of each node in its root, level by level from the roots down."""
+    """The weight of each node in its root's vector, ``(N, Q)``, from the roots down."""
     weight = torch.ones_like(alpha[:, :, 0])
     level = levels_of(batch)[batch.dst.numpy()]
     for of_level in range(int(level.max(initial=-1)), -1, -1):
@@ -189,7 +188,7 @@ def _root_weights(batch: TreeBatch, alpha: Tensor) -> Tensor:
 
 
 def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
-    """The trees of each width; and the index of each tree where those of a width stand together."""
+    """The trees grouped by width, and the index of each tree in this order."""
     widths = np.array(shape.widths)
     groups = [(int(width), np.flatnonzero(widths == width)) for width in np.unique(widths)]
     order = inverse(np.concatenate([rows for _, rows in groups]))
@@ -197,14 +196,14 @@ def _by_width(shape: FullShape) -> tuple[Tensor, list[tuple[int, Any]]]:
 
 
 class _FullTrees:
-    """Full trees of one width, ``G`` of them: a level is a slice, its children the slice before it.
+    """``G`` full trees of one width, in which a level is a slice and its children the one before.
 
     Arguments:
-        attention: the module.
-        branching: b.
-        width: of every tree.
-        h: ``(G, M, c)`` states, leaves first, then level by level.
-        keys: ``(G, M, c)`` keys of the scores.
+        attention: the attention module.
+        branching: b, the number of children.
+        width: the number of leaves of every tree.
+        h: ``(G, M, c)``, the states, leaves first, then level by level.
+        keys: ``(G, M, c)``, the keys of the scores.
     """
 
     def __init__(
@@ -217,7 +216,7 @@ class _FullTrees:
         self.hidden: list[Tensor] = []
 
     def mask(self, pad: Tensor) -> None:
-        """Pass over the children that have no token below them, of nodes that have one."""
+        """Mask children without a token below them, under nodes that have one."""
         levels = pad.split_with_sizes(self.sizes, 1)
         for below, level in zip(levels, levels[1:]):
             children = below.reshape(len(pad), -1, self.branching)  # (G, n, b)
@@ -225,7 +224,7 @@ class _FullTrees:
             self.hidden.append(nn.functional.pad(hidden, (1, 0)).unsqueeze(3))  # (G, n, 1 + b, 1)
 
     def attend(self, queries: Tensor) -> tuple[Tensor, Tensor]:
-        """Equations (16) to (19) for ``(G, Q, c)`` queries."""
+        """Equations (16) to (19) for queries ``(G, Q, c)``: attention vectors and weights."""
         attention, score, b = self.attention, self.attention.score, self.branching
         wq = score.queries(queries)
         scores = score.every(self.keys, wq).transpose(1, 2).split_with_sizes(self.sizes, 1)
@@ -248,7 +247,7 @@ class _FullTrees:
         return attention.last(root, queries), weights
 
     def _blend(self, alpha: Tensor, h: Tensor, s: Tensor) -> Tensor:
-        """``(G, n, Q, c)`` equation (18), from the states h of a level and s of the one below."""
+        """Equation (18), ``(G, n, Q, c)``, from the states h of a level and s of the one below."""
         children = s.reshape(len(s), -1, self.branching, *s.shape[2:])  # (G, n, b, Q or 1, c)
         if children.shape[3] == 1:  # leaves: one product
             S = torch.cat([h.unsqueeze(2), children.squeeze(3)], 2)  # (G, n, 1 + b, c)
@@ -259,7 +258,7 @@ class _FullTrees:
         return z
 
     def _weights(self, alphas: list[Tensor], queries: Tensor) -> Tensor:
-        """``(G, Q, M)`` the weight of each node in its root."""
+        """The weight of each node in its root's vector, ``(G, Q, M)``."""
         weight = queries.new_ones(len(queries), 1, queries.shape[1])  # (G, n, Q)
         parts = []
         for alpha in reversed(alphas):

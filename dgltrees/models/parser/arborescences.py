@@ -26,16 +26,16 @@ Heads = NDArray[np.int64]
 def kbest_arborescences(
     scores: ArrayLike, k: int = 1, *, single_root: bool = True
 ) -> tuple[Heads, Floats]:
-    """The k trees of the highest sums of arcs; exact.
+    """The k trees with the highest sums of arc scores; the search is exact.
 
     After each tree, the other trees of its set are split by the first word that has another head
     (Lawler), and the best tree of each part is computed; that is n trees for each of the k.
 
     Arguments:
-        scores: ``(n + 1, n + 1)`` of the arc to word d (row) from head h (column); word 0 is ROOT.
-            An arc of -inf is in no tree.
-        k: how many trees.
-        single_root: exactly one word is below ROOT; else one or more.
+        scores: ``(n + 1, n + 1)``, the score of the arc to word d (row) from head h (column); word
+            0 is ROOT. An arc with -inf is in no tree.
+        k: the number of trees.
+        single_root: whether exactly one word is below ROOT; otherwise one or more.
 
     Returns:
         ``(K, n + 1)`` the head of each word, best tree first, -1 at ROOT, where K <= k is the
@@ -77,7 +77,7 @@ def kbest_arborescences(
 
 
 def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Optional[Heads]:
-    """The tree of the highest sum of arcs, by Chu-Liu/Edmonds; None, if there is no tree.
+    """The tree with the highest sum of arc scores, by Chu-Liu/Edmonds; None if there is none.
 
     Arguments:
         scores, single_root: see :func:`kbest_arborescences`.
@@ -99,7 +99,7 @@ def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Optiona
 
 
 def _edmonds(weight: Floats) -> Optional[Heads]:
-    """Contracts cycles of best heads until there is none, then expands them again."""
+    """Contract cycles of best heads until there are none, then expand them again."""
     weight = weight.copy()
     alive = np.ones(len(weight), dtype=bool)
     contracted: list[tuple[int, NDArray[np.int64], Heads, Heads, Heads]] = []

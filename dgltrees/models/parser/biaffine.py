@@ -47,10 +47,11 @@ class ArcScores(NamedTuple):
             heads: ``(B, k, n + 1)`` the head of each word in each of k trees, none negative.
         """
         b = torch.arange(len(heads), device=heads.device)[:, None, None]
-        return self.labeler.pairs(self.dependents, self.heads[b, heads])
+        dtype = self.labeler.U.dtype  # the scores may have come as single precision
+        return self.labeler.pairs(self.dependents.to(dtype), self.heads[b, heads].to(dtype))
 
     def kbest(self, k: int = 1, *, projective: bool = True) -> tuple[Tensor, Tensor]:
-        """The k trees of the highest log-probability of their arcs, all with one word below ROOT.
+        """The k trees with the highest log-probability of their arcs, with one word below ROOT.
 
         Returns:
             ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond
@@ -106,7 +107,7 @@ class Biaffine(nn.Module):
         return (self._left(dependent) @ h).permute(0, 3, 1, 2)
 
     def _left(self, dependent: Tensor) -> Tensor:
-        """``(B, n, L, a + 1)`` the product of the dependents with all U."""
+        """The product of the dependents with all U, ``(B, n, L, a + 1)``."""
         product = _with_one(dependent) @ self.U.flatten(1)
         return product.reshape(*dependent.shape[:2], *self.U.shape[1:])
 
@@ -120,8 +121,8 @@ class BiaffineParser(nn.Module):
     """The probability of each word's head and label, from a bidirectional LSTM over the words.
 
     T. Dozat and C. D. Manning, "Deep Biaffine Attention for Neural Dependency Parsing", ICLR 2017.
-    Dropout of the inputs drops a whole vector of a word at a time, so that the parser learns to do
-    without any of them, as it must for an unknown word.
+    Dropout of the inputs drops a whole vector of a word at a time, so that the parser learns to
+    work without it, as for an unknown word.
 
     Arguments:
         inputs: give the vectors of a word, of its ending and so on, which stand side by side.
@@ -178,11 +179,10 @@ class BiaffineParser(nn.Module):
         is_word = mask_of(batch.sizes, arcs.shape[1])
         impossible = ~is_word.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
         arcs = wide(arcs).masked_fill(impossible.to(arcs.device), -math.inf)
-        dependents, heads = (view.to(self.labels.U.dtype) for view in views[2:])
-        return ArcScores(torch.log_softmax(arcs, 2), sizes, dependents, heads, self.labels)
+        return ArcScores(torch.log_softmax(arcs, 2), sizes, views[2], views[3], self.labels)
 
     def _drop_rows(self, x: Tensor) -> Tensor:
-        """Dropout of whole rows."""
+        """Dropout that zeroes whole rows."""
         mask: Tensor = self.dropout(x.new_ones(len(x), 1))
         return x * mask
 

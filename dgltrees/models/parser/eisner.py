@@ -20,18 +20,18 @@ __all__ = ["kbest_projective"]
 def kbest_projective(
     scores: Tensor, sizes: Tensor, k: int = 1, *, single_root: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """The k projective trees of the highest sums of arcs, for each sentence of a batch; exact.
+    """The k projective trees with the highest sums of arc scores, for each sentence; exact.
 
-    Spans of one width are filled at once, of all sentences: O(n) steps, O(n^3 k log k) work. Each
-    projective tree has one derivation in Eisner's chart, so no tree comes twice; trees of one score
-    may come in any order.
+    All spans of one width, of all sentences, are computed at once: O(n) steps, O(n^3 k log k) work.
+    Each projective tree has one derivation in Eisner's chart, so no tree occurs twice; trees with
+    equal scores may be in any order.
 
     Arguments:
-        scores: ``(B, n + 1, n + 1)`` floats, of the arc to word d (row) from head h (column); word
-            0 is ROOT. An arc of -inf is in no tree.
-        sizes: ``(B,)`` int64, the words of each sentence, 1 to n.
-        k: how many trees.
-        single_root: exactly one word is below ROOT; else one or more.
+        scores: ``(B, n + 1, n + 1)`` float, the score of the arc to word d (row) from head h
+            (column); word 0 is ROOT. An arc with -inf is in no tree.
+        sizes: ``(B,)`` int64, the number of words of each sentence, 1 to n.
+        k: the number of trees.
+        single_root: whether exactly one word is below ROOT; otherwise one or more.
 
     Returns:
         ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond the
@@ -48,9 +48,9 @@ def kbest_projective(
 
 
 def _pairs(k: int, device: torch.device) -> Tensor:
-    """``(2, P)`` the ranks of two parts, from 0, that can make one of the k best wholes.
+    """The pairs of ranks of two parts, from 0, that can form one of the k best spans, ``(2, P)``.
 
-    A whole of the ranks (a, b) has (a + 1)(b + 1) - 1 others that are no worse.
+    A span of parts with the ranks (a, b) has (a + 1)(b + 1) - 1 others that are at least as good.
     """
     a, b = torch.meshgrid(torch.arange(k), torch.arange(k), indexing="ij")
     return torch.nonzero((a + 1) * (b + 1) <= k).t().to(device)
@@ -76,7 +76,7 @@ class _Chart:
 
 
 def _fill(scores: Tensor, pairs: Tensor, k: int, single_root: bool) -> _Chart:
-    """Spans of width 1, 2, ...; ``from`` tables are by first word and width, ``to`` by the last."""
+    """Fill the chart by width; ``from`` tables are by first word and width, ``to`` by last."""
     B, m = scores.shape[:2]
     values = scores.new_full((6, B, m, m, k), -math.inf)
     arc_right_from, arc_left_to, right_from, right_to, left_from, left_to = values
@@ -104,14 +104,14 @@ def _fill(scores: Tensor, pairs: Tensor, k: int, single_root: bool) -> _Chart:
 
 
 def _best(first: Tensor, second: Tensor, pairs: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """``(B, s, w, k)`` of both parts at all w splits to the ``(B, s, k)`` best, and which."""
+    """The k best sums of two parts, ``(B, s, w, k)``, over all w splits, and their indices."""
     sums = first[..., pairs[0]] + second[..., pairs[1]]  # (B, s, w, P)
     values, index = sums.flatten(2).topk(k, 2)
     return values, index.int()
 
 
 def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
-    """The heads, from the widest spans to the narrowest, all trees at once."""
+    """Read the heads off the chart, from the widest spans down, for all trees at once."""
     B, m, k = chart.totals.shape
     heads = torch.full((B, k, m), -1, device=sizes.device)
     # The rank of each span in a tree, by width, tree and first word; -1 for spans not in it.

@@ -1,4 +1,4 @@
-"""Classifiers whose encoder learns from rewards what to do at each token."""
+"""Classifiers whose encoder has a policy, which learns from rewards."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from dgltrees.trees.batch import TreeBatch
 __all__ = ["PolicyClassifier", "Reward"]
 
 Reward = Literal["accuracy", "likely", "log_likelihood"]
-"""What a policy is rewarded for."""
+"""The rewards of a policy; see :class:`PolicyClassifier`."""
 
 
 @checked
 class PolicyClassifier(Classifier):
     """A classifier over an encoder with a policy.
 
-    Jacob et al. (2018), section 2: the policy learns from the reward of the prediction, the rest
-    from the likelihood of the target. Where the policy's objective wants several updates per
-    rollout, the rest learns in the first one, and the rewards are those of the first one.
+    Jacob et al. (2018), section 2: the policy learns from the reward of the prediction, all other
+    parameters from the likelihood of the target. If the objective has several updates per rollout,
+    the other parameters are trained in the first one, whose rewards are used in all.
 
     Arguments:
         encoder: a recurrent-recursive network with a policy.
@@ -59,7 +59,7 @@ class PolicyClassifier(Classifier):
 
     @torch.no_grad()
     def rollouts(self, batch: TreeBatch, targets: Tensor) -> Sequence[Rollout]:
-        """What :meth:`forward` gets, one for each update."""
+        """The inputs of :meth:`forward`, one per parameter update."""
         rollout = self.encoder.rollout(batch)
         if self.encoder.updates == 1:
             return [rollout]
@@ -69,11 +69,11 @@ class PolicyClassifier(Classifier):
         return [rollout, *[rollout.rewarded(encoding, rewards)] * (self.encoder.updates - 1)]
 
     def forward(self, batch: Any, targets: Optional[Tensor] = None) -> Tensor:
-        """The logits of the head; with targets ``(E,)`` the losses of head and policy.
+        """The logits of the head; if targets are given, the losses of head and policy.
 
         Arguments:
             batch: sentences, or one of their :meth:`rollouts`.
-            targets: ``(E,)``.
+            targets: ``(E,)``, the classes.
         """
         if targets is None:
             return super().forward(batch)
@@ -85,7 +85,7 @@ class PolicyClassifier(Classifier):
         return nll + self._policy_loss(encoding, self._rewards(z, nll, targets))
 
     def _policy_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
-        """``(E,)`` the weighted loss of the policy."""
+        """The weighted loss of the policy, ``(E,)``."""
         arity = self.head.arity
         losses = self.encoder.decision_losses(encoding, rewards)
         replayed = self.encoder.replay_loss(encoding, rewards) if self.training else 0.0
@@ -93,7 +93,7 @@ class PolicyClassifier(Classifier):
 
     @torch.no_grad()
     def _rewards(self, z: Tensor, nll: Tensor, targets: Tensor) -> Tensor:
-        """``(T,)`` the reward of every sentence: that of its example."""
+        """The reward of every sentence, ``(T,)``, which is that of its example."""
         if self.reward == "accuracy":
             rewards = (self.head.predict(z)[0] == targets).to(nll.dtype)
         elif self.reward == "likely":

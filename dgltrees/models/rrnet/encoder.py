@@ -110,9 +110,9 @@ class RRNetEncoder(Encoder):
         """Encode sentences with the operations of a rollout, by default of :meth:`rollout`.
 
         Raises:
-            TreeError: an operation is missing and there is no policy, or it is to supervise one; a
-                merge has no split, or a given split no merge; or more sub-trees are open than a
-                policy may open.
+            TreeError: an operation is missing although there is no policy or it should supervise
+                the policy; a merge has no split, or a split in the data no merge; or more sub-trees
+                are open than a policy may open.
         """
         rollout = batch if isinstance(batch, Rollout) else self.rollout(batch)
         graph, start = rollout.graph, rollout.start
@@ -139,12 +139,12 @@ class RRNetEncoder(Encoder):
     def _decisions(
         self, rollout: Rollout, h: Tensor, x: Tensor, operations: Tensor
     ) -> Optional[Decisions]:
-        """The policy's decisions.
+        """The policy's decisions at all steps; None without a policy.
 
         Arguments:
             rollout: the rollout.
-            h, x: states and inputs at all nodes.
-            operations: ``(S,)``.
+            h, x: states and inputs of all nodes.
+            operations: ``(S,)``, the operation of each step.
         """
         if self.policy is None:
             return None
@@ -158,18 +158,18 @@ class RRNetEncoder(Encoder):
 
     @torch.no_grad()
     def with_bootstrap(self, encoding: Encoding, rollout: Rollout, tokens: Tensor) -> Encoding:
-        """The encoding whose decisions know the policy's output for the state after the last step.
+        """Add the policy's output for the states after the last steps to an encoding's decisions.
 
         Arguments:
-            encoding: of windows that began in a state.
-            rollout: what was encoded.
-            tokens: ``(T,)`` the ids of the tokens that come next.
+            encoding: an encoding of windows that started from a state.
+            rollout: the rollout that was encoded.
+            tokens: ``(T,)``, the ids of the next tokens.
         """
         decisions, final = encoding.decisions, encoding.final
         if decisions is None or final is None or self.policy is None:
             return encoding
-        one = torch.ones(len(tokens), dtype=torch.long)
-        e = self._inputs(self._tokens(tokens, one), rollout.x_mask)
+        sizes = torch.ones(len(tokens), dtype=torch.long)
+        e = self._inputs(self._tokens(tokens, sizes), rollout.x_mask)
         is_legal = legal(final.size.to(e.device), self.max_open)
         bootstrap = self.policy(final.h, e, is_legal)
         return replace(encoding, decisions=decisions._replace(bootstrap=bootstrap))
@@ -180,7 +180,7 @@ class RRNetEncoder(Encoder):
 
     @torch.no_grad()
     def rollout(self, batch: TreeBatch, start: Optional[RRNetState] = None) -> Rollout:
-        """The operations of sentences.
+        """Decide the operations of sentences, from the data or by the policy.
 
         Arguments:
             batch: the sentences, or windows of longer ones.
@@ -188,41 +188,42 @@ class RRNetEncoder(Encoder):
                 encoding.
         """
         masks = self._masks(batch)
-        operations = self._given(batch, start)
-        given = batch.on_host(operations) != Operation.START
+        operations = self._data_operations(batch, start)
+        from_data = batch.on_host(operations) != Operation.START
         stack = largest_stack(batch, operations)
         if self.policy is not None and stack > self.max_open:
             raise TreeError(
                 f"expected at most {self.max_open} open sub-trees, the limit of the policy's stack,"
                 f" got {stack}; raise the limit (model.policy.stack)"
             )
-        if self.policy is not None and not given.all():
+        if self.policy is not None and not from_data.all():
             operations = self._choose(batch, operations, masks, start)
-        elif not given.all():
+        elif not from_data.all():
             raise TreeError(
                 f"expected a node column {OPERATION!r} with the operation of every token, got none "
-                f"for token {int(given.byte().argmin())} of the batch; give them, or let a policy "
-                "decide"
+                f"for token {int(from_data.byte().argmin())} of the batch; give them, or let a "
+                "policy decide"
             )
         complete = self.policy is None and self.fixed is None and start is None
-        graph = with_starts(batch, operations, given, start, complete=complete)
+        graph = with_starts(batch, operations, from_data, start, complete=complete)
         return Rollout(graph, *masks, start)
 
     def decision_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
-        """``(T,)`` the policy's loss, summed over the steps of each sentence.
+        """The policy's loss, summed over the steps of each sentence, ``(T,)``.
 
         Arguments:
-            encoding: with decisions.
-            rewards: ``(T,)`` the reward of each sentence, or ``(S,)`` of each step.
+            encoding: an encoding with decisions.
+            rewards: ``(T,)``, the reward of each sentence, or ``(S,)``, that of each step.
         """
         graph, losses = encoding.batch, self.step_losses(encoding, rewards)
         tree = graph.tree_of_node.index_select(0, steps_of(graph))
         return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
 
     def step_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
-        """``(S,)`` the policy's loss at each step.
+        """The policy's loss at each step, ``(S,)``.
 
-        At given operations it is their negative log-likelihood, at others the objective's.
+        For operations from the data it is their negative log-likelihood, for others the loss of the
+        objective.
 
         Arguments:
             encoding, rewards: see :meth:`decision_losses`.
@@ -230,18 +231,18 @@ class RRNetEncoder(Encoder):
         decisions, graph = encoding.decisions, encoding.batch
         if decisions is None:
             raise ConfigError("expected an encoding with decisions, got one without a policy")
-        given = graph.ndata["given"].index_select(0, steps_of(graph))
+        from_data = graph.ndata["from_data"].index_select(0, steps_of(graph))
         nll = nn.functional.cross_entropy(decisions.scores, decisions.actions, reduction="none")
-        losses = nll * given
+        losses = nll * from_data
         if self.objective is None:
             return losses
         rewards = _per_step(rewards, decisions.sizes)
-        return losses + self.objective.losses(decisions, rewards) * ~given
+        return losses + self.objective.losses(decisions, rewards) * ~from_data
 
     def replay_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
-        """The mean loss of as many sentences of the replay memory, a scalar.
+        """The mean loss of sentences drawn from the replay memory, as many as encoded, a scalar.
 
-        Then the sentences of this encoding are added to the memory.
+        Afterwards the encoded sentences are added to the memory.
 
         Arguments:
             encoding, rewards: see :meth:`decision_losses`.
@@ -262,37 +263,37 @@ class RRNetEncoder(Encoder):
         return loss
 
     def _replayed(self, earlier: Trajectories) -> Rollout:
-        """The rollout of sentences with the operations of the replay memory."""
-        given = torch.zeros(len(earlier.tokens), dtype=torch.bool)
+        """The rollout of sentences from the replay memory, with their operations."""
+        from_data = torch.zeros(len(earlier.tokens), dtype=torch.bool)
         batch = self._tokens(earlier.tokens, earlier.sizes)
-        return Rollout(with_starts(batch, earlier.operations, given), None, None)
+        return Rollout(with_starts(batch, earlier.operations, from_data), None, None)
 
     def _tokens(self, ids: Tensor, sizes: Tensor) -> TreeBatch:
-        """Sentences of token ids."""
+        """A batch of sentences with these token ids."""
         none = torch.empty(0, dtype=torch.long)
         return TreeBatch(none, none, sizes, ndata={self.input.column: ids})
 
-    def _given(self, batch: TreeBatch, start: Optional[RRNetState]) -> Tensor:
-        """``(S,)`` the operations that the policy does not choose; START where it does."""
+    def _data_operations(self, batch: TreeBatch, start: Optional[RRNetState]) -> Tensor:
+        """The operations that the policy does not choose, ``(S,)``; START where it does."""
         if self.fixed is not None:
             opened = None if start is None else start.size
             operations: Tensor = self.fixed(batch, self.max_open, opened)
             return operations
-        given = batch.ndata.get(OPERATION)
+        recorded = batch.ndata.get(OPERATION)
         supervised = self.training and self.supervised_fraction
-        if given is None and self.policy is not None and supervised:
+        if recorded is None and self.policy is not None and supervised:
             raise TreeError(
                 f"expected a node column {OPERATION!r} with the operations that supervise the "
                 "policy in training, got none; let it learn from rewards alone "
                 "(model.policy.supervised_fraction 0)"
             )
         unknown = torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
-        if given is None or (self.policy is not None and not supervised):
+        if recorded is None or (self.policy is not None and not supervised):
             return unknown
         if self.policy is None:
-            return given.long()
+            return recorded.long()
         mask = supervised_tokens(batch, self.input.column, self.supervised_fraction)
-        return torch.where(mask, given.long(), unknown)
+        return torch.where(mask, recorded.long(), unknown)
 
     def _masks(self, batch: TreeBatch) -> tuple[Optional[Tensor], Optional[Tensor]]:
         """The dropout masks of token vectors and of h, ``(T, m)`` and ``(T, d)``."""
@@ -304,25 +305,25 @@ class RRNetEncoder(Encoder):
         return x_mask, h_mask
 
     def _inputs(self, batch: TreeBatch, mask: Optional[Tensor]) -> Tensor:
-        """``(N, m)`` token vectors, times the mask of each sentence."""
+        """The token vectors times the mask of each sentence, ``(N, m)``."""
         x: Tensor = self.input(batch)
         return x if mask is None else x * mask.index_select(0, batch.tree_of_node)
 
     def _choose(
         self,
         batch: TreeBatch,
-        given: Tensor,
+        data_operations: Tensor,
         masks: tuple[Optional[Tensor], Optional[Tensor]],
         start: Optional[RRNetState],
     ) -> Tensor:
-        """``(S,)`` operations, the given ones and the policy's, step by step over all sentences."""
+        """The operations from the data and those of the policy, ``(S,)``, chosen step by step."""
         assert self.policy is not None
         x = self._inputs(batch, masks[0])
         order = torch.argsort(batch.sizes, descending=True, stable=True)  # the longest first
         first = starts(batch.sizes)[order]
         h_mask = None if masks[1] is None else masks[1].index_select(0, order.to(x.device))
         state = self.initial_state(batch.num_trees) if start is None else start.select(order)
-        operations = given.clone()
+        operations = data_operations.clone()
         for step, count in enumerate(_active(batch.sizes.numpy())):
             if count < len(state.size):
                 state = state.first(count)
@@ -334,8 +335,8 @@ class RRNetEncoder(Encoder):
                 action = self.objective.choose(scores)
             else:
                 action = scores.argmax(1)
-            given_at_step = given.index_select(0, at)
-            operation = torch.where(given_at_step > 0, given_at_step, action + 1)
+            chosen = data_operations.index_select(0, at)
+            operation = torch.where(chosen > 0, chosen, action + 1)
             operations.index_copy_(0, at, operation)
             mask = None if h_mask is None else h_mask[:count]
             state = advance(self.cell, e, operation, state, mask, in_place=True)
@@ -343,14 +344,14 @@ class RRNetEncoder(Encoder):
 
 
 def _active(sizes: NDArray[np.int64]) -> list[int]:
-    """How many sentences have a step 0, 1, ..."""
+    """The number of sentences that have a step 0, 1, ..."""
     ended = np.bincount(sizes)
     counts: list[int] = (len(sizes) - np.cumsum(ended))[:-1].tolist()
     return counts
 
 
 def _per_step(rewards: Tensor, sizes: Tensor) -> Tensor:
-    """``(S,)`` rewards of steps; those of sentences, ``(T,)``, come with the last step."""
+    """The rewards of steps, ``(S,)``; those of sentences, ``(T,)``, are given at the last step."""
     count = int(sizes.sum())
     if len(rewards) == count:
         return rewards

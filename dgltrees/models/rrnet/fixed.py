@@ -1,4 +1,4 @@
-"""Operations that no policy decides: the controls of the paper's section 3.1."""
+"""Fixed operations in place of a policy: the controls of the paper's section 3.1."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class OnlyRecur(nn.Module):
     """
 
     def forward(self, batch: TreeBatch, max_open: int, opened: Optional[Tensor] = None) -> Tensor:
-        """``(S,)`` recur; for the arguments see :class:`FixedOperations`."""
+        """RECUR for every token, ``(S,)``; for the arguments see :class:`FixedOperations`."""
         recurs = torch.full((batch.num_nodes,), int(Operation.RECUR))
         return recurs.to(batch.device)
 
 
 @checked
 class FixedOperations(nn.Module):
-    """A split, recur or merge for each id of a token, drawn once; an illegal one becomes a recur.
+    """A random but fixed operation for each token id; illegal ones become RECUR.
 
     Jacob et al. (2018), section 3.1, call it a random deterministic policy.
 
@@ -46,18 +46,18 @@ class FixedOperations(nn.Module):
     def __init__(self, column: str, rows: int, seed: Seed = 0) -> None:
         super().__init__()
         self.column = column
-        drawn = np.random.default_rng(seed).integers(Operation.SPLIT, Operation.MERGE + 1, rows)
-        self.register_buffer("operation", torch.from_numpy(drawn))
+        table = np.random.default_rng(seed).integers(Operation.SPLIT, Operation.MERGE + 1, rows)
+        self.register_buffer("operation", torch.from_numpy(table))
 
     def forward(self, batch: TreeBatch, max_open: int, opened: Optional[Tensor] = None) -> Tensor:
-        """``(S,)`` the operation of each token.
+        """The operation of each token, ``(S,)``.
 
         Arguments:
             batch: the sentences.
             max_open, opened: see :func:`legalized`.
 
         Raises:
-            TreeError: a token has no id of the table.
+            TreeError: the id of a token is out of range.
         """
         ids = batch.on_host(batch.ndata[self.column]).long()
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(self.operation):
@@ -72,13 +72,13 @@ class FixedOperations(nn.Module):
 def legalized(
     operations: Tensor, sizes: Tensor, max_open: int, opened: Optional[Tensor] = None
 ) -> Tensor:
-    """``(S,)`` the operations, with a recur for what finds the stack empty or full.
+    """Replace merges with an empty stack and splits with a full one by RECUR, ``(S,)``.
 
     Arguments:
         operations: ``(S,)``, sequence after sequence.
         sizes: ``(T,)`` the number of steps of each sequence.
-        max_open: how many sub-trees can be open.
-        opened: ``(T,)`` how many are open before the first step; without it none.
+        max_open: the most sub-trees that can be open at a time.
+        opened: ``(T,)``, the number that is open before the first step; None for 0.
     """
     ops = operations.numpy().copy()
     lengths = sizes.numpy()

@@ -1,4 +1,4 @@
-"""Language models of streams of text, window by window, without a look ahead."""
+"""Language models of streams of text, which read window after window, left to right."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ PLACE = "place"
 """The node column with the number of tokens of its stream that come before each token."""
 
 StepReward = Literal["likely", "log_likelihood"]
-"""What a policy is rewarded for at each step."""
+"""The rewards of a policy at each step; see :class:`StreamLM`."""
 
 
 class StreamWindow(NamedTuple):
-    """A window of each of some streams, with what is decided about it.
+    """A window of each of several streams, with its rollout.
 
     Attributes:
         start: the number of tokens of each stream before the window.
         sizes: ``(T,)`` int64 on the CPU, the number of its tokens in each stream.
-        rollout: what the encoder gets, a :class:`Rollout` or an :class:`LSTMWindow`.
+        rollout: the input of the encoder, a :class:`Rollout` or an :class:`LSTMWindow`.
     """
 
     start: int
@@ -55,20 +55,20 @@ class StreamLM(nn.Module):
     r"""A language model that predicts the next word of each stream from all words before it.
 
     Jacob et al. (2018), section 3.3. Every step consumes a token, as in public code by an author;
-    its operation is decided from the state before it and the token itself, so from the prefix
-    alone:
+    its operation is decided from the state before it and the token itself, so only from the
+    prefix:
 
     .. math:: P(w_1, \dots, w_n) = \prod_t P(w_t \mid w_1, \dots, w_{t-1}), \quad
         y_t = W_{ho} h_{t-1}
 
     A batch holds a window of each stream, which continues where the one before it ended: h, c and
-    the stack are carried over without gradients. A window at place 0 begins anew.
+    the stack are carried over without gradients. A window at place 0 starts a new text.
 
-    The policy's reward for a step is that of the next word, less the mean reward over the other
-    streams of the batch: a text goes on and on, so what counts is how much better than usual a step
-    is (Sutton and Barto, "Reinforcement Learning", 2nd edition, 2018, section 10.3), and what is
-    usual must not depend on the stream's own decisions. A single stream is compared with itself.
-    Steps beyond the window count by the value of the state in which it ends.
+    The policy's reward for a step is that of the next word, minus the mean reward over the
+    other streams of the batch. This is the average-reward setting for continuing tasks (Sutton and
+    Barto, "Reinforcement Learning", 2nd edition, 2018, section 10.3), in which the average must not
+    depend on the stream's own decisions. A single stream is compared with itself. The return after
+    the window is estimated by the value of its last state.
 
     Arguments:
         encoder: from a window to the states of its tokens.
@@ -114,13 +114,13 @@ class StreamLM(nn.Module):
 
     @property
     def output(self) -> Tensor:
-        """``(V, d)`` the output embeddings."""
+        """The output embeddings, ``(V, d)``."""
         table = self.encoder.input.table
         assert table is not None
         return table if self.W_ho is None else self.W_ho
 
     def rollout(self, batch: TreeBatch) -> StreamWindow:
-        """A window, with the operations that are decided now.
+        """Decide the operations of a window.
 
         Raises:
             TreeError: the window does not follow the one before it.
@@ -131,10 +131,10 @@ class StreamLM(nn.Module):
 
     @torch.no_grad()
     def rollouts(self, batch: TreeBatch, targets: Tensor) -> list[StreamWindow]:
-        """What :meth:`forward` gets, one for each update.
+        """The inputs of :meth:`forward`, one per parameter update.
 
-        Words are learned in the first update, decisions in each; in later ones from the rewards and
-        values of the first.
+        The words are learned in the first update, the decisions in all, with the rewards and values
+        of the first.
         """
         window = self.rollout(batch)
         if self.encoder.updates == 1:
@@ -145,7 +145,7 @@ class StreamLM(nn.Module):
         return [window, *[later] * (self.encoder.updates - 1)]
 
     def forward(self, window: StreamWindow, targets: Tensor) -> Tensor:
-        """``(S,)`` the loss at each token; the state at the end is carried over.
+        """The loss at each token, ``(S,)``; the final state is kept for the next window.
 
         Arguments:
             window: one of the :meth:`rollouts`.
@@ -162,7 +162,7 @@ class StreamLM(nn.Module):
         return nll + self._policy_loss(encoding, self._rewards(nll, window.sizes))
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """``(S,)`` the loss of each next word, and the operation right before it, -1 for none."""
+        """The loss of each next word, and the operation before it or -1, each ``(S,)``."""
         encoding = self._encode(self.rollout(batch))
         operations = encoding.operations
         nll = self._nll(encoding, targets)
@@ -171,11 +171,11 @@ class StreamLM(nn.Module):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Load parameters, under the names of earlier versions too."""
+        """Load parameters; names of earlier versions are accepted too."""
         return super().load_state_dict(renamed(state_dict, self), strict, assign)
 
     def _encode(self, window: StreamWindow) -> Encoding:
-        """The encoding of a window; the state at the end is carried over."""
+        """Encode a window; the final state is kept for the next window."""
         encoding: Encoding = self.encoder(window.rollout)
         streams = len(window.sizes)
         stop = window.start + int(window.sizes.sum()) // streams
@@ -183,21 +183,21 @@ class StreamLM(nn.Module):
         return encoding
 
     def _policy_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
-        """``(S,)`` the weighted loss of the policy."""
+        """The weighted loss of the policy, ``(S,)``."""
         losses: Tensor = self.encoder.step_losses(encoding, rewards)
         return self.weight * losses
 
     def _with_bootstrap(
         self, encoding: Encoding, window: StreamWindow, targets: Tensor
     ) -> Encoding:
-        """The encoding whose decisions know the value of the state at the end of the window."""
+        """Add the value of the state at the end of the window to an encoding's decisions."""
         ends = lasts(window.sizes).to(targets.device)
         next_tokens = targets.index_select(0, ends)
         result: Encoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
         return result
 
     def _nll(self, encoding: Encoding, targets: Tensor) -> Tensor:
-        """``(S,)`` the negative log-likelihood of the next words."""
+        """The negative log-likelihood of the next words, ``(S,)``."""
         return softmax_nll(self.dropout(encoding.tokens), self.output, targets)
 
     def _start(self, streams: int, place: int) -> Any:
@@ -214,10 +214,10 @@ class StreamLM(nn.Module):
         return last.state
 
     def _rewards(self, nll: Tensor, sizes: Tensor) -> Tensor:
-        """``(S,)`` the reward of each step, less the mean over the other streams.
+        """The reward of each step minus the mean over the other streams, ``(S,)``.
 
         Arguments:
-            nll: ``(S,)`` of the next words.
+            nll: ``(S,)``, the negative log-likelihood of the next words.
             sizes: ``(T,)`` int64 on the CPU, the number of steps of each stream.
         """
         nll = nll.detach()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +20,8 @@ State = tuple[Tensor, Tensor]
 """h and c, each ``(layers, B, d)``."""
 
 
-@dataclass(frozen=True)
-class LSTMWindow:
-    """A window of each stream, and the state in which the windows begin."""
+class LSTMWindow(NamedTuple):
+    """A window of each stream, and the state in which the windows start."""
 
     batch: TreeBatch
     start: State
@@ -66,7 +65,7 @@ class LSTMStream(Encoder):
         return zero, zero
 
     def rollout(self, batch: TreeBatch, start: State) -> LSTMWindow:
-        """The windows with the state in which they begin; there is nothing to decide."""
+        """Pair the windows with the state in which they start; an LSTM decides nothing."""
         return LSTMWindow(batch, start)
 
     def forward(self, window: LSTMWindow) -> Encoding:

@@ -1,7 +1,7 @@
-"""What a policy learns from rewards: policy gradients, PPO and Q-learning.
+"""How a policy learns from rewards: policy gradients, PPO and Q-learning.
 
-The dataclasses are the settings of an objective. While it is trained, an objective chooses the
-operations; in evaluation the operation of the highest score is chosen.
+The fields of the dataclasses are the settings of an objective. In training, the objective chooses
+the operations from the scores; in evaluation, the operation with the highest score is chosen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class PolicyObjective(Protocol):
-    """Chooses operations in training, and gives the loss of the choices."""
+    """Chooses operations in training, and computes the loss of the choices."""
 
     @property
     def updates(self) -> int:
@@ -44,15 +44,15 @@ class PolicyObjective(Protocol):
         ...
 
     def choose(self, scores: Tensor) -> Tensor:
-        """``(n,)`` actions for ``(n, 3)`` scores, with exploration."""
+        """Choose actions, ``(n,)``, for scores ``(n, 3)``, with exploration."""
         ...
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """``(S,)`` the loss of each step.
+        """The loss of each step, ``(S,)``.
 
         Arguments:
-            decisions: the decisions.
-            rewards: ``(S,)`` the reward right after each step.
+            decisions: the decisions of a policy.
+            rewards: ``(S,)``, the reward after each step.
         """
         ...
 
@@ -95,20 +95,20 @@ class Reinforce:
         return 1.0
 
     def choose(self, scores: Tensor) -> Tensor:
-        """``(n,)`` actions drawn from the policy, for ``(n, 3)`` scores."""
+        """Sample actions, ``(n,)``, from the policy with the scores ``(n, 3)``."""
         waiting = torch.empty_like(scores).exponential_()
         waiting.clamp_(min=torch.finfo(scores.dtype).tiny)
         return (scores - waiting.log_()).argmax(1)  # the first event, at rates exp(scores)
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """``(S,)`` the loss of each step; see :class:`PolicyObjective`."""
+        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
         values = decisions.values.detach()
         advantage = self.advantages(decisions, rewards, values)
         losses = -advantage * _log_p(decisions.scores, decisions.actions)
         return losses + self.regularization(decisions, advantage + values)
 
     def advantages(self, decisions: Decisions, rewards: Tensor, values: Tensor) -> Tensor:
-        """``(S,)`` the advantage of each step over ``(S,)`` values."""
+        """The advantage of each step, ``(S,)``, given the values ``(S,)``."""
         end = decisions.bootstrap
         return advantages(
             rewards,
@@ -120,7 +120,7 @@ class Reinforce:
         )
 
     def regularization(self, decisions: Decisions, targets: Tensor) -> Tensor:
-        """``(S,)`` the weighted entropy and the weighted squared error of the values."""
+        """The weighted entropy plus the weighted squared error of the values, ``(S,)``."""
         log_p = torch.log_softmax(decisions.scores, 1)
         entropy = -(log_p.exp() * log_p).sum(1)
         error = F.mse_loss(decisions.values, targets, reduction="none")
@@ -158,7 +158,7 @@ class PPO(ActorCritic):
     updates: Count = 4
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """``(S,)`` the loss of each step; see :class:`PolicyObjective`."""
+        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
         scores, values = decisions.behavior or (
             decisions.scores.detach(),
             decisions.values.detach(),
@@ -180,7 +180,7 @@ class QLearning:
 
     Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), equation (2): the loss is
     :math:`(r_t + \gamma \max_{z'} Q_{t+1}(z') - Q_t(z_t))^2`, in which the first two terms are
-    constants. Sentences in the replay memory (:class:`Replay`) are learned from again.
+    constants. Sentences in the replay memory (:class:`Replay`) are used again.
 
     Arguments:
         discount: factor gamma by which a reward counts less, a step earlier.
@@ -198,14 +198,14 @@ class QLearning:
         return 1
 
     def choose(self, scores: Tensor) -> Tensor:
-        """``(n,)`` actions for ``(n, 3)`` scores: the highest, or with ``epsilon`` a random one."""
+        """Choose actions, ``(n,)``: the highest score, or with ``epsilon`` a random one."""
         is_legal = (scores > ILLEGAL / 2).to(scores.dtype)
         random = torch.multinomial(is_legal, 1)[:, 0]
         explores = torch.rand_like(scores[:, 0]) < self.epsilon
         return torch.where(explores, random, scores.argmax(1))
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """``(S,)`` the loss of each step; see :class:`PolicyObjective`."""
+        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
         best = decisions.scores.detach().max(1).values
         ends = lasts(decisions.sizes).to(best.device)
         end = decisions.bootstrap
@@ -225,5 +225,5 @@ OBJECTIVES: Mapping[str, type[PolicyObjective]] = {
 
 
 def _log_p(scores: Tensor, actions: Tensor) -> Tensor:
-    """``(S,)`` the log-probabilities of actions."""
+    """The log-probabilities of actions, ``(S,)``."""
     return torch.log_softmax(scores, 1).gather(1, actions[:, None])[:, 0]

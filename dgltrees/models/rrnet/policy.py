@@ -1,4 +1,4 @@
-"""The policy network: which operation comes next."""
+"""The policy network, which scores the next operation."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Policy(nn.Module):
         self.detach = detach
 
     def score(self, h: Tensor, e: Tensor, legal: Tensor) -> Tensor:
-        """``(n, 3)`` the scores alone; see :meth:`forward`."""
+        """Only the scores, ``(n, 3)``; see :meth:`forward`."""
         return self._scores(self._features(h, e), legal)
 
     def forward(self, h: Tensor, e: Tensor, legal: Tensor) -> PolicyOutput:
-        """Scores and values.
+        """Compute scores and values.
 
         Arguments:
             h: ``(n, d)`` the states before a step.
@@ -76,11 +76,11 @@ class Policy(nn.Module):
 
 
 def legal(open_trees: Tensor, max_open: int) -> Tensor:
-    """``(n, 3)`` bool: no split on a full stack, no merge of an empty one.
+    """Which operations are legal, ``(n, 3)`` bool: no split if full, no merge if empty.
 
     Arguments:
-        open_trees: ``(n,)`` how many sub-trees are open.
-        max_open: how many can be.
+        open_trees: ``(n,)``, the number of open sub-trees.
+        max_open: the most sub-trees that can be open at a time.
     """
     always = torch.ones_like(open_trees, dtype=torch.bool)
     return torch.stack([open_trees < max_open, always, open_trees > 0], 1)

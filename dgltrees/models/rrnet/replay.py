@@ -17,9 +17,9 @@ class Trajectories(NamedTuple):
     """The operations and rewards of T sentences, one sentence after the other.
 
     Attributes:
-        tokens: ``(S,)`` ids of the tokens.
-        operations: ``(S,)`` the operation at each.
-        rewards: ``(S,)`` the reward right after each.
+        tokens: ``(S,)``, the ids of the tokens.
+        operations: ``(S,)``, the operation at each token.
+        rewards: ``(S,)``, the reward after each operation.
         sizes: ``(T,)`` int64 on the CPU, the number of tokens of each sentence.
     """
 
@@ -34,7 +34,7 @@ class Replay(nn.Module):
     """The trajectories of the last sentences.
 
     Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), section 4. They are part
-    of the module's state, so that a resumed run has them.
+    of the module's state, so that a resumed run keeps them.
 
     Arguments:
         capacity: the number of sentences; older ones are dropped.
@@ -64,7 +64,7 @@ class Replay(nn.Module):
         self.lengths = torch.cat([self.lengths, new.sizes])[-self.capacity :]
 
     def draw(self, count: int, device: torch.device) -> Optional[Trajectories]:
-        """At most ``count`` different sentences, drawn evenly; None if there is none."""
+        """Draw at most ``count`` different sentences uniformly; None if the memory is empty."""
         if not len(self):
             return None
         chosen = torch.randperm(len(self))[:count]
@@ -85,5 +85,5 @@ class Replay(nn.Module):
 
 
 def _padded(table: Tensor, length: int) -> Tensor:
-    """Rows padded with zeros to a length."""
+    """Pad rows with zeros to a length."""
     return nn.functional.pad(table, (0, 0, 0, length - table.shape[1]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from torch import Tensor
 
@@ -15,22 +14,21 @@ from dgltrees.trees.batch import TreeBatch
 __all__ = ["OPERATION", "Rollout"]
 
 OPERATION = "op"
-"""The node column of given operations; 0 (START) where none is given."""
+"""The node column of operations in the data; 0 (START) where there is none."""
 
 
-@dataclass(frozen=True)
-class Rollout:
-    """The operations at the tokens of ``T`` sentences, and what a later update needs.
+class Rollout(NamedTuple):
+    """The operations at the tokens of ``T`` sentences, and the values that later updates need.
 
     Attributes:
         graph: the graph of the operations: of each sentence START, then an OPEN for each sub-tree
-            that is open at its beginning, then the tokens. Its node field ``given`` is True where
-            the data gave the operation.
-        x_mask, h_mask: ``(T, m)`` and ``(T, d)``, the dropout masks under which it was decided.
-        start: the state in which the sentences begin; without it zeros and an empty stack.
-        behavior: output of the policy when it decided, where it has been updated since.
-        bootstrap: output for the states after the last steps, likewise.
-        rewards: ``(T,)`` or ``(S,)``, likewise.
+            that is open at its beginning, then the tokens. Its node field ``from_data`` is True
+            for operations from the data.
+        x_mask, h_mask: ``(T, m)`` and ``(T, d)``, the dropout masks of the decisions.
+        start: the state in which the sentences begin; None for zeros and an empty stack.
+        behavior: the policy's output at the time of the decisions, if it has been updated since.
+        bootstrap: likewise, the output for the states after the last steps.
+        rewards: likewise, the rewards, ``(T,)`` or ``(S,)``.
     """
 
     graph: TreeBatch
@@ -42,14 +40,14 @@ class Rollout:
     rewards: Optional[Tensor] = None
 
     def rewarded(self, encoding: Encoding, rewards: Tensor) -> Rollout:
-        """The same rollout for updates after the first.
+        """The same rollout for the updates after the first one.
 
         Arguments:
-            encoding: of this rollout, by the network before the first update.
-            rewards: ``(T,)`` of sentences, or ``(S,)`` of steps.
+            encoding: the encoding of this rollout before the first update.
+            rewards: ``(T,)``, the rewards of sentences, or ``(S,)``, those of steps.
         """
         decisions = encoding.decisions
         if decisions is None:
-            return replace(self, rewards=rewards)
+            return self._replace(rewards=rewards)
         behavior = PolicyOutput(decisions.scores.detach(), decisions.values.detach())
-        return replace(self, behavior=behavior, bootstrap=decisions.bootstrap, rewards=rewards)
+        return self._replace(behavior=behavior, bootstrap=decisions.bootstrap, rewards=rewards)

@@ -21,19 +21,19 @@ __all__ = ["final_state", "largest_stack", "start_fields", "step_sizes", "steps_
 def with_starts(
     batch: TreeBatch,
     operations: Tensor,
-    given: Tensor,
+    from_data: Tensor,
     start: Optional[RRNetState] = None,
     *,
     complete: bool = False,
 ) -> TreeBatch:
-    """The graph of the operations of sentences; START and OPEN have -1 in the columns of tokens.
+    """The graph of the operations of sentences, with their node columns; -1 at START and OPEN.
 
     Arguments:
-        batch: ``S`` tokens.
-        operations: ``(S,)``.
-        given: ``(S,)`` bool, where the data gave the operation; a node field of the graph.
+        batch: sentences with ``S`` tokens.
+        operations: ``(S,)``, the operation at each token.
+        from_data: ``(S,)`` bool, which operations come from the data; becomes a node field.
         start: the state in which the sentences begin; each has an OPEN per open sub-tree of it.
-        complete: refuse sentences that leave a split open.
+        complete: whether a sentence that leaves a split open is an error.
     """
     sizes = batch.sizes.numpy()
     heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
@@ -44,7 +44,7 @@ def with_starts(
     ops[nodes] = batch.on_host(operations).numpy()
     graph = operation_graph(ops, total, complete=complete)
     steps = torch.from_numpy(nodes).to(batch.device)
-    for name, column in {**batch.ndata, "given": given.to(batch.device)}.items():
+    for name, column in {**batch.ndata, "from_data": from_data.to(batch.device)}.items():
         if name != "op":
             fill = -1 if column.dtype != torch.bool else False
             wide = column.new_full((len(ops), *column.shape[1:]), fill)
@@ -53,14 +53,14 @@ def with_starts(
 
 
 def largest_stack(batch: TreeBatch, operations: Tensor) -> int:
-    """The largest number of sub-trees that operations ``(S,)`` have open in a sentence."""
+    """The largest number of open sub-trees in any sentence with the operations ``(S,)``."""
     ops, sizes = batch.on_host(operations).numpy(), batch.sizes.numpy()
     change = (ops == Operation.SPLIT).astype(np.int64) - (ops == Operation.MERGE)
     return int(running_sum(change, sizes).max(initial=0))
 
 
 def steps_of(graph: TreeBatch) -> Tensor:
-    """``(S,)`` the nodes that are steps; cached with the graph."""
+    """The nodes that are steps, ``(S,)``; cached with the graph."""
     return graph.cache.get(
         "steps",
         lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
@@ -69,7 +69,7 @@ def steps_of(graph: TreeBatch) -> Tensor:
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
-    """``(T,)`` int64 on the CPU, the number of steps of each sequence; cached with the graph."""
+    """The number of steps of each sequence, ``(T,)`` int64 on the CPU; cached with the graph."""
     return graph.cache.get("step_sizes", lambda: _count_steps(graph))
 
 
@@ -91,8 +91,8 @@ def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
     places = tuple(torch.from_numpy(a[is_open]).to(start.h.device) for a in (sequence, level))
     nodes, opens = (torch.from_numpy(a).to(start.h.device) for a in (heads, heads[is_open]))
 
-    def spread(where: Tensor, values: Tensor) -> Tensor:
-        return values.new_zeros(graph.num_nodes, values.shape[1]).index_copy(0, where, values)
+    def spread(nodes: Tensor, values: Tensor) -> Tensor:
+        return values.new_zeros(graph.num_nodes, values.shape[1]).index_copy(0, nodes, values)
 
     fields = {name: spread(nodes, getattr(start, name)[rows]) for name in ("h", "c")}
     fields["down"] = spread(opens, start.stack[places])
@@ -105,9 +105,9 @@ def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -
     """The state in which sequences end, detached.
 
     Arguments:
-        graph: the operations.
-        states: the fields of the cell's state at every node.
-        max_open: K, how many sub-trees can be open at a time.
+        graph: the graph of the operations.
+        states: the cell's state fields of all nodes.
+        max_open: K, the most sub-trees that can be open at a time.
     """
     operations = graph.on_host(graph.ndata["op"]).numpy()
     matching = match_splits(operations, graph.sizes.numpy())

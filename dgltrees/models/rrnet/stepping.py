@@ -1,8 +1,8 @@
-"""A recurrent-recursive network step by step, with a stack of tensors.
+"""A recurrent-recursive network that runs step by step, with a stack of tensors.
 
-It has the parameters and the equations of the traversal of the operation graph
-(:class:`~dgltrees.cells.RRNetCell`); for equal operations both give equal values and gradients.
-It is for operations that depend on the state: those that a policy chooses.
+It is needed when a policy chooses the operations, since these depend on the state. Parameters,
+equations and results are those of the traversal of the operation graph
+(:class:`~dgltrees.cells.RRNetCell`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class RRNetState(NamedTuple):
     """The state of B sequences between two steps.
 
     Attributes:
-        h, c: ``(B, d)``.
-        stack, stack_c: ``(B, K, d)``, what splits have pushed, bottom first; rows from ``size`` on
-            hold arbitrary numbers.
+        h, c: ``(B, d)``, state and memory.
+        stack, stack_c: ``(B, K, d)``, the pushed states and memories, bottom first; rows from
+            ``size`` on are arbitrary.
         size: ``(B,)`` int64 on the CPU, the number of open sub-trees.
     """
 
@@ -37,7 +37,7 @@ class RRNetState(NamedTuple):
     size: Tensor
 
     def first(self, count: int) -> RRNetState:
-        """The state of the first sequences, as views."""
+        """The state of the first ``count`` sequences, as views."""
         return RRNetState(*(t[:count] for t in self))
 
     def select(self, rows: Tensor) -> RRNetState:
@@ -53,7 +53,7 @@ def initial_state(cell: RRNetCell, count: int, max_open: int) -> RRNetState:
     Arguments:
         cell: the cell.
         count: B.
-        max_open: K, how many sub-trees can be open at a time.
+        max_open: K, the most sub-trees that can be open at a time.
     """
     like, d = cell.U, cell.hidden_size
     h, c = like.new_zeros(count, d), like.new_zeros(count, d)
@@ -75,15 +75,15 @@ def advance(
 
     Arguments:
         cell: the cell.
-        x: ``(B, m)`` the input of the step.
-        operations: ``(B,)`` :class:`Operation`.
+        x: ``(B, m)``, the inputs of the step.
+        operations: ``(B,)``, the :class:`Operation` of each sequence.
         state: the state before.
-        mask: ``(B, d)`` a factor of h as input of the step: dropout.
-        in_place: push on the stack of ``state`` itself, which cannot be used again; only without
-            gradients.
+        mask: ``(B, d)``, the dropout mask of h as input of the step.
+        in_place: whether to push on the stack of ``state`` itself, which must not be used again;
+            only without gradients.
 
     Raises:
-        TreeError: a merge finds an empty stack, a split a full one, or there is no such operation.
+        TreeError: a merge with an empty stack, a split with a full one, or an unknown operation.
     """
     op = operations.cpu()
     _check(op, state)

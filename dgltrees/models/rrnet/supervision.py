@@ -1,4 +1,4 @@
-"""Which sentences have their given operations followed in training."""
+"""The sentences whose operations in the data supervise the policy in training."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def supervised_tokens(batch: TreeBatch, column: str, fraction: float) -> Tensor:
-    """``(S,)`` bool, the tokens of about this fraction of the sentences.
+    """Choose about this fraction of the sentences, and return a mask of their tokens, ``(S,)``.
 
-    A hash of a sentence's tokens chooses it, so that the choice is the same in every epoch.
+    A sentence is chosen by a hash of its tokens, so that the choice is the same in every epoch.
 
     Arguments:
         batch: sentences, ``S`` tokens in all.
         column: the node column of token ids.
-        fraction: of sentences to choose, 0 to 1.
+        fraction: the fraction of sentences, 0 to 1.
     """
     ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
     place = within(sizes).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""The trees of language models: dependencies, and what can be read as such."""
+"""The dependency trees that language models learn from, read from several formats."""
 
 from __future__ import annotations
 
@@ -27,57 +27,62 @@ LABEL = "deprel"
 def read_trees(
     path: Path, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Forest:
-    """A dependency forest from a file.
+    """Read a dependency forest from a file.
 
-    A folder is a saved forest. Where the root of every tree has the word ROOT in a column ``word``
-    it is one of dependencies, as ``read_conllu(...).forest.save(...)`` writes it; of any other the
-    column ``settings.label`` names the nodes. ``.mrg`` are Penn brackets, whose words hang below
-    their tags. The nodes of these two are made right dependents
-    (:func:`~dgltrees.trees.builders.right_branching`). ``.dp`` has three columns, and every other
-    file is CoNLL-U.
+    The format depends on the path:
+
+    - a folder is a saved forest; it has dependencies if the root of every tree has the word ROOT in
+      a column ``word``, as written by ``read_conllu(...).forest.save(...)``, and otherwise the
+      column ``settings.label`` names its nodes;
+    - ``.mrg`` are trees in Penn brackets, whose words are children of their tags;
+    - ``.dp`` has three columns;
+    - every other file is CoNLL-U.
+
+    In trees without dependencies all children become right dependents
+    (:func:`~dgltrees.trees.builders.right_branching`).
 
     Arguments:
         path: the file or folder.
         settings: ``max_words`` counts, ``lower``, ``single_root`` for files of dependencies, and
             ``label`` for saved forests without heads.
-        vocabs: the vocabularies ``word`` and, unless labels are not wanted, ``deprel``; new ones
-            with an unknown name, if not given.
+        vocabs: the vocabularies ``word`` and, to read labels, ``deprel``; by default new ones with
+            an unknown name.
 
     Returns:
-        a forest with the column ``word``, and of dependencies ``deprel``, -1 for none.
+        a forest with the column ``word`` and, for dependencies, ``deprel``, -1 for none.
 
     Raises:
-        TreeError: the file is not what its name says, or all its trees are too large.
+        TreeError: the file does not have the format of its name, or all its trees are too large.
     """
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in ("word", LABEL)}
-    wanted = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
+    columns = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
     names = ("lower", "max_words", "single_root")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     if path.is_dir():
         saved = Forest.load(path)
         if _has_root_words(saved):
-            return _short(_saved(saved, wanted, settings.lower, path), settings.max_words, path)
+            return _short(_saved(saved, columns, settings.lower, path), settings.max_words, path)
         ordered, column = saved, settings.label
     elif format_by_suffix(path) == "mrg":
         ordered, column = constituents(read_mrg(path).forest, lower=settings.lower), "label"
     elif format_by_suffix(path) == "dp":
-        return _labeled(read_dp(path, vocabs={"word": wanted["word"]}, **options).forest, wanted)
+        return _labeled(read_dp(path, vocabs={"word": columns["word"]}, **options).forest, columns)
     else:
-        return _labeled(read_conllu(path, vocabs=wanted, **options).forest, wanted)
-    made = right_branching(ordered, column=column, vocab=vocabs["word"], file=path)
-    return _short(made, settings.max_words, path)
+        return _labeled(read_conllu(path, vocabs=columns, **options).forest, columns)
+    forest = right_branching(ordered, column=column, vocab=vocabs["word"], file=path)
+    return _short(forest, settings.max_words, path)
 
 
 def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
-    """The columns of ``vocabs`` alone; -1, for none, in one that the forest has not."""
+    """Keep only the columns of ``vocabs``; one that the forest does not have is -1."""
     none = np.full(forest.num_nodes, -1, np.int32)
     columns = {name: forest.columns.get(name, none) for name in vocabs}
     return replace(forest, columns=columns, vocabs=dict(vocabs))
 
 
 def _has_root_words(forest: Forest) -> bool:
-    """Whether the word of each root is ROOT, as in all forests of dependencies."""
+    """Whether the word of each root is ROOT, as in all dependency forests."""
     words = forest.vocabs.get("word")
     if words is None or ROOT not in words:
         return False
@@ -85,22 +90,22 @@ def _has_root_words(forest: Forest) -> bool:
 
 
 def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: Path) -> Forest:
-    """A saved forest of dependencies with the ids of ``vocabs``."""
+    """Encode a saved dependency forest by ``vocabs``."""
     if "etype" in forest.columns:
         raise TreeError(
             "expected a saved forest of dependencies, got one of generation, which has a column "
             "'etype'; save what the reader gives, or dependency_forest(...)",
             file=path,
         )
-    known = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
-    return _labeled(recode(forest, known, lower=lower), vocabs)
+    present = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
+    return _labeled(recode(forest, present, lower=lower), vocabs)
 
 
 def _short(forest: Forest, max_nodes: Optional[int], path: Path) -> Forest:
-    """The trees of at most ``max_nodes`` nodes without ROOT; a warning counts the others.
+    """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them.
 
     Raises:
-        TreeError: all trees have more.
+        TreeError: all trees are larger.
     """
     sizes = (forest.sizes - 1).tolist()
     short = list(

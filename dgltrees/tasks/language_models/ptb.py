@@ -1,9 +1,9 @@
 """Language modelling of running text, word by word.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
-Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have a sentence a line,
-and every word and every end of a line is predicted once, from all that comes before it in its
-stream. Decisions are taken on the prefix alone, so perplexities of all models can be compared.
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have one sentence per
+line. Every word and every end of a line is predicted once, from everything before it in its stream.
+Decisions depend only on the prefix, so the perplexities of all models are comparable.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ _NO_EDGES = torch.empty(0, dtype=torch.long)
 
 @dataclass(frozen=True)
 class StreamTask(Task):
-    """Examples are lines and rows are words; a batch has a window of each of some streams.
+    """Language modelling of streams: examples are lines, rows are words, batches have windows.
 
-    Its ids are those of a :class:`~dgltrees.trees.windows.WindowSampler`: places of words.
+    The ids of a batch are indices of words from a
+    :class:`~dgltrees.trees.windows.WindowSampler`.
     """
 
     def display_name(self, model: Options) -> str:
-        """LSTM, or who decides."""
+        """The name of the encoder: LSTM, or how an RRNet decides."""
         return sequence_model_name(model)
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
-        """``(N,)`` every word."""
+        """All words, ``(N,)``."""
         return np.asarray(data.forest.columns["word"], dtype=np.int64)
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -57,9 +58,9 @@ class StreamTask(Task):
         return np.asarray(ids[ids >= 0])
 
     def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """Of each stream the words to consume, and the words to predict right after them.
+        """The words to consume of each stream, and the words to predict after them.
 
-        A stream begins with the word before its first one, the text with its own last: an END.
+        The first input of a stream is the word before it; that of the text is its last word, END.
         """
         words, rows = self.targets(data), self.rows(data, ids)
         sizes = np.count_nonzero(ids >= 0, axis=1)
@@ -70,11 +71,11 @@ class StreamTask(Task):
         return batch, torch.from_numpy(words[rows])
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, and the ``operation`` right before the word, -1 for none."""
+        """Columns ``(R,)``: ``loss``, and the ``operation`` before the word, -1 for none."""
         return dict(zip(("loss", "operation"), cast(StreamLM, model).outputs(batch, targets)))
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """Without word vectors and output layer (``cell``; there is no ``table``), and in all."""
+        """The numbers of parameters without word vectors and outputs (``cell``) and in total."""
         lm = cast(StreamLM, model)
         total = sum(p.numel() for p in lm.parameters())
         words = {id(p): p.numel() for p in (lm.output, *lm.encoder.input.parameters())}
@@ -89,10 +90,10 @@ class StreamTask(Task):
     ) -> dict[str, Any]:
         """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
 
-        Of a model that decides, ``splits`` and ``merges`` are the parts of the steps that do so.
+        For a model that decides, ``splits`` and ``merges`` are the shares of these operations.
         """
         loss = float(outputs["loss"].mean())
-        found: dict[str, Any] = {
+        report: dict[str, Any] = {
             "loss": loss,
             "perplexity": math.exp(loss) if loss < 700 else math.inf,
             "words": len(outputs["loss"]),
@@ -100,11 +101,11 @@ class StreamTask(Task):
         }
         if (outputs["operation"] > 0).any():
             for name, kind in (("splits", Operation.SPLIT), ("merges", Operation.MERGE)):
-                found[name] = float((outputs["operation"] == kind).mean())
-        return found
+                report[name] = float((outputs["operation"] == kind).mean())
+        return report
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """Of each line ``example``, its ``log_prob`` after the lines before it, and ``words``."""
+        """For each line: ``example``, its ``log_prob`` given the lines before, and ``words``."""
         losses = np.add.reduceat(outputs["loss"], data.forest.offsets[:-1])
         for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
             yield {"example": example, "log_prob": round(-loss, 6), "words": size}

@@ -1,8 +1,8 @@
-"""Language models over dependency trees, and over sequences beside them.
+"""Language models over dependency trees, and over sequences for comparison.
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016). The data are
-CoNLL-U files, Penn brackets or saved forests. Losses are negative log-likelihoods of words, ROOT
-and the ends of sentences aside, so that trees and sequences can be compared.
+CoNLL-U files, Penn brackets or saved forests. Losses are negative log-likelihoods of words
+without ROOT and the ends of sentences, so that trees and sequences are comparable.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ __all__ = ["TREE_LM", "LanguageModelTask", "Objective"]
 
 
 class Objective(nn.Module):
-    """A language model and what it learns from.
+    """A language model with its training loss.
 
     Arguments:
         model: the model.
-        nce: noise-contrastive estimation for training; without it the full softmax, which decides
-            in evaluation mode.
+        nce: noise-contrastive estimation, used in training; without it, and in evaluation, the loss
+            is the full softmax.
     """
 
     def __init__(self, model: LanguageModel, nce: Optional[NCE] = None) -> None:
@@ -59,7 +59,7 @@ class Objective(nn.Module):
         return self.model.start is not None
 
     def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Optional[Tensor]]:
-        """The loss of each word but ROOT, and of ends; its node; and the scores of its labels.
+        """The loss of each word except ROOT, and of ends; their nodes; the scores of labels.
 
         Returns:
             ``(P,)``; ``(P,)``, see :class:`~dgltrees.models.Predictions`; and ``(P, K)`` or None if
@@ -73,7 +73,7 @@ class Objective(nn.Module):
 
 @dataclass(frozen=True)
 class LanguageModelTask(Task):
-    """Every node is a row, and its class is its word; ROOT has none."""
+    """Language modelling of trees: rows are nodes, and their classes are words; ROOT has none."""
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""
@@ -87,7 +87,7 @@ class LanguageModelTask(Task):
         return np.where(data.forest.parent < 0, -1, words)
 
     def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
-        """The trees of the examples ``ids``, sources to dependents, and the words to predict."""
+        """The trees of the examples ``ids``, with edges to dependents, and the words to predict."""
         batch = generation_batch(data.forest, ids)
         targets = torch.full((batch.num_nodes,), -1)
         targets[batch.dst] = batch.ndata["word"][batch.dst]
@@ -96,27 +96,28 @@ class LanguageModelTask(Task):
     def init_from_data(  # type: ignore[override]
         self, model: nn.Module, settings: TreeLMSettings, data: Examples
     ) -> None:
-        """Count the words for the noise; read the word vectors.
+        """Count the words for the noise distribution, and read the word vectors.
 
         Raises:
-            TreeError: the file of word vectors is broken, or its vectors have another size.
+            TreeError: the file of word vectors is invalid, or its vectors have the wrong size.
         """
-        own, vocab = cast(Objective, model), data.forest.vocabs["word"]
-        if own.nce is not None:
+        objective, vocab = cast(Objective, model), data.forest.vocabs["word"]
+        if objective.nce is not None:
             counts = np.bincount(data.forest.columns["word"], minlength=len(vocab))
             words = data.forest.num_nodes - len(data)
-            symbols = [words, words + len(data)][: 2 * own.stops]  # a START a word, and a STOP more
-            own.nce.set_counts(torch.from_numpy(np.append(counts, symbols)))
-        weight = own.model.embed.weight
+            # One START per word, and one STOP more per sentence, for the root.
+            symbols = [words, words + len(data)][: 2 * objective.stops]
+            objective.nce.set_counts(torch.from_numpy(np.append(counts, symbols)))
+        weight = objective.model.embed.weight
         for path in data_files(settings, "vectors"):
             vectors, _ = read_word_vectors(path, vocab, weight.detach())
             with torch.no_grad():
                 weight.copy_(vectors)
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(N,)`` the loss of every node's word, and of its label if the model has them.
+        """The loss of every node's word, and of its label if the model has labels, ``(N,)``.
 
-        At ROOT stands that of the ends: of the sentence, or of all dependents.
+        The loss at ROOT is that of the ends: of the sentence, or of all dependents.
         """
         loss, node, scores = model(batch)
         if scores is not None:
@@ -131,9 +132,9 @@ class LanguageModelTask(Task):
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """Columns ``(N,)``: the word's ``loss``; with labels ``label`` and ``label_probability``.
 
-        At ROOT stands the loss of what tells the shape: of the sentence's end, or of START and
-        STOP; or 0 if the model predicts none. ``label`` is the likeliest, -1 at ROOT;
-        ``label_probability`` is that of the true label, -1 where the word has none.
+        The loss at ROOT is that of the sentence's end, or of START and STOP; 0 if the model
+        predicts neither. ``label`` is the likeliest label, -1 at ROOT; ``label_probability`` is
+        that of the true label, -1 if the word has none.
         """
         loss, node, scores = model(batch)
         columns = {"loss": loss.new_zeros(len(targets), dtype=torch.float64)}
@@ -151,7 +152,7 @@ class LanguageModelTask(Task):
         return {**columns, "label": likeliest, "label_probability": probability}
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """Of the LSTMs (``cell``) and of the model, as Table 1 counts."""
+        """The numbers of parameters of the LSTMs (``cell``), as in Table 1, and in total."""
         lm = cast(Objective, model).model
         total = sum(p.numel() for p in lm.parameters())
         words = {id(p): p.numel() for p in (lm.embed.weight, lm.output)}  # once, where tied
@@ -166,9 +167,9 @@ class LanguageModelTask(Task):
     ) -> dict[str, Any]:
         """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
 
-        Where the model predicts the ends of sentences, or a tree's shape by START and STOP,
-        ``joint_loss`` is that of words and ends over the words: the mean of -log P(S, T). Where it
-        has labels, ``label_loss`` and ``label_accuracy`` stand beside them.
+        If the model predicts the ends of sentences, or a tree's shape by START and STOP,
+        ``joint_loss`` is the loss of words and ends per word: the mean of -log P(S, T). If it has
+        labels, ``label_loss`` and ``label_accuracy`` are added.
         """
         words, ends = data.forest.num_nodes - len(data), outputs["loss"][data.forest.parent < 0]
         total = float(outputs["loss"].sum())
@@ -186,8 +187,8 @@ class LanguageModelTask(Task):
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
 
-        Where the model predicts ends, ``joint_log_prob`` is log P(S, T). Where it has labels,
-        ``labels`` are the likeliest of the words in their order.
+        If the model predicts ends, ``joint_log_prob`` is log P(S, T). If it has labels, ``labels``
+        are the likeliest labels of the words in order.
         """
         offsets = data.forest.offsets
         ends = outputs["loss"][data.forest.parent < 0]

@@ -1,8 +1,8 @@
-"""The decisions to add edges, learned from the states of a language model that stays as it is.
+"""The decisions to add edges, learned from the states of a fixed language model.
 
 Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4: the
-language model goes through the training trees, its states and output embeddings are the features,
-and the trees say which edges there are. The data are folders that ``dgltrees train-shape`` writes.
+states and output embeddings of a trained language model are the features, and the edges of the
+training trees are the targets. The data are folders that ``dgltrees train-shape`` writes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def shape_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
     """The data of this task: one tree of a single node per deciding node of the training trees.
 
     Arguments:
-        features: ``(N, 2 d)`` what the classifiers read, see
+        features: ``(N, 2 d)``, the inputs of the classifiers, see
             :func:`~dgltrees.models.language_model.add_decisions.decision_features`.
-        added: ``(N, 4)`` 1 where the node has an edge of that type, 0 where it has none, -1 where
-            it cannot have one.
+        added: ``(N, 4)``, 1 if the node has an edge of that type, 0 if it has none, -1 if it cannot
+            have one.
     """
     nodes = len(features)
     return Forest(
@@ -51,14 +51,14 @@ def shape_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
 
 @dataclass(frozen=True)
 class ShapeTask(Task):
-    """A row is a decision: of each node, in turn, whether it gets an edge of each type."""
+    """Binary classification of edges: each node has four rows, one per type of edge."""
 
     def display_name(self, model: Options) -> str:
-        """Which state the classifiers read."""
+        """The name of the state that the classifiers read."""
         return f"rectifier networks on the {model['state']} state"
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
-        """``(4 N,)`` 1 for an edge that is there, 0 for one that is not, -1 for no decision."""
+        """The targets, ``(4 N,)``: 1 for an edge, 0 for no edge, -1 for no decision."""
         return np.asarray(data.forest.columns["added"], dtype=np.int64).reshape(-1)
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -71,10 +71,10 @@ class ShapeTask(Task):
         return batch, batch.ndata["added"].reshape(-1)
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
-        """Nothing is initialised from the data, but their size must be the model's.
+        """Check that the features have the size that the model expects.
 
         Raises:
-            ConfigError: the data have states of another size.
+            ConfigError: the features have another size.
         """
         size, width = (
             cast(AddDecisions, model).hidden_size,
@@ -87,7 +87,7 @@ class ShapeTask(Task):
             )
 
     def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
-        """``(4 B,)`` negative log-likelihood of each decision, 0 where there is none."""
+        """The negative log-likelihood of each decision, ``(4 B,)``, 0 where there is none."""
         return _nll(model(batch.ndata["features"]).reshape(-1), targets)
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
@@ -100,15 +100,15 @@ class ShapeTask(Task):
         }
 
     def majority(self, data: Examples) -> dict[str, int]:
-        """None: the more frequent answer is that of the examples that are evaluated."""
+        """Empty: the report uses the more frequent class of the evaluated examples instead."""
         return {}
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``accuracy`` and mean ``loss`` over all ``decisions``, and under ``by_edge_type`` each's.
+        """``accuracy`` and mean ``loss`` over all ``decisions``, and per type in ``by_edge_type``.
 
-        ``majority`` is the accuracy of the more frequent answer to each type of edge.
+        ``majority`` is the accuracy of the more frequent class of each type of edge.
         """
         targets = self.targets(data).reshape(-1, TYPES)
         correct = outputs["prediction"].reshape(-1, TYPES) == targets
@@ -133,7 +133,7 @@ class ShapeTask(Task):
         return {**means, "decisions": decisions, "by_edge_type": by_edge_type}
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """Per node ``example`` and, by type of edge, the probability of each possible edge."""
+        """For each node: ``example``, and the probability of each possible edge by type."""
         targets = self.targets(data).reshape(-1, TYPES)
         for example, row in enumerate(outputs["probability"].reshape(-1, TYPES)):
             possible = zip(EDGE_TYPES.names, row.tolist(), targets[example] >= 0)
@@ -144,8 +144,8 @@ class ShapeTask(Task):
 def _nll(logits: Tensor, targets: Tensor) -> Tensor:
     """Binary cross-entropy per row, 0 at target -1; half precision is raised to float32."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    wanted = targets.clamp(min=0).to(logits)
-    nll = F.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
+    labels = targets.clamp(min=0).to(logits)
+    nll = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
     return nll.masked_fill(targets < 0, 0.0)
 
 

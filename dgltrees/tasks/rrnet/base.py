@@ -1,4 +1,4 @@
-"""What tasks share whose model reads token by token, and may decide while it reads."""
+"""The base of tasks whose models read token by token and may have a policy."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ SequenceEncoders = Union[RRNetEncoder, SequenceEncoder, TransformerEncoder]
 
 @dataclass(frozen=True)
 class ReaderTask(Task):
-    """Examples are sentences, or pairs of them."""
+    """A task whose examples are sentences or pairs of sentences."""
 
     def display_name(self, model: Options) -> str:
         """The encoder's name."""
         return sequence_model_name(model)
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """``cell`` without the vectors of tokens, and ``model`` in all; there is no ``table``."""
+        """The numbers of parameters without token vectors (``cell``) and in total (``model``)."""
         encoder: Any = model.encoder
         total = sum(p.numel() for p in model.parameters())
         vectors = sum(p.numel() for p in encoder.input.parameters())
@@ -63,7 +63,7 @@ class ReaderTask(Task):
 
 
 def make_classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:
-    """A classifier of the vectors of sentences, whose policy, if there is one, is rewarded."""
+    """A classifier of sentence vectors; if the encoder has a policy, it learns from rewards."""
     if model.get("policy.operations") != "policy":
         return Classifier(encoder, Root(), head)
     reward, weight = model.get("policy.reward", "accuracy"), model["policy.weight"]
@@ -71,9 +71,9 @@ def make_classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:
 
 
 def symbol_embedding(model: Options, vocab: Vocabulary) -> WordEmbedding:
-    """The vectors of the symbols of a small alphabet, the column ``"word"``.
+    """The embedding of the symbols of a small alphabet, in the column ``"word"``.
 
-    From N(0, 1): with the small vectors that words have by default, learning starts late.
+    It is initialised from N(0, 1), since learning starts late with the small default vectors.
     """
     rows, size = len(vocab), model["embedding"]
     return WordEmbedding("word", rows, size, vectors=torch.randn(rows, size))
@@ -82,15 +82,15 @@ def symbol_embedding(model: Options, vocab: Vocabulary) -> WordEmbedding:
 def make_sequence_encoder(
     model: Options, inputs: Union[NodeInput, GivenVectors], *, dropout: float
 ) -> SequenceEncoders:
-    """The encoder of sentences that the settings describe, one that needs no trees.
+    """Make the sentence encoder of the settings; it needs no trees.
 
     Arguments:
         model: the model's settings.
-        inputs: gives every token its vector.
-        dropout: of an LSTM's inputs and between its layers.
+        inputs: maps every token to its vector.
+        dropout: the probability of dropout on an LSTM's inputs and between its layers.
 
     Raises:
-        ConfigError: settings do not go together.
+        ConfigError: settings contradict each other.
     """
     encoder = model["encoder"]
     if encoder == "rrnet":
@@ -107,10 +107,10 @@ def make_sequence_encoder(
 
 
 def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetEncoder:
-    """The recurrent-recursive network that the settings describe.
+    """Make the recurrent-recursive network of the settings.
 
     Raises:
-        ConfigError: fixed operations are asked for, and tokens have no ids.
+        ConfigError: the operations should be fixed per token id, but tokens have no ids.
     """
     operations, agent = model["policy.operations"], model.get("policy.agent", "none")
     fixed: Union[FixedOperations, OnlyRecur, None] = None
@@ -153,7 +153,7 @@ def _objective(model: Options, name: str) -> PolicyObjective:
 
 
 def sequence_model_name(model: Options) -> str:
-    """The name of an encoder that needs no trees; of an RRNet, who decides."""
+    """The name of an encoder that needs no trees; for an RRNet, how operations are decided."""
     encoder = model["encoder"]
     if encoder != "rrnet":
         names = {"lstm": "LSTM", "bilstm": "bidirectional LSTM", "transformer": "transformer"}

@@ -1,10 +1,10 @@
 """Logical relations between sentences that are read token by token.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
-Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.2: the pairs of the task
-``logic``, brackets being tokens that split and merge; files, split and report are the same too.
-Encodings are compared by an MLP over them, their difference and their product: with the bilinear
-layer of ``logic`` sequential encoders learn far more slowly.
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.2. The pairs, files, splits and
+reports are those of the task ``logic``; brackets are tokens that split and merge. Encodings are
+compared by an MLP over them, their difference and their product: with the bilinear layer of
+``logic``, sequential encoders learn far more slowly.
 """
 
 from __future__ import annotations

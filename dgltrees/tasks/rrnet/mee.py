@@ -1,9 +1,9 @@
 """Math expression evaluation: the value of a bracketed expression, digit by digit.
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
-Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.1. Every encoder reads the
-characters and has the same decoder; an answer is right if both digits are. Accuracy is reported by
-the number of operators too.
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.1. All encoders read the
+characters and have the same decoder; an answer is right if all its digits are. Accuracy is also
+reported by the number of operators.
 """
 
 from __future__ import annotations

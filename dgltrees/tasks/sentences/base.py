@@ -1,4 +1,4 @@
-"""What tasks on plain sentences share: their words, and the vectors these begin with."""
+"""The base of tasks on plain sentences: their words and the initial word vectors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ __all__ = ["SentenceTask", "sentence_reader", "with_ids"]
 
 
 def sentence_reader(read: Callable[[Path, Any, WordRules], Examples]) -> Reader:
-    """The reader of a task on sentences, from one that gives every word as the file spells it.
+    """Make a task's reader from a function that reads every word as spelled in the file.
 
-    Where the vocabulary is frozen, what is read is there to be evaluated, and ``data.supervise`` is
-    ``"root"``.
+    With a frozen vocabulary the examples are for evaluation, so ``data.supervise`` is ``"root"``.
     """
 
     def reader(
@@ -50,9 +49,9 @@ def sentence_reader(read: Callable[[Path, Any, WordRules], Examples]) -> Reader:
 
 
 def with_ids(sentences: Forest, settings: SentenceSettings, words: Vocabulary) -> Forest:
-    """Sentences with the ids of a vocabulary, in lower case if the settings say so.
+    """Encode sentences by a vocabulary, in lower case if the settings say so.
 
-    A pretrained encoder, if there is one, sees the words as they were.
+    A pretrained encoder, if there is one, reads the original words.
     """
     named = with_pretrained(sentences, settings)
     return recode(named, {"word": words}, lower=settings.lower)
@@ -60,10 +59,10 @@ def with_ids(sentences: Forest, settings: SentenceSettings, words: Vocabulary) -
 
 @dataclass(frozen=True)
 class SentenceTask(ReaderTask):
-    """Examples are sentences, or pairs of them, as chains of words.
+    """A task whose examples are sentences, or pairs of them, as chains of words.
 
     The ``input`` of a model's encoder is a :class:`~dgltrees.models.WordEmbedding`, or
-    :class:`~dgltrees.models.GivenVectors`, those of a pretrained encoder.
+    :class:`~dgltrees.models.GivenVectors` for the vectors of a pretrained encoder.
     """
 
     def display_name(self, model: Options) -> str:
@@ -73,7 +72,7 @@ class SentenceTask(ReaderTask):
     def extend_vocabularies(  # type: ignore[override]
         self, data: Examples, settings: SentenceSettings, paths: Sequence[Path]
     ) -> None:
-        """Let the vocabulary take the words of ``paths``, if the settings say so.
+        """Add the words of ``paths`` to the vocabulary, if the settings say so.
 
         Raises:
             TreeError: a file is not what the task reads.
@@ -89,12 +88,12 @@ class SentenceTask(ReaderTask):
     def init_from_data(  # type: ignore[override]
         self, model: nn.Module, settings: SentenceSettings, data: Examples
     ) -> None:
-        """Read the word vectors; words that are not in the file have zeros, and are counted.
+        """Read the word vectors; a warning counts the words that are not in the file.
 
         Raises:
-            TreeError: the file of word vectors is broken, or its vectors have another size.
-            ConfigError: the word vectors are to stay as they are, and there are none; or sentences
-                may be longer than the trees are wide.
+            TreeError: the file of word vectors is invalid, or its vectors have the wrong size.
+            ConfigError: the word vectors should be frozen, but there is no file; or sentences may
+                be longer than the trees are wide.
         """
         _check_width(model, settings)
         check_pretrained(model, settings)
@@ -112,13 +111,13 @@ class SentenceTask(ReaderTask):
                 )
             return
         vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words)
-        found = torch.tensor([name == vocab.unknown for name in vocab.names])
+        has_vector = torch.tensor([name == vocab.unknown for name in vocab.names])
         for path in paths:
-            vectors, here = read_word_vectors(path, vocab, vectors)
-            found |= here
-        if not found.all():
+            vectors, in_file = read_word_vectors(path, vocab, vectors)
+            has_vector |= in_file
+        if not has_vector.all():
             warnings.warn(
-                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~found).sum())} of "
+                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~has_vector).sum())} of "
                 f"{len(vocab) - 1} words, which have zeros",
                 stacklevel=2,
             )
@@ -126,18 +125,20 @@ class SentenceTask(ReaderTask):
             words.copy_(vectors)
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """Without the words' vectors (``table`` and ``cell``), as Table 1 counts, and in all."""
+        """The numbers of parameters without word vectors, as in Table 1, and in total."""
         total = sum(p.numel() for p in model.parameters())
         words = _words_of(model)
-        own = total if words is None else total - words.numel()
-        return {"table": own, "cell": own, "model": total}
+        without_words = total if words is None else total - words.numel()
+        return {"table": without_words, "cell": without_words, "model": total}
 
 
 def _check_width(model: nn.Module, settings: SentenceSettings) -> None:
-    """Long sentences are refused, or cut, where they are read: there the file and line are known.
+    """Check that sentences that are too long for the trees are refused or cut by the reader.
+
+    The reader's errors can name the file and the line.
 
     Raises:
-        ConfigError: they are not.
+        ConfigError: the settings allow longer sentences.
     """
     for part in model.modules():
         make_trees: Any = getattr(part, "make_trees", None)
@@ -157,7 +158,7 @@ def _words_of(model: nn.Module) -> Optional[nn.Parameter]:
 
 
 def sentence_model_name(model: Options) -> str:
-    """The papers' name of a model with these settings."""
+    """The name in the papers of a model with these settings."""
     if model["encoder"] != "nti":
         return sequence_model_name(model)
     nodes = {

@@ -47,7 +47,7 @@ _SHARED = "shared"
 
 
 def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
-    """A classifier of sentences."""
+    """Make a classifier of sentences."""
     words, classes = _words(model, vocabs), len(vocabs["target"])
     encoder = _encoder(model, words)
     dropout, init = model["head_dropout"], model["init"]
@@ -56,7 +56,7 @@ def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
 
 
 def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
-    """A classifier of pairs of sentences, with the interaction that the settings say."""
+    """Make a classifier of pairs of sentences, with the interaction that the settings name."""
     words, classes = _words(model, vocabs), len(vocabs["target"])
     if model["encoder"] != "nti":
         sequential = _sequential(model, words)
@@ -89,7 +89,7 @@ def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
 
 
 def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
-    """One logit per pair of a question and a sentence: whether it answers."""
+    """Make a model with one logit per question and sentence: whether the sentence answers it."""
     words = _words(model, vocabs)
     encoder: nn.Module
     if model["encoder"] == "nti":
@@ -123,7 +123,7 @@ def _sequential(model: Options, words: Words) -> SequenceEncoders:
 
 
 def _nti(model: Options, words: Optional[Words], size: int, **cell: Any) -> NTIEncoder:
-    """An encoder of Neural Tree Indexers over vectors of ``size``; ``cell``: of its cell."""
+    """Make an NTI encoder over vectors of ``size``; ``cell`` are arguments of its cell."""
     linear = model["leaves"] == "linear"
     if linear and "leaf" not in options_of(CELLS[model["cell"]]):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Sentences whose words have the vectors that a pretrained encoder gives them."""
+"""Sentences with word vectors from a pretrained encoder."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ VECTOR = "vector"
 
 
 def with_pretrained(sentences: Forest, settings: SentenceSettings) -> Forest:
-    """Sentences with the vectors of their words, where ``data.pretrained`` names an encoder.
+    """Add the word vectors of a pretrained encoder, if ``data.pretrained`` names one.
 
     Arguments:
-        sentences: chains with every word as the encoder is to read it.
+        sentences: chains with every word as the encoder should read it.
         settings: the data settings.
     """
     encoder = _encoder_of(settings)
@@ -39,10 +39,10 @@ def with_pretrained(sentences: Forest, settings: SentenceSettings) -> Forest:
 
 
 def check_pretrained(model: nn.Module, settings: SentenceSettings) -> None:
-    """That a model reads a pretrained encoder's vectors where there are some, and only there.
+    """Check that the model reads a pretrained encoder's vectors if and only if there are any.
 
     Raises:
-        ConfigError: it does not, or its word vectors have another size.
+        ConfigError: it does not, or its word vectors have the wrong size.
     """
     reader: Any = model.encoder
     given: Optional[Input] = reader.input if reader.input.ids is None else None

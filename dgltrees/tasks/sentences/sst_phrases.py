@@ -36,22 +36,22 @@ def _read(path: Path, settings: PhraseSettings, rules: WordRules) -> Examples:
     if settings.binary:
         names = ("negative", "positive")
         target = np.where(target == _NEUTRAL, -1, target > _NEUTRAL)
-    wanted = target >= 0
+    mask = target >= 0
     if settings.supervise == "root":
-        wanted &= read.parent < 0
-    forest = phrases(read, np.flatnonzero(wanted))
+        mask &= read.parent < 0
+    forest = phrases(read, np.flatnonzero(mask))
     return Examples(
-        _cut(forest, read.tree_of_node[wanted], rules, path),
-        {"target": target[wanted].astype(np.int64)},
+        _cut(forest, read.tree_of_node[mask], rules, path),
+        {"target": target[mask].astype(np.int64)},
         targets=Vocabulary(names, frozen=True),
     )
 
 
 def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) -> Forest:
-    """Sentences as long as the rules allow; ``tree`` is the number of each one's tree in the file.
+    """Apply the rules for long sentences; ``tree`` is the number of each sentence's tree.
 
     Raises:
-        TreeError: with file and line: a sentence is too long and not to be cut.
+        TreeError: with file and line: a sentence is too long, and the rules do not cut.
     """
     if rules.max_words is None or (forest.sizes <= rules.max_words).all():
         return forest

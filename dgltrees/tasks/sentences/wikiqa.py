@@ -1,8 +1,8 @@
 """Answer sentence selection: which sentences of an article answer a question?
 
 Yang et al. (2015), with the model of Munkhdalai and Yu, "Neural Tree Indexers for Text
-Understanding" (EACL 2017), section 4.2: a sigmoid gives the probability that a sentence answers,
-by which the sentences of a question are ordered; MAP and MRR are trec_eval's.
+Understanding" (EACL 2017), section 4.2: the sentences of a question are ordered by the predicted
+probability that they answer it; MAP and MRR are computed as in trec_eval.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ __all__ = ["WIKIQA", "WikiQATask"]
 
 @dataclass(frozen=True)
 class WikiQATask(SentenceTask):
-    """Every pair of a question and a sentence is a row; its class is 1 where it answers."""
+    """Answer selection: rows are pairs of a question and a sentence, with class 1 for answers."""
 
     def groups(self, data: Examples) -> NDArray[np.int64]:
-        """``(E,)`` the question of each pair."""
+        """The question of each pair, ``(E,)``."""
         return _questions(data)
 
     def majority(self, data: Examples) -> dict[str, int]:
-        """None: accuracy is not reported, few sentences answer."""
+        """Empty: accuracy is not reported, since few sentences answer."""
         return {}
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
-        """``map`` and ``mrr`` over ``questions`` with an answer, how many are ``dropped``; loss.
+        """``map`` and ``mrr`` over ``questions`` with an answer; ``dropped``, the others; ``loss``.
 
         Raises:
             TreeError: no question has an answer.
         """
-        found = ranking(
+        ranks = ranking(
             outputs["probability"],
             self.targets(data) == 1,
             _questions(data),
             np.asarray(data.columns["rank"]),
         )
-        if not found["questions"]:
+        if not ranks["questions"]:
             raise TreeError(
-                f"expected a question with a right answer, got {found['dropped']} without one; MAP "
+                f"expected a question with a right answer, got {ranks['dropped']} without one; MAP "
                 "and MRR need them"
             )
-        return {**found, "loss": float(outputs["loss"].mean()), "examples": len(data)}
+        return {**ranks, "loss": float(outputs["loss"].mean()), "examples": len(data)}
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``question`` and ``sentence`` (its number there), ``probability``, ``rank``.
 
-        The first are numbers from 0, the rank is from 1.
+        The first three are counted from 0, the rank from 1.
         """
         question = _questions(data)
         rank = rank_within(outputs["probability"], question, np.asarray(data.columns["rank"]))
@@ -79,7 +79,7 @@ class WikiQATask(SentenceTask):
 
 
 def _questions(data: Examples) -> NDArray[np.int64]:
-    """``(E,)`` the question of each pair, from 0, however many files they come from."""
+    """The question of each pair, ``(E,)``, numbered from 0 over all files."""
     number, sentence = (np.asarray(data.columns[name]) for name in ("question", "sentence"))
     begins = (np.diff(number) != 0) | (np.diff(sentence) <= 0)
     return offsets_of(begins)

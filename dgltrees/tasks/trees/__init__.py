@@ -1,1 +1,1 @@
-"""Tasks on trees that are given: a class of each tree, each pair of trees, or each node."""
+"""Tasks on trees: classification of each tree, each pair of trees, or each node."""

@@ -1,4 +1,4 @@
-"""What tasks on given trees share: encoders, readouts and heads as the settings describe them."""
+"""The base of tasks on trees: encoders, readouts and heads from the settings."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class TreeTask(Task):
         return cell_name(model)
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """Numbers of parameters.
+        """The numbers of parameters.
 
-        ``table``: of one aggregation of the cell, as the tables of the tensor Tree-LSTM paper
-        count them (None for cells that are not in them); ``cell``: of that cell, which of a
-        bidirectional encoder is the one that runs up; ``model``: in all.
+        ``table`` is that of one aggregation of the cell, as counted in the tables of the tensor
+        Tree-LSTM paper (None for cells that are not in them); ``cell`` that of the cell (of a
+        bidirectional encoder, the upward one); ``model`` that of the whole model.
         """
         encoder: Any = model.encoder
         counts = count_parameters(encoder.cell)
@@ -56,13 +56,13 @@ def cell_name(model: Options) -> str:
 
 
 def make_encoder(model: Options, inputs: NodeInput, operators: int = 0) -> Encoder:
-    """The encoder that the settings describe.
+    """Make the encoder of the settings.
 
     Arguments:
-        model: the model's settings, ``max_children`` among them.
-        inputs: gives every node its input.
-        operators: number of sets of parameters that the node field ``"op"`` chooses from; 0: one
-            set.
+        model: the model's settings, including ``max_children``.
+        inputs: maps every node to its input.
+        operators: the number of sets of parameters that the node field ``"op"`` selects from; 0 for
+            a single set.
 
     Raises:
         ConfigError: the cell has no parameters per operator.
@@ -77,13 +77,13 @@ def make_encoder(model: Options, inputs: NodeInput, operators: int = 0) -> Encod
 
 
 def make_cell_of(model: Options, input_size: int, operators: int = 0, **arguments: Any) -> BaseCell:
-    """The cell that the settings describe.
+    """Make the cell of the settings.
 
     Arguments:
         model: the model's settings.
         input_size: size of a node's input.
         operators: see :func:`make_encoder`.
-        arguments: arguments of the cell that stand before the settings.
+        arguments: arguments of the cell that take precedence over the settings.
 
     Raises:
         ConfigError: the cell has no parameters per operator.
@@ -101,7 +101,7 @@ def make_cell_of(model: Options, input_size: int, operators: int = 0, **argument
 
 
 def make_readout(model: Options, encoder: Encoder) -> nn.Module:
-    """The readout of the settings, node states ``(N, c)`` to tree vectors ``(T, c)``."""
+    """Make the readout of the settings: node states ``(N, c)`` to tree vectors ``(T, c)``."""
     if model["readout"] == "attention":
         return Attention(encoder.size)
     readouts: dict[str, type[nn.Module]] = {"root": Root, "mean": Mean}
@@ -109,7 +109,7 @@ def make_readout(model: Options, encoder: Encoder) -> nn.Module:
 
 
 def make_head(model: Options, encoder: Encoder, vocabs: Mapping[str, Vocabulary]) -> Head:
-    """The layers between a state and the classes, ``(..., c)`` to ``(..., classes)``."""
+    """Make the head of the settings: vectors ``(..., c)`` to logits ``(..., classes)``."""
     classes = len(vocabs["target"])
     dropout = model["head_dropout"]
     return MLP(encoder.size, classes, model["head"], dropout=dropout, init=model["init"])

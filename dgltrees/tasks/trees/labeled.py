@@ -1,7 +1,7 @@
 """Any labeled forest: classify its trees, or label its nodes.
 
-The data are folders that ``Forest.save`` wrote. One column of names is the input of every node,
-another one the classes: of all nodes (``label``), or at the roots those of the trees
+The data are folders that ``Forest.save`` wrote. One column of names is the input of every node;
+another one has the classes of all nodes (``label``), or those of the trees at their roots
 (``classify``).
 """
 
@@ -42,7 +42,7 @@ def _read(
 
 
 def _column(forest: Forest, name: str, vocab: Vocabulary, path: Path) -> NDArray[np.int32]:
-    """A column of names as ids of ``vocab``; -1 stays -1."""
+    """Encode a column of names by ``vocab``; -1 is kept."""
     if name not in forest.columns or name not in forest.vocabs:
         raise TreeError(
             f"expected a column {name!r} of names with its vocabulary, got columns "

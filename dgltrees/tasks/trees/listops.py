@@ -1,7 +1,7 @@
 """ListOps: the value of nested operations on lists of digits.
 
-Tensor Tree-LSTM paper, section V.C: each operator has its own parameters, a digit k is its
-thermometer code, and a network with two hidden layers reads the root's state.
+Tensor Tree-LSTM paper, section V.C: each operator has its own parameters, digits have
+thermometer codes, and a network with two hidden layers classifies the root's state.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Stanford Sentiment Treebank: the sentiment of every constituent of a sentence.
 
-Socher et al. (2013), with the trees and the protocol of Tai et al. (2015): words stand at the
-leaves, every constituent's label is learned, the sentence's is reported; five classes, or two
-without the neutral ones.
+Socher et al. (2013), with the trees and the protocol of Tai et al. (2015): words are at the
+leaves; the model learns the labels of all constituents, and metrics are over sentences. There are
+five classes, or two without the neutral one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _read(
 
 
 def _binary(data: Examples) -> Examples:
-    """Negative (0) against positive (1): neutral sentences go, neutral nodes have no class."""
+    """Negative (0) and positive (1): drop neutral sentences, and the class of neutral nodes."""
     data = data.select(np.flatnonzero(data.columns["target"] != _NEUTRAL))
     nodes = np.asarray(data.forest.columns["target"])
     classes = np.where(nodes == _NEUTRAL, -1, nodes > _NEUTRAL)

@@ -1,4 +1,4 @@
-"""Which nodes of a labeled tree are learned."""
+"""The nodes of a labeled tree whose labels are learned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["root_labels"]
 
 
 def root_labels(data: Examples) -> Examples:
-    """``data`` with the classes (node column ``"target"``) of the roots alone, -1 elsewhere."""
+    """Keep only the roots' classes (node column ``"target"``); other nodes get -1."""
     forest = data.forest
     target = np.where(forest.parent < 0, forest.columns["target"], -1)
     return replace(data, forest=replace(forest, columns={**forest.columns, "target": target}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -24,7 +25,7 @@ from tests.worlds import chain, forests, random_forest, star
 M, C, L, K = 3, 4, 3, 2
 
 
-def make(name: str, **options) -> BaseCell:
+def make(name: str, **options: Any) -> BaseCell:
     torch.manual_seed(0)
     if name == "child_sum":
         return ChildSumTreeLSTM(M, C, **options).double()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -27,7 +29,7 @@ ONE_BY_ONE, TOGETHER = 0, 1 << 40  # what a block costs: nothing, or more than a
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["torch", "compiled"], autouse=True)
-def _way(request):
+def _way(request: pytest.FixtureRequest) -> Iterator[None]:
     """Both ways, where there are two."""
     if request.param and not available():
         pytest.skip("numba is not installed")
@@ -35,7 +37,7 @@ def _way(request):
         yield
 
 
-def make(aggregator: str, children: int = L, **options) -> TreeLSTM:
+def make(aggregator: str, children: int = L, **options: Any) -> TreeLSTM:
     torch.manual_seed(0)
     rank = {"rank": 2} if aggregator == "hosvd" else {}
     options = {"operators": K, **rank, **options}

@@ -116,14 +116,14 @@ def test_a_supervised_policy_follows_in_training_and_decides_in_evaluation() -> 
     batch = sentences(LENGTHS, GIVEN)
     encoding = encoder(batch)
     assert steps(encoding).tolist() == GIVEN
-    assert steps(encoding, "given").all()
+    assert steps(encoding, "from_data").all()
     losses = encoder.decision_losses(encoding, torch.zeros(3))
     nll = nn.functional.cross_entropy(
         encoding.decisions.scores, torch.tensor(GIVEN) - 1, reduction="none"
     )
     assert_close(losses, torch.stack([part.sum() for part in nll.split(LENGTHS)]))
     encoder.eval()
-    assert not steps(encoder(batch), "given").any()
+    assert not steps(encoder(batch), "from_data").any()
 
 
 def test_a_fraction_is_supervised_and_the_others_are_rewarded() -> None:
@@ -131,11 +131,11 @@ def test_a_fraction_is_supervised_and_the_others_are_rewarded() -> None:
     lengths = [5] * 40
     batch = sentences(lengths, [1, 2, 3, 2, 2] * 40)
     encoding = encoder(batch)
-    given = steps(encoding, "given").view(40, 5)
+    given = steps(encoding, "from_data").view(40, 5)
     assert (given.all(1) == given.any(1)).all()
     assert 8 < int(given[:, 0].sum()) < 32
     assert (steps(encoding).view(40, 5)[given[:, 0]] == torch.tensor([1, 2, 3, 2, 2])).all()
-    assert_close(given, steps(encoder(batch), "given").view(40, 5))  # the same ones again
+    assert_close(given, steps(encoder(batch), "from_data").view(40, 5))  # the same ones again
     nothing = encoder.decision_losses(encoding, encoding.decisions.values.new_zeros(40))
     assert (nothing[given[:, 0]] > 0).all()
 
