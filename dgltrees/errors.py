@@ -52,6 +52,8 @@ def file_problem(error: OSError) -> str:
         return f"expected a file at {name}, found none"
     if isinstance(error, IsADirectoryError):
         return f"expected a file at {name}, found a folder"
-    if isinstance(error, (FileExistsError, NotADirectoryError)):
+    if isinstance(error, NotADirectoryError):
+        return f"expected a folder in place of a file in {name}"
+    if isinstance(error, FileExistsError):
         return f"expected a folder at {name}, found a file"
     return f"cannot open {name}: {(error.strerror or str(error)).lower()}"

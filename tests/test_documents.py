@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 import dgltrees  # noqa: F401  # the documents may import dgl, which warns when it comes first
+from dgltrees.trees import builders
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,3 +37,13 @@ def test_links_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (ROOT / target).exists(), target
+
+
+def test_the_readme_names_every_builder_of_own_trees() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = [name for name in builders.__all__ if name.startswith(("from_", "to_"))]
+    assert [name for name in names if f"{name}(" not in text] == []
+    calls = re.findall(r"`((?:from|to)_\w+)\(([^`]*)\)`", text)
+    for name, arguments in calls:
+        parameters = inspect.signature(getattr(builders, name)).parameters
+        assert set(re.findall(r"(\w+)=", arguments)) <= set(parameters), name

@@ -21,7 +21,10 @@ __all__ = ["encode", "evaluate", "predict", "write_lines"]
 def evaluate(run: str, *, test: Optional[list[str]] = None, root: Optional[str] = None) -> None:
     """Print the metrics of a run on test files: evaluate DIR --test FILE.
 
-    One JSON object. ``joint_loss`` is among its keys where ``train-shape`` has been run.
+    One JSON object. Beside the metrics of the run's task, ``majority`` is the accuracy of always
+    predicting the class that is most frequent in training, ``loss`` the mean over all rows with a
+    class, ``examples`` their number, and ``joint_loss``, where ``train-shape`` has been run,
+    -log P(S, T) per word.
 
     Arguments:
         run: the run directory.

@@ -26,8 +26,11 @@ def train(
 ) -> None:
     """Train a model: train PRESET --out DIR.
 
-    Prints one line an epoch on standard error, and the result as JSON. The same command continues
-    a run that was stopped. ``dgltrees train PRESET --help`` lists the settings of a preset.
+    Prints one line an epoch on standard error, and the result as JSON: ``best_epoch``, its metrics
+    on ``valid`` and ``test``, and the numbers of ``parameters``, of the whole ``model``, of its
+    ``cell``, and as the ``table`` of the tensor Tree-LSTMs' paper counts them (null elsewhere). The
+    same command continues a run that was stopped. ``dgltrees train PRESET --help`` lists the
+    settings of a preset.
 
     Arguments:
         preset: a preset's name (``dgltrees presets`` lists them), or a .yaml file of settings.

@@ -47,7 +47,8 @@ class ArcScores(NamedTuple):
             heads: ``(B, k, n + 1)`` the head of each word in each of k trees, none negative.
         """
         b = torch.arange(len(heads), device=heads.device)[:, None, None]
-        return self.labeler.pairs(self.dependents, self.heads[b, heads])
+        dtype = self.labeler.U.dtype  # the scores may have come as single precision
+        return self.labeler.pairs(self.dependents.to(dtype), self.heads[b, heads].to(dtype))
 
     def kbest(self, k: int = 1, *, projective: bool = True) -> tuple[Tensor, Tensor]:
         """The k trees with the highest log-probability of their arcs, with one word below ROOT.
@@ -178,8 +179,7 @@ class BiaffineParser(nn.Module):
         is_word = mask_of(batch.sizes, arcs.shape[1])
         impossible = ~is_word.unsqueeze(1) | torch.eye(arcs.shape[1], dtype=torch.bool)
         arcs = wide(arcs).masked_fill(impossible.to(arcs.device), -math.inf)
-        dependents, heads = (view.to(self.labels.U.dtype) for view in views[2:])
-        return ArcScores(torch.log_softmax(arcs, 2), sizes, dependents, heads, self.labels)
+        return ArcScores(torch.log_softmax(arcs, 2), sizes, views[2], views[3], self.labels)
 
     def _drop_rows(self, x: Tensor) -> Tensor:
         """Dropout that zeroes whole rows."""

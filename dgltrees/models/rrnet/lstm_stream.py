@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,7 @@ State = tuple[Tensor, Tensor]
 """h and c, each ``(layers, B, d)``."""
 
 
-@dataclass(frozen=True)
-class LSTMWindow:
+class LSTMWindow(NamedTuple):
     """A window of each stream, and the state in which the windows start."""
 
     batch: TreeBatch

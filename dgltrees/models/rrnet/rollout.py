@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from torch import Tensor
 
@@ -18,8 +17,7 @@ OPERATION = "op"
 """The node column of operations in the data; 0 (START) where there is none."""
 
 
-@dataclass(frozen=True)
-class Rollout:
+class Rollout(NamedTuple):
     """The operations at the tokens of ``T`` sentences, and the values that later updates need.
 
     Attributes:
@@ -50,6 +48,6 @@ class Rollout:
         """
         decisions = encoding.decisions
         if decisions is None:
-            return replace(self, rewards=rewards)
+            return self._replace(rewards=rewards)
         behavior = PolicyOutput(decisions.scores.detach(), decisions.values.detach())
-        return replace(self, behavior=behavior, bootstrap=decisions.bootstrap, rewards=rewards)
+        return self._replace(behavior=behavior, bootstrap=decisions.bootstrap, rewards=rewards)

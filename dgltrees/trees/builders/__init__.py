@@ -14,6 +14,7 @@ from dgltrees.trees.builders.full import (
 from dgltrees.trees.builders.graphs import from_dgl, from_pyg
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
+from dgltrees.trees.builders.molecules import from_molecules
 from dgltrees.trees.builders.nested import from_nested
 from dgltrees.trees.builders.networkx import from_networkx, to_networkx
 from dgltrees.trees.builders.newick import from_newick
@@ -38,6 +39,7 @@ __all__ = [
     "from_elements",
     "from_heads",
     "from_json",
+    "from_molecules",
     "from_nested",
     "from_networkx",
     "from_newick",

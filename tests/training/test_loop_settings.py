@@ -1,0 +1,153 @@
+"""Every setting of the training loop changes how a run goes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning_fabric import Fabric
+
+from dgltrees.training import loop, processes
+from dgltrees.training.checkpoint import Progress, save_checkpoint
+from dgltrees.training.loading import Loader
+from dgltrees.training.run import train
+from dgltrees.training.sampling import training_sampler
+from dgltrees.training.settings import Settings
+from tests.training.samples import quick, with_model
+from tests.training.test_every_setting import small
+
+BASE: dict[str, Any] = {
+    "optimizer": "sgd",
+    "lr": 0.3,
+    "optimizer_options": {},
+    "weight_decay": 0.0,
+    "clip": None,
+    "epochs": 2,
+    "patience": None,
+    "monitor": None,
+    "schedule": "constant",
+    "batch_size": 4,
+    "checkpoint_steps": None,
+}
+STANDSTILL = {"lr": 1e-12, "epochs": 3}  # no epoch is better than the first
+
+OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "optimizer": ("adam", {}),
+    "lr": (0.1, {}),
+    "optimizer_options": ({"momentum": 0.9}, {}),
+    "weight_decay": (0.5, {}),
+    "clip": (1e-3, {}),
+    "epochs": (3, {}),
+    "patience": (1, STANDSTILL),
+    "monitor": ("loss", {}),
+    "schedule": ("linear", {}),
+    "batch_size": (3, {}),
+    "max_nodes": (60, {}),
+    "pool": (1, {}),
+    "bucket_by": ("size", {}),
+    "seed": (1, {}),
+    "checkpoint_steps": (1, {}),
+    "accelerator": ("gpu", {}),
+    "devices": (2, {}),
+    "nodes": (2, {}),
+    "strategy": ("ddp", {}),
+    "precision": ("64-true", {}),
+    "threads": (2, {}),
+    "workers": (1, {}),
+    "deterministic": (False, {}),
+}
+"""Another value of each setting, and what else is set so that it makes a difference."""
+
+PRESETS = ("listops-sum-c25", "ptb-lstm")  # of examples, and of running text
+
+
+def settings_of(preset: str, **training: Any) -> Settings:
+    """A preset on a few examples, with small layers."""
+    sizes = {"hidden_size": 4, **({"embedding": 4} if preset.startswith("ptb") else {})}
+    settings = with_model(quick(preset, {"limit": 30}), **sizes)
+    named = {**BASE, **training}
+    read = {name: value for name, value in named.items() if name in settings.sections["training"]}
+    return settings.replace("training", **read)
+
+
+def course(settings: Settings, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What a run asks the machine for, does step by step, and writes."""
+    seen: list[Any] = []
+
+    class OneDevice(Fabric):
+        """What is asked for is written down; what there is does the work."""
+
+        def __init__(self, **asked: Any) -> None:
+            seen.append({name: value for name, value in asked.items() if name != "precision"})
+            super().__init__(accelerator="cpu", devices=1, precision=asked["precision"])
+
+    def loader(task: Any, data: Any, workers: int) -> Loader:
+        seen.append(workers)
+        return Loader(task, data, 0)
+
+    def sampler(*arguments: Any) -> Any:
+        batches = training_sampler(*arguments)
+        seen.append([list(map(int, ids.flatten())) for ids in batches.batches()])
+        return batches
+
+    def save(path: Path, fabric: Any, model: Any, optimizer: Any, progress: Progress) -> None:
+        seen.append((torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()))
+        seen.append((progress.epoch, progress.step, progress.best))
+        save_checkpoint(path, fabric, model, optimizer, progress)
+
+    monkeypatch.setattr(processes, "Fabric", OneDevice)
+    monkeypatch.setattr(loop, "Loader", loader)
+    monkeypatch.setattr(loop, "training_sampler", sampler)
+    monkeypatch.setattr(loop, "save_checkpoint", save)
+    result = train(settings, out, bar=False)
+    lines = (out / "metrics.jsonl").read_text().splitlines()
+    return [*seen, result, *map(json.loads, lines)]
+
+
+@pytest.fixture(autouse=True)
+def _same_threads() -> Any:
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_setting_of_the_loop_makes_a_difference(
+    preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without: list[str] = []
+    before: dict[str, list[Any]] = {}
+    for name in settings_of(preset).sections["training"]:
+        other, context = OTHERS[name]
+        if str(context) not in before:
+            settings = settings_of(preset, **context)
+            before[str(context)] = course(settings, tmp_path / f"before-{name}", monkeypatch)
+        settings = settings_of(preset, **context, **{name: other})
+        if course(settings, tmp_path / name, monkeypatch) == before[str(context)]:
+            without.append(name)
+    assert without == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("precision", ["64-true", "bf16-true", "bf16-mixed"])
+@pytest.mark.parametrize("preset", ["parser", "ptb-lstm", "mee-a2c"])
+def test_models_with_inputs_or_outputs_of_their_own_train_in_every_precision(
+    preset: str, precision: str, tmp_path: Path
+) -> None:
+    """Lightning-fabric turns what goes into a model, and what comes out, into other types."""
+    result = train(
+        small(preset, tmp_path).replace("training", precision=precision), tmp_path / "run"
+    )
+    assert math.isfinite(result["valid"]["loss"])
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_same_settings_make_none(
+    preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [course(settings_of(preset), tmp_path / name, monkeypatch) for name in "ab"]
+    assert runs[0] == runs[1]
