@@ -36,7 +36,7 @@ __all__ = ["Prepared", "prepare", "train", "train_seeds"]
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run needs before it begins: settings with ``max_children`` found, data, model."""
+    """Settings, data and model of a run before training; ``max_children`` is resolved."""
 
     settings: Settings
     task: Task
@@ -70,15 +70,15 @@ def prepare(settings: Settings) -> Prepared:
 
 
 def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> dict[str, Any]:
-    """Train in the run directory ``out``, from where it stands.
+    """Train in the run directory ``out``, or resume the training there.
 
     Arguments:
         settings: all settings.
-        out: the run directory; one that has begun is gone on with.
-        bar: whether to show a progress bar; without a choice, where there is a terminal.
+        out: the run directory; a run that has started is resumed.
+        bar: whether to show a progress bar; by default if there is a terminal.
 
     Returns:
-        what ``result.json`` holds: the best epoch, its metrics on the validation examples, and
+        the content of ``result.json``: the best epoch, its metrics on the validation examples, and
         on the test examples if the settings name any.
 
     Raises:
@@ -122,12 +122,12 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
 def train_seeds(
     settings: Settings, out: PathLike, seeds: Sequence[int], *, bar: Optional[bool] = None
 ) -> dict[str, Any]:
-    """Train once a seed, in ``out/seed-N``; the mean, deviation and interval of every metric.
+    """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 
-    The seeds decide initial parameters, order and dropout; the split of the data stays.
+    A seed determines initial parameters, order and dropout; all runs have the same data split.
 
     Raises:
-        ConfigError: a seed is there twice, or as :func:`train`.
+        ConfigError: a seed occurs twice, or an error of :func:`train`.
         TreeError: data are not what the task reads.
     """
     if len(set(seeds)) < len(seeds):

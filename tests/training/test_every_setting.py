@@ -29,11 +29,11 @@ WORDS = {"hidden_size": 4, "embedding": 4}
 
 
 def representatives() -> dict[tuple[str, frozenset[str]], str]:
-    """One preset for each task and each set of settings that a preset of it reads."""
+    """One preset for each task with data and each set of settings that a preset of it reads."""
     found: dict[tuple[str, frozenset[str]], str] = {}
     for name in preset_names():
         settings = load_preset(name)
-        if settings.task.name in ("classify", "label", "tree-shape"):
+        if settings.data.train is None:  # of one's own files
             continue
         read = frozenset(f"{s}.{n}" for s in ("data", "model") for n in settings.sections[s])
         found.setdefault((settings.task.name, read), name)
@@ -143,6 +143,6 @@ def differs(settings: Settings, section: str, name: str, value: Any, before: str
 
 
 def test_every_task_has_a_preset() -> None:
+    """Those that are missing want a file in dgltrees/training/presets."""
     tasks = {load_preset(name).task.name for name in preset_names()}
     assert {*TASKS} - tasks <= {"classify", "label"}
-    assert SAMPLES.is_dir()

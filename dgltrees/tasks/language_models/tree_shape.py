@@ -53,8 +53,10 @@ def shape_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
 class ShapeTask(Task):
     """Binary classification of edges: each node has four rows, one per type of edge."""
 
+    has_majority = False  # the report uses the more frequent class of the evaluated examples
+
     def display_name(self, model: Options) -> str:
-        """The name of the state that the classifiers read."""
+        """The name of the model, with the state that it reads."""
         return f"rectifier networks on the {model['state']} state"
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
@@ -98,10 +100,6 @@ class ShapeTask(Task):
             "prediction": (logits > 0).long(),
             "probability": torch.sigmoid(logits),
         }
-
-    def majority(self, data: Examples) -> dict[str, int]:
-        """Empty: the report uses the more frequent class of the evaluated examples instead."""
-        return {}
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]
