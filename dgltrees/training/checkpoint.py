@@ -91,9 +91,9 @@ def load_checkpoint(
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}}
     with checking(path):
         for name, tensor in tensors.items():
-            part, _, rest = name.partition(".")
-            if rest:
-                parts[part][rest] = tensor
+            part, _, key = name.partition(".")
+            if key:
+                parts[part][key] = tensor
         model.load_state_dict(parts["model"])
         load_optimizer(optimizer, parts["optimizer"], about["optimizer"])
         _set_random_state(tensors["random"][fabric.global_rank], fabric.device)

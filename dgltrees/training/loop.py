@@ -146,20 +146,20 @@ class Trainer:
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
         # Data parallel training takes the mean of the processes' gradients: undo its division. A
         # process without a part of its own counts for nothing.
-        share = float(fabric.global_rank < len(ids)) * fabric.world_size
-        share /= task.loss_denominator(len(ids), count)
+        weight = float(fabric.global_rank < len(ids)) * fabric.world_size
+        weight /= task.loss_denominator(len(ids), count)
         targets = targets.to(fabric.device)
         with fabric.autocast():
             rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
-        losses = [self._update(each, targets, share) for each in rollouts]
+        losses = [self._update(each, targets, weight) for each in rollouts]
         loss = losses[0] * float(fabric.global_rank < len(ids))
         return total(fabric, loss.double()), count
 
-    def _update(self, rollout: Any, targets: Tensor, share: float) -> Tensor:
-        """One update with the gradient of ``share`` times the sum of losses, which is returned."""
+    def _update(self, rollout: Any, targets: Tensor, weight: float) -> Tensor:
+        """One update with the gradient of ``weight`` times the sum of losses, which is returned."""
         fabric = self.fabric
         losses = self.task.losses(self.model, rollout, targets).sum()
-        loss = losses * share
+        loss = losses * weight
         self.optimizer.zero_grad()
         fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.plain))
         _fill_gradients(self.plain)

@@ -96,12 +96,12 @@ class RunDirectory:
                 raise ConfigError(f"{self.path} exists and is no run directory; choose another")
             return
         metadata = self.metadata()
-        started, asked = (
+        started, requested = (
             {**flat(each.to_dict()), "training.monitor": each.monitor}
             for each in (self.settings(), settings)
         )
-        for key in {**started, **asked}:
-            before, value = started.get(key), asked.get(key)
+        for key in {**started, **requested}:
+            before, value = started.get(key), requested.get(key)
             if key == "model.max_children" and value is None:
                 continue  # it was found in the data, which are the same
             if key not in _FREE and value != before:

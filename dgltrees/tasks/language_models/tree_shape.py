@@ -116,11 +116,11 @@ class ShapeTask(Task):
             rows = np.flatnonzero(targets[:, kind] >= 0)
             if not len(rows):
                 continue
-            share = float(targets[rows, kind].mean())
+            fraction = float(targets[rows, kind].mean())
             by_edge_type[name] = {
                 "decisions": len(rows),
                 "accuracy": float(correct[rows, kind].mean()),
-                "majority": max(share, 1 - share),
+                "majority": max(fraction, 1 - fraction),
                 "loss": float(loss[rows, kind].mean()),
             }
         decisions = sum(part["decisions"] for part in by_edge_type.values())
