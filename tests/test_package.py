@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import stat
 import subprocess
@@ -60,6 +61,19 @@ def test_one_module_imports_dgl() -> None:
         names += [n.module or "" for n in top if isinstance(n, ast.ImportFrom)]
         if path.name != "_dgl.py":
             assert not [n for n in names if n.split(".")[0] == "dgl"], path
+
+
+def test_builders_import_the_libraries_of_their_trees_when_they_are_called() -> None:
+    always = {"__future__", "dgltrees", "numpy", "torch"}
+    for path in (ROOT / "trees" / "builders").rglob("*.py"):
+        top = ast.parse(path.read_text(encoding="utf-8")).body
+        names = {a.name for n in top if isinstance(n, ast.Import) for a in n.names}
+        names |= {n.module or "" for n in top if isinstance(n, ast.ImportFrom)}
+        others = {name.split(".")[0] for name in names} - always
+        for name in others:
+            spec = importlib.util.find_spec(name)
+            assert spec is not None
+            assert "site-packages" not in (spec.origin or ""), path
 
 
 def test_a_room_imports_only_from_rooms_before_it() -> None:

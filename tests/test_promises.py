@@ -19,29 +19,51 @@ from tests.training.samples import SAMPLES
 
 ROOT = Path(__file__).parents[1]
 PROMISES = {
-    "a cell": ["dgltrees/cells/max_rnn.py", "dgltrees/cells/__init__.py"],
-    "a task": ["dgltrees/tasks/trees/balanced.py", "dgltrees/tasks/table.py"],
-    "a format": ["dgltrees/formats/parents.py", "dgltrees/formats/table.py"],
+    "a cell": [
+        *("dgltrees/cells/max_rnn.py", "dgltrees/cells/__init__.py"),
+        *("tests/cells/table.py", "tests/cells/reference.py"),
+    ],
+    "a task": [
+        *("dgltrees/tasks/trees/balanced.py", "dgltrees/tasks/table.py"),
+        *("dgltrees/training/presets/balanced.yaml", "tests/tasks/test_task.py"),
+    ],
+    "a format": [
+        *("dgltrees/formats/parents.py", "dgltrees/formats/table.py"),
+        "tests/formats/table.py",
+    ],
     "a command": ["dgltrees/commands/count.py", "dgltrees/cli.py"],
 }
+"""The files that each asks for: new ones and those with a new row, of the package and of tests."""
+
+TABLES = [
+    *("tests/test_cli.py::test_wrong_settings_leave_nothing_behind", "tests/tasks/test_task.py"),
+    *("tests/training/test_catalog.py", "tests/training/test_every_setting.py"),
+    *("tests/cells/test_laws.py", "tests/cells/test_options.py", "tests/formats/test_table.py"),
+]
+"""The tests that walk the tables."""
+ROWS = "max or parents or balanced or table or every_task or test_wrong or a_preset_says"
+"""Of those the tests of the new rows, and those of whole tables."""
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package with the files and rows of CONTRIBUTING."""
+    """A copy of the package and its tests with the files and rows of CONTRIBUTING."""
     folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(
-        ROOT / "dgltrees", folder / "dgltrees", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for part in ("dgltrees", "tests"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    (folder / "datasets").symlink_to(ROOT / "datasets")
+    shutil.copy(ROOT / "setup.cfg", folder)
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     touched = []
-    for path, body in re.findall(r"```python\n# (dgltrees/\S+)\n(.*?)```", text, re.DOTALL):
+    for path, body in re.findall(r"```(?:python|yaml)\n# (\S+/\S+)\n(.*?)```", text, re.DOTALL):
         assert not (folder / path).exists(), path
         (folder / path).write_text(body, encoding="utf-8")
         touched.append(path)
-    for path, body in re.findall(r"```diff\n--- (\S+)\n(.*?)```", text, re.DOTALL):
-        (folder / path).write_text(patched((folder / path).read_text(encoding="utf-8"), body))
-        touched.append(path)
+    for diffs in re.findall(r"```diff\n(.*?)```", text, re.DOTALL):
+        for path, body in re.findall(r"--- (\S+)\n(.*?)(?=--- |\Z)", diffs, re.DOTALL):
+            (folder / path).write_text(patched((folder / path).read_text(encoding="utf-8"), body))
+            touched.append(path)
     assert sorted(touched) == sorted(file for files in PROMISES.values() for file in files)
     return folder
 
@@ -54,8 +76,22 @@ def patched(text: str, diff: str) -> str:
             at += 1
             lines.insert(at, line[1:])
         else:
-            at = lines.index(line[1:])
+            at = lines.index(line[1:], at + 1)
     return "\n".join(lines) + "\n"
+
+
+def test_the_tests_of_the_tables_pass_with_the_new_rows(copy: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-n", "0", *TABLES, "-k", ROWS],
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    for row in ("test_equals_the_recursion[max-0.25]", "[balanced]", "read_back[parents]"):
+        assert f"{row} PASSED" in done.stdout
 
 
 # Commands run one after the other in one process: torch takes seconds to import.

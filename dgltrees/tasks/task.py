@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Callable, ClassVar, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,9 @@ class Task:
         reads: what its files hold, in a sentence, for errors.
     """
 
+    has_majority: ClassVar[bool] = True
+    """Whether a report compares accuracy with that of the most frequent class."""
+
     name: str
     data: type[DataSettings]
     model: Callable[..., Any]
@@ -163,7 +166,12 @@ class Task:
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """The numbers of parameters: ``table`` as counted in a paper, ``cell``, and ``model``."""
         total = sum(p.numel() for p in model.parameters())
-        return {"table": None, "cell": total, "model": total}
+        words = {id(p): p.numel() for p in self.word_parameters(model)}
+        return {"table": None, "cell": total - sum(words.values()), "model": total}
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """Word vectors and output layers, which ``cell`` of :meth:`parameters` excludes."""
+        return ()
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example.
@@ -185,6 +193,8 @@ class Task:
 
     def majority(self, data: Examples) -> dict[str, int]:
         """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""
+        if not self.has_majority:
+            return {}
         classes = {"root": _most_frequent(self.targets(data)[self._roots(data)])}
         if self.nodes:
             classes["node"] = _most_frequent(self.targets(data))

@@ -1,4 +1,4 @@
-"""A trained run, loaded: the model with its best weights, and what it needs to be used."""
+"""A trained run: the model with its best weights, its task and its vocabularies."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class LoadedRun:
         settings: all its settings.
         task: its task.
         model: its model.
-        vocabularies: the names behind the ids of its columns, frozen; ``"target"`` are the classes.
+        vocabularies: the frozen vocabularies of its columns; ``"target"`` has the classes.
         fabric: device and precision.
 
     Raises:
-        ConfigError: there is no run, one of another format version, it has no weights yet, or a
-            file of it is damaged.
+        ConfigError: there is no run, it has another format version, it has no weights yet, or one
+            of its files is damaged.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -70,7 +70,7 @@ class LoadedRun:
 
     @property
     def max_children(self) -> Optional[int]:
-        """Children of a node at most, where the model has a bound."""
+        """The most children of a node that the model supports; None for any number."""
         most: Optional[int] = self.settings.model.get("max_children")
         return most
 
@@ -90,11 +90,11 @@ class LoadedRun:
         return encoder
 
     def read(self, files: Sequence[PathLike], *, flag: str = "--input") -> Examples:
-        """The examples of files, with the names that the model knows.
+        """Read the examples of files, encoded by the vocabularies of the run.
 
         Arguments:
             files: paths, or patterns such as ``data/*.tsv``.
-            flag: what errors call them.
+            flag: the name of the argument in errors.
 
         Raises:
             ConfigError: a pattern names no file.
@@ -131,16 +131,16 @@ class LoadedRun:
         return run_model(self.model, self.task, data, self.fabric)
 
     def test_examples(self, test: Files = None, root: Optional[str] = None) -> Examples:
-        """The examples of test files, or those that the run has held out for testing.
+        """Read the examples of test files, or those that the run has held out for testing.
 
         Arguments:
             test: the files; by default the run's own, or the part ``data.test_fraction`` of its
                 training files.
-            root: the folder under which they lie; by default the run's.
+            root: the folder of the data sets; by default the run's.
 
         Raises:
-            ConfigError: no test file is named and nothing held out, or the training files, of
-                which it was, have changed.
+            ConfigError: no test file is named and nothing was held out, or the training files have
+                changed since.
             TreeError: a test file is not what the task reads.
         """
         settings = self.settings
@@ -173,7 +173,7 @@ class LoadedRun:
     def predict(self, source: Source) -> Iterator[dict[str, Any]]:
         """Predictions for all examples of files, one dictionary at a time.
 
-        What each holds, the task says; see :meth:`~dgltrees.tasks.task.Task.predictions`.
+        Its entries depend on the task; see :meth:`~dgltrees.tasks.task.Task.predictions`.
 
         Arguments:
             source: files; or trees, see :meth:`examples`.
@@ -187,7 +187,7 @@ class LoadedRun:
 
     @torch.no_grad()
     def encode(self, source: Source) -> NDArray[np.float32]:
-        """``(T, c)`` the vector of each tree, or sentence, of files.
+        """Encode each tree, or sentence, of files as a vector, ``(T, c)``.
 
         Arguments:
             source: files; or trees, see :meth:`examples`.
@@ -210,12 +210,12 @@ class LoadedRun:
 
 
 def load(path: PathLike) -> LoadedRun:
-    """The trained run in a directory, ready to predict, evaluate and encode.
+    """Load the trained run in a directory, to predict, evaluate and encode.
 
     ``dgltrees.load("runs/hosvd").predict(["trees.tsv"])``
 
     Arguments:
-        path: what ``dgltrees train ... --out`` wrote.
+        path: the run directory that ``dgltrees train ... --out`` wrote.
 
     Raises:
         ConfigError: there is no usable run.

@@ -1,4 +1,4 @@
-"""The training loop: it begins or goes on in a run directory and ends in the same metrics."""
+"""The training loop, which starts or resumes a run; resumed runs have the same results."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ OnEpoch = Callable[[dict[str, Any], Task, float, bool], None]
 class Trainer:
     """Trains a model on one process of possibly many.
 
-    The loss of a step is the sum over the rows of the whole batch, divided by their number; each
-    process computes its part, and the result does not depend on how many there are.
+    The loss of a step is the sum over the rows of the whole batch, divided by their number. Each
+    process computes its part, so the result does not depend on the number of processes.
 
     Arguments:
         settings: all settings of the run.
         splits: training and validation examples.
         model: the model, in its initial state.
         fabric: device and processes, launched.
-        run: the directory where everything is written.
-        majority: training's most frequent classes.
-        bar: whether to show a progress bar; by default where there is a terminal.
+        run: the run directory.
+        majority: the most frequent classes of the training examples.
+        bar: whether to show a progress bar; by default if there is a terminal.
         on_epoch: is called after each epoch; by default a line is printed.
 
     Raises:
@@ -106,7 +106,7 @@ class Trainer:
         return state.epoch >= self.settings.epochs or early or ended
 
     def _epoch(self) -> None:
-        """The rest of the running epoch, its evaluation and its checkpoint."""
+        """Finish the current epoch: its remaining batches, its evaluation and its checkpoint."""
         state, started = self.progress, time.perf_counter()
         self.sampler.set_epoch(state.epoch)
         batches = self.sampler.batches()
@@ -137,35 +137,35 @@ class Trainer:
         self._finish_epoch(time.perf_counter() - started)
 
     def _mine(self, ids: NDArray[Any]) -> NDArray[Any]:
-        """The part of this process; without one it runs an example for its gradients' sake."""
+        """This process's part of a batch; if empty, one example, as all must compute gradients."""
         mine = ids[self.fabric.global_rank :: self.fabric.world_size]
         return mine if len(mine) else ids[:1]
 
     def _step(self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor) -> tuple[Tensor, int]:
-        """The updates of a batch; the sum of all processes' losses before them and their rows.
+        """Update the model on a batch; return the total loss before the updates, and the rows.
 
         Arguments:
             ids: the examples of all processes.
-            batch, targets: of this one's part.
+            batch, targets: this process's part.
         """
         task, fabric = self.task, self.fabric
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
         # Data parallel training takes the mean of the processes' gradients: undo its division. A
         # process without a part of its own counts for nothing.
-        share = float(fabric.global_rank < len(ids)) * fabric.world_size
-        share /= task.loss_denominator(len(ids), count)
+        weight = float(fabric.global_rank < len(ids)) * fabric.world_size
+        weight /= task.loss_denominator(len(ids), count)
         targets = targets.to(fabric.device)
         with fabric.autocast():
             rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
-        losses = [self._update(each, targets, share) for each in rollouts]
+        losses = [self._update(each, targets, weight) for each in rollouts]
         loss = losses[0] * float(fabric.global_rank < len(ids))
         return total(fabric, loss.double()), count
 
-    def _update(self, rollout: Any, targets: Tensor, share: float) -> Tensor:
-        """One update; the sum of this process's losses, of which its gradients are ``share``."""
+    def _update(self, rollout: Any, targets: Tensor, weight: float) -> Tensor:
+        """One update with the gradient of ``weight`` times the sum of losses, which is returned."""
         fabric = self.fabric
         losses = self.task.losses(self.model, rollout, targets).sum()
-        loss = losses * share
+        loss = losses * weight
         self.optimizer.zero_grad()
         fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.plain))
         _fill_gradients(self.plain)
@@ -206,7 +206,7 @@ class Trainer:
             self.on_epoch(line, self.task, seconds, state.best_epoch == state.epoch)
 
     def _decay(self, epochs: float) -> None:
-        """Set the learning rate of the next step, after so many epochs."""
+        """Set the learning rate of the next step, given the (fractional) number of past epochs."""
         left = 1.0 - epochs / self.settings.epochs
         for group, rate in zip(self.plain_optimizer.param_groups, self.rates):
             group["lr"] = rate * left
@@ -237,10 +237,10 @@ class Trainer:
 
 
 def _monitored(report: dict[str, Any], monitor: Metric, task: Task) -> float:
-    """The value that decides which epoch is the best.
+    """The value in a report that decides which epoch is the best.
 
     Raises:
-        ConfigError: it is not reported of these data and this model.
+        ConfigError: the report for these data and this model does not have it.
     """
     if monitor.name not in report:
         names = [metric.name for metric in task.metrics if metric.name in report]
@@ -252,9 +252,9 @@ def _monitored(report: dict[str, Any], monitor: Metric, task: Task) -> float:
 
 
 def _fill_gradients(model: nn.Module) -> None:
-    """A gradient of zeros where a batch reached no part of a parameter.
+    """Give parameters that a batch did not use a gradient of zeros.
 
-    The optimizer treats all parameters alike, whatever is in a batch.
+    The optimizer then treats all parameters in the same way.
     """
     for parameter in model.parameters():
         if parameter.requires_grad and parameter.grad is None:
@@ -262,7 +262,7 @@ def _fill_gradients(model: nn.Module) -> None:
 
 
 def _touch(model: nn.Module) -> Tensor:
-    """Zero, with every parameter in its graph, since data parallel training waits for all."""
+    """A zero that depends on every parameter, since data parallel training waits for all."""
     return torch.stack([p.sum() * 0 for p in model.parameters() if p.requires_grad]).sum()
 
 

@@ -36,7 +36,7 @@ __all__ = ["Prepared", "prepare", "train", "train_seeds"]
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run needs before it begins: settings with ``max_children`` found, data, model."""
+    """Settings, data and model of a run before training; ``max_children`` is resolved."""
 
     settings: Settings
     task: Task
@@ -81,18 +81,18 @@ def train(
     bar: Optional[bool] = None,
     on_epoch: OnEpoch = print_epoch,
 ) -> dict[str, Any]:
-    """Train in the run directory ``out``, from where it stands.
+    """Train in the run directory ``out``, or resume the training there.
 
     Arguments:
         settings: all settings.
-        out: the run directory; one that has begun is gone on with.
+        out: the run directory; a run that has started is resumed.
         splits: the examples; by default they are read from the files of the settings.
-        bar: whether to show a progress bar; without a choice, where there is a terminal.
+        bar: whether to show a progress bar; by default if there is a terminal.
         on_epoch: is called after each epoch, in the first process, and may stop the training by an
             exception; by default a line is printed on standard error.
 
     Returns:
-        what ``result.json`` holds: the best epoch, its metrics on the validation examples, and
+        the content of ``result.json``: the best epoch, its metrics on the validation examples, and
         on the test examples if the settings name any.
 
     Raises:
@@ -139,12 +139,12 @@ def train(
 def train_seeds(
     settings: Settings, out: PathLike, seeds: Sequence[int], *, bar: Optional[bool] = None
 ) -> dict[str, Any]:
-    """Train once a seed, in ``out/seed-N``; the mean, deviation and interval of every metric.
+    """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 
-    The seeds decide initial parameters, order and dropout; the split of the data stays.
+    A seed determines initial parameters, order and dropout; all runs have the same data split.
 
     Raises:
-        ConfigError: a seed is there twice, or as :func:`train`.
+        ConfigError: a seed occurs twice, or an error of :func:`train`.
         TreeError: data are not what the task reads.
     """
     if len(set(seeds)) < len(seeds):

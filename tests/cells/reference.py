@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 from typing import Optional
 
@@ -44,73 +45,104 @@ def symmetric_tensor(entries: Tensor, indices: int, length: int) -> Tensor:
     return entries[places].reshape(*[indices] * length, *entries.shape[1:])
 
 
+Parameters = dict[str, Tensor]
+"""Of one operator, by name."""
+
+
 def maps(f: Aggregator, k: int, h: list[Tensor], x: Optional[Tensor]) -> Tensor:
     """All gates' maps at one node, ``(G, c)``."""
-    L, c, G, r = f.L, f.c, f.G, f.r
-    kind = type(f).__name__
     p = {name: getattr(f, name)[k] for name in f.stacked if hasattr(f, name)}
-    mode = f.label == "mode"
-    if mode and f.r:
-        w = (f.w.weight @ x + f.w.bias).view(G, r)
-    if kind == "Sum":
-        U = p["U"].view(L, c, G, c)
-        a = sum(torch.tensordot(h[j], U[j], dims=1) for j in range(L)) + p["b"].view(G, c)
-    elif kind == "SharedSum":
-        U = p["U"].view(c, G, c)
-        a = sum(torch.tensordot(h[j], U, dims=1) for j in range(L)) + p["b"].view(G, c)
-    elif kind in ("Full", "SymmetricFull"):
-        vectors = [bar(v) for v in h]
-        if kind == "Full":
-            T = p["T"].view(*[f.m + 1] * mode, *[c + 1] * L, G, c)
-        else:
-            S = p["S"].view(f.m + 1 if mode else 1, -1, G, c)
-            T = torch.stack([symmetric_tensor(s, c + 1, L) for s in S])
-            T = T if mode else T[0]
-        a = contract(T, [bar(x), *vectors] if mode else vectors)
-    elif kind in ("HOSVD", "SymmetricHOSVD"):
-        a = []
-        for g in range(G):
-            vectors = [bar(w[g])] if mode else []
-            for j in range(L):
-                U = p["U"][j] if kind == "HOSVD" else p["U"]
-                b_U = p["b_U"][j] if kind == "HOSVD" else p["b_U"]
-                vectors.append(bar(h[j] @ U.view(c, G, r)[:, g] + b_U.view(G, r)[g]))
-            if kind == "HOSVD":
-                core = p["core"][g].view(*[r + 1] * (L + mode), r)
-            else:
-                S = p["core"][g].view(r + 1 if mode else 1, -1, r)
-                core = torch.stack([symmetric_tensor(s, r + 1, L) for s in S])
-                core = core if mode else core[0]
-            a.append(contract(core, vectors) @ p["Q"][g] + p["b"][g, 0])
-        a = torch.stack(a)
-    elif kind in ("Canonical", "SharedCanonical"):
-        product = w if mode else torch.ones(G, r, dtype=h[0].dtype)
-        for j in range(L):
-            U = p["U"][j] if kind == "Canonical" else p["U"]
-            b_U = p["b_U"][j] if kind == "Canonical" else p["b_U"]
-            product = product * (h[j] @ U + b_U[0]).view(G, r)
-        a = torch.stack([product[g] @ p["Q"][g] + p["b"][g, 0] for g in range(G)])
-    elif kind in ("TensorTrain", "SharedTensorTrain"):
-        first = kind == "TensorTrain" and not mode
-        a = []
-        for g in range(G):
-            left = list(h)
-            if mode:
-                row = w[g]
-            elif first:
-                child = left.pop(0)
-                row = (child @ p["U"][0] + p["b_U"][0, 0]).view(G, r)[g]
-            else:
-                row = torch.ones(r, dtype=h[0].dtype)
-            for j, child in enumerate(left):
-                A = p["A"][j] if kind == "TensorTrain" else p["A"]
-                b_A = p["b_A"][j] if kind == "TensorTrain" else p["b_A"]
-                row = row @ (child @ A + b_A[0]).view(G, r, r)[g]
-            a.append(row @ p["Q"][g] + p["b"][g, 0])
-        a = torch.stack(a)
+    w = None
+    if f.label == "mode":
+        w = (f.w.weight @ x + f.w.bias).view(f.G, f.r) if f.r else x
+    a = MAPS[type(f).__name__](f, p, h, w)
+    return a + (x @ f.W).view(f.G, f.c) if f.label == "add" else a
+
+
+def of_sum(f: Aggregator, p: Parameters, h: list[Tensor], _: Optional[Tensor]) -> Tensor:
+    """Equation (5): one matrix for each position."""
+    U = p["U"].view(f.L, f.c, f.G, f.c)
+    return sum(torch.tensordot(h[j], U[j], dims=1) for j in range(f.L)) + p["b"].view(f.G, f.c)
+
+
+def of_shared_sum(f: Aggregator, p: Parameters, h: list[Tensor], _: Optional[Tensor]) -> Tensor:
+    """One matrix for all positions."""
+    U = p["U"].view(f.c, f.G, f.c)
+    return sum(torch.tensordot(h[j], U, dims=1) for j in range(f.L)) + p["b"].view(f.G, f.c)
+
+
+def of_tensor(f: Aggregator, p: Parameters, h: list[Tensor], x: Optional[Tensor]) -> Tensor:
+    """Equation (4), with the label x as first mode if it is one."""
+    mode, c, G = x is not None, f.c, f.G
+    if "T" in p:
+        T = p["T"].view(*[f.m + 1] * mode, *[c + 1] * f.L, G, c)
     else:
-        raise AssertionError(f"no reference for {kind}")
-    return a + (x @ f.W).view(G, c) if f.label == "add" else a
+        S = p["S"].view(f.m + 1 if mode else 1, -1, G, c)
+        T = torch.stack([symmetric_tensor(s, c + 1, f.L) for s in S])
+        T = T if mode else T[0]
+    vectors = [bar(v) for v in h]
+    return contract(T, [bar(x), *vectors] if mode else vectors)
+
+
+def of_hosvd(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
+    """Each child reduced to r, then a core of that size, gate by gate; w is the reduced label."""
+    mode, symmetric, r, a = w is not None, p["U"].dim() == 2, f.r, []
+    for g in range(f.G):
+        vectors = [bar(w[g])] if mode else []
+        for j in range(f.L):
+            U, b_U = (p["U"], p["b_U"]) if symmetric else (p["U"][j], p["b_U"][j])
+            vectors.append(bar(h[j] @ U.view(f.c, f.G, r)[:, g] + b_U.view(f.G, r)[g]))
+        if symmetric:
+            S = p["core"][g].view(r + 1 if mode else 1, -1, r)
+            core = torch.stack([symmetric_tensor(s, r + 1, f.L) for s in S])
+            core = core if mode else core[0]
+        else:
+            core = p["core"][g].view(*[r + 1] * (f.L + mode), r)
+        a.append(contract(core, vectors) @ p["Q"][g] + p["b"][g, 0])
+    return torch.stack(a)
+
+
+def of_canonical(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
+    """The product of the children's factors, and of the label's."""
+    shared = p["U"].dim() == 2
+    product = torch.ones(f.G, f.r, dtype=h[0].dtype) if w is None else w
+    for j in range(f.L):
+        U, b_U = (p["U"], p["b_U"]) if shared else (p["U"][j], p["b_U"][j])
+        product = product * (h[j] @ U + b_U[0]).view(f.G, f.r)
+    return torch.stack([product[g] @ p["Q"][g] + p["b"][g, 0] for g in range(f.G)])
+
+
+def of_tensor_train(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
+    """A row times a matrix for each child; it begins with the label, the first child, or ones."""
+    shared, r, a = p["A"].dim() == 2, f.r, []
+    for g in range(f.G):
+        rest = list(h)
+        if w is not None:
+            row = w[g]
+        elif shared:
+            row = torch.ones(r, dtype=h[0].dtype)
+        else:
+            row = (rest.pop(0) @ p["U"][0] + p["b_U"][0, 0]).view(f.G, r)[g]
+        for j, child in enumerate(rest):
+            A, b_A = (p["A"], p["b_A"]) if shared else (p["A"][j], p["b_A"][j])
+            row = row @ (child @ A + b_A[0]).view(f.G, r, r)[g]
+        a.append(row @ p["Q"][g] + p["b"][g, 0])
+    return torch.stack(a)
+
+
+MAPS: dict[str, Callable[[Aggregator, Parameters, list[Tensor], Optional[Tensor]], Tensor]] = {
+    "Sum": of_sum,
+    "SharedSum": of_shared_sum,
+    "Full": of_tensor,
+    "SymmetricFull": of_tensor,
+    "HOSVD": of_hosvd,
+    "SymmetricHOSVD": of_hosvd,
+    "Canonical": of_canonical,
+    "SharedCanonical": of_canonical,
+    "TensorTrain": of_tensor_train,
+    "SharedTensorTrain": of_tensor_train,
+}
+"""The maps of aggregators by class: of the parameters, the states of the children and the label."""
 
 
 def normal(norm: torch.nn.Module, a: Tensor) -> Tensor:

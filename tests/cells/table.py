@@ -65,7 +65,7 @@ class Row:
         """The cell in float64, all parameters drawn, biases too, so that each matters."""
         size = 2 * HIDDEN if "layer_norm" in self.options else HIDDEN  # of two, only signs are left
         options = {"input_size": INPUT, "hidden_size": size, **self.options}
-        if self.up and self.cell != "child_sum":
+        if self.up and "max_children" in options_of(CELLS[self.cell]):
             options["max_children"] = CHILDREN
         if issubclass(AGGREGATORS[options.get("aggregator", "sum")], FactorisedAggregator):
             options["rank"] = RANK
@@ -122,5 +122,5 @@ TABLE = _rows()
 UP = [row for row in TABLE if row.up]
 """Those that go from the leaves up."""
 
-ONE_OF_EACH = [next(row for row in TABLE if row.cell == cell) for cell in (*CELLS, *OF_MODELS)]
+ONE_OF_EACH = list({row.cell: row for row in reversed(TABLE)}.values())
 """A row of every cell, for what does not depend on the aggregator."""

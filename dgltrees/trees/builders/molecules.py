@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Optional
 
-import networkx
-
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.networkx import from_networkx
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import networkx
     from rdkit.Chem import Mol
 
 __all__ = ["from_molecules"]
@@ -83,6 +82,8 @@ def _check(molecule: Optional[Mol], root: int) -> None:
 
 def _atoms(molecule: Mol, root: int) -> networkx.DiGraph:
     """The atoms as nodes, in their order."""
+    import networkx
+
     rings = molecule.GetNumBonds() - molecule.GetNumAtoms() + 1
     if rings:
         raise TreeError(
@@ -105,6 +106,7 @@ def _atoms(molecule: Mol, root: int) -> networkx.DiGraph:
 
 def _parts(molecule: Mol, root: int) -> networkx.DiGraph:
     """The parts of the junction tree as nodes."""
+    import networkx
     from rdkit.Chem import GetSymmSSSR, MolFragmentToSmiles
 
     rings = [set(ring) for ring in GetSymmSSSR(molecule)]
@@ -137,6 +139,8 @@ def _parts(molecule: Mol, root: int) -> networkx.DiGraph:
 
 def _joined(rings: Sequence[set[int]]) -> list[set[int]]:
     """The rings, those that share more than two atoms as one."""
+    import networkx
+
     joined = networkx.Graph()
     joined.add_nodes_from(range(len(rings)))
     pairs = combinations(range(len(rings)), 2)
@@ -147,6 +151,8 @@ def _joined(rings: Sequence[set[int]]) -> list[set[int]]:
 
 def _rooted(graph: Any, root: int) -> networkx.DiGraph:
     """A tree with its edges turned away from the root; nodes are in their order."""
+    import networkx
+
     tree = networkx.DiGraph()
     tree.add_nodes_from(sorted(graph.nodes(data=True)))
     tree.add_edges_from((*edge, graph.edges[edge]) for edge in networkx.bfs_edges(graph, root))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.objects import from_objects
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -22,21 +22,22 @@ def from_newick(
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
 ) -> Forest:
-    """A forest of phylogenetic trees, nodes in preorder; it needs Biopython.
+    """A forest of phylogenetic trees, nodes in preorder.
 
     Node columns: ``label``, the name of a clade, -1 without one; ``length``, that of the branch
     above it, and ``support``, the number that Newick has in the place of the name of an inner node,
     both NaN where there is none; ``comment``, that in square brackets, if there is one at all.
 
     Arguments:
-        trees: texts in Newick, each of one tree per line; or ``Clade`` and ``Tree`` of
-            ``Bio.Phylo``.
+        trees: texts in Newick, each of one tree per line, which Biopython reads; or ``Clade`` and
+            ``Tree`` of ``Bio.Phylo``.
         vocabs: vocabularies of ``label`` and ``comment`` to use.
         max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: a text is not Newick, or there is no tree; with tree and node: a name is not in
             a frozen vocabulary, or a node has too many children.
+        ConfigError: there is a text, and no Biopython.
     """
     roots = [root for tree in trees for root in _roots(tree)]
     columns = {"label": "name", "length": "branch_length", "support": "confidence"}
@@ -58,9 +59,14 @@ def _roots(tree: Any) -> Iterator[Any]:
     if not isinstance(tree, str):
         yield getattr(tree, "root", tree)
         return
-    from Bio import Phylo
-    from Bio.Phylo.NewickIO import NewickError
-
+    try:
+        from Bio import Phylo
+        from Bio.Phylo.NewickIO import NewickError
+    except ImportError:
+        raise ConfigError(
+            "expected Biopython for text in Newick, got none; "
+            "pip install 'dgltrees[newick]' installs it"
+        ) from None
     read: Any = Phylo.read
     for number, line in enumerate(tree.splitlines(), 1):
         if line.strip():

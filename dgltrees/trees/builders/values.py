@@ -54,7 +54,7 @@ def typed_columns(
     """
     vocabs, kinds = vocabs or {}, kinds or {}
     columns: dict[str, NDArray[Any]] = {}
-    names = []
+    names: dict[str, Sequence[Optional[str]]] = {}
     for key, column in values.items():
 
         def column_error(message: str, row: int, key: str = key) -> TreeError:
@@ -63,11 +63,13 @@ def typed_columns(
         kind = "name" if key in vocabs else kinds.get(key, "")
         kind = _kind_of_values(column, column_error, kind)
         if kind == "name":
-            names.append(key)
+            names[key] = column
+            if set(map(type, column)) - {str, type(None)}:  # strings that are more than their text
+                names[key] = [None if text is None else str.__str__(text) for text in column]
         else:
             columns[key] = _number_array(column, kind, column_error)
     vocabularies = vocabs_for(vocabs, *names)
-    columns.update((k, encode_names(values[k], vocabularies[k], error)) for k in names)
+    columns.update((k, encode_names(names[k], vocabularies[k], error)) for k in names)
     return {key: columns[key] for key in values}, vocabularies
 
 

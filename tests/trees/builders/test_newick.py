@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dgltrees import TreeError
+from dgltrees import ConfigError, TreeError
 from dgltrees.trees.builders import from_newick
 from tests.trees.nested import names_of
 
@@ -46,3 +47,9 @@ def test_bad_text(text: str, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_newick(text, max_children=2)
     assert str(caught.value).startswith(message)
+
+
+def test_without_biopython(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "Bio", None)
+    with pytest.raises(ConfigError, match=r"Biopython .* pip install 'dgltrees\[newick\]'"):
+        from_newick("(A,B);")

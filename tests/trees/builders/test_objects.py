@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Callable
 
@@ -177,6 +178,7 @@ def rows(*values: Any) -> dict[str, Any]:
     [
         ([], "expected at least one tree, got none"),
         (rows(1), "expected a list of roots, got one dict; write [root]"),
+        (SimpleNamespace(), "expected a list of roots, got one SimpleNamespace; write [root]"),
         ([rows(1), None], "tree 1: expected an object as root, got None"),
         ([rows(1), cycle()], "tree 1, node 2: expected a tree, got an object that contains itself"),
         (
@@ -299,3 +301,14 @@ def test_a_deep_tree_as_dictionaries() -> None:
     assert from_objects([deep]).depths.tolist() == [99_999]
     while "children" in deep:
         deep = deep["children"][0]
+
+
+class Operator(str, Enum):
+    PLUS = "+"
+
+
+def test_names_are_plain_strings() -> None:
+    root = node(Operator.PLUS, node(np.str_("a")), node(None), node("b"))
+    names = from_objects([root], columns=["label"]).vocabs["label"].names
+    assert names == ["+", "a", "b"]
+    assert {type(name) for name in names} == {str}
