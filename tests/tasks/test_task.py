@@ -11,7 +11,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.heads import class_nll
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Examples, Forest, Vocabulary
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES
 
@@ -130,8 +130,8 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "sst-tree": ("sst/train.txt", _SMALL),
     "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
     "boolsent": ("boolsent/train.txt", _SMALL),
-    "classify": ("plans/train.jsonl", _WORDS),
-    "label": ("plans/train.jsonl", _WORDS),
+    "classify": ("", _WORDS),
+    "label": ("", _WORDS),
     "regress": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "regress-nodes": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "tree-shape": ("", {"hidden_size": 2}),
@@ -147,12 +147,17 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
 """Of each task a file and a model that reports all its metrics."""
 _PLANS = {"tree": "plan", "children": "Plans"}
 _DATA: dict[str, dict[str, Any]] = {
-    "classify": {**_PLANS, "target": "speed"},
-    "label": {**_PLANS, "target": "Node Type"},
     "regress": {**_PLANS, "target": "seconds"},
     "regress-nodes": {**_PLANS, "target": "Plan Rows"},
 }
 """Settings of the data that a file needs."""
+
+
+def _labels() -> Forest:
+    """Two trees with names and classes at their nodes."""
+    vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
+    columns = {"label": [0, 1, 1, 0], "target": [1, 0, 0, 0]}
+    return Forest.build([-1, 0, 0, -1], offsets=[0, 3, 4], columns=columns, vocabs=vocabs)
 
 
 def _decisions() -> Forest:
@@ -169,7 +174,7 @@ def test_a_report_has_the_metrics_that_the_task_declares(name: str, tmp_path: Pa
     path = SAMPLES / file
     if not file:
         path = tmp_path / "forest"
-        _decisions().save(path)
+        (_decisions() if name == "tree-shape" else _labels()).save(path)
     data = load_examples(task, task.data(**_DATA.get(name, {})), [path])
     report = task.report(data, run(build(task, data, **settings), task, data), task.majority(data))
     assert {metric.name for metric in task.metrics} <= set(report)

@@ -19,17 +19,13 @@ from dgltrees.training.run import prepare
 from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest
-from tests.training.samples import SAMPLES, quick
+from tests.training.samples import PLANS, SAMPLES, quick
 
 _SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "limit": 4, "min_count": 1}
-_PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
 FILES: dict[str, dict[str, Any]] = {
     "tree-lm": _SENTENCES,
     "parser": _SENTENCES,
-    "classify": {**_PLANS, "target": "speed"},
-    "label": {**_PLANS, "target": "Node Type"},
-    "regress": {**_PLANS, "target": "seconds"},
-    "regress-nodes": {**_PLANS, "target": "Plan Rows"},
+    **PLANS,
 }
 # Settings of some formats alone, which the samples are not; test_tree_lm.py has tests of them.
 OTHER_FORMATS = {"data.single_root", "data.label"}
@@ -42,7 +38,7 @@ def representatives() -> dict[tuple[str, frozenset[str]], str]:
     found: dict[tuple[str, frozenset[str]], str] = {}
     for name in preset_names():
         settings = load_preset(name)
-        if settings.task.name == "tree-shape":  # it learns from a run of another task
+        if settings.data.train is None and settings.task.name not in PLANS:  # of one's own files
             continue
         read = frozenset(f"{s}.{n}" for s in ("data", "model") for n in settings.sections[s])
         found.setdefault((settings.task.name, read), name)
