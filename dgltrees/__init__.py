@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRegressor
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
-    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
+    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, TreePairs, Vocabulary
 
 __version__ = "0.1.0"
 
@@ -29,6 +29,7 @@ __all__ = [
     "TreeClassifier",
     "TreeEncoder",
     "TreeError",
+    "TreePairs",
     "TreeRegressor",
     "Vocabulary",
     "__version__",
@@ -43,7 +44,7 @@ _MODULES = {
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRegressor"),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
-    "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "Vocabulary"),
+    "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "TreePairs", "Vocabulary"),
 }
 
 
