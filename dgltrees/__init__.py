@@ -44,7 +44,14 @@ _MODULES = {
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRegressor"),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
-    "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "TreePairs", "Vocabulary"),
+    "dgltrees.trees": (
+        "BatchSampler",
+        "Examples",
+        "Forest",
+        "TreeBatch",
+        "TreePairs",
+        "Vocabulary",
+    ),
 }
 
 

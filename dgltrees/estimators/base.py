@@ -31,7 +31,7 @@ from dgltrees.trees.schema import Schema
 __all__ = ["TreeEstimator", "Trees", "as_examples"]
 
 Trees = Union[Forest, TreePairs, Sequence[Forest], Sequence[TreePairs]]
-"""Trees as one forest or as pairs, or as a sequence of these, as scikit-learn's splits give them."""
+"""One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them."""
 
 _FILE = "estimator.json"
 _SECTIONS = {

@@ -51,9 +51,10 @@ def stream_rows(
     paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
     columns = [path.partition(".")[0] for path in paths]
     if not columns or not {*columns} <= {*table.header}:
+        got = ", ".join(paths) or "none"
         raise TreeError(
             "expected the layout's tree to name the column that holds the trees as JSON, such as "
-            f"json or json.Plan, got {', '.join(paths) or None}; the columns are {', '.join(table.header)} (for "
+            f"json or json.Plan, got {got}; the columns are {', '.join(table.header)} (for "
             "a table with a row per node, name its column of parents or depths)",
             file=path,
         )

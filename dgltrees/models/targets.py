@@ -25,15 +25,15 @@ Pairs = Optional[Literal["ordered", "symmetric"]]
 
 
 class TargetHead(Head):
-    """A head with an MLP, for one vector per row or, with ``pairs``, for two that follow each other.
+    """A head with an MLP, for one vector per row or, with ``pairs``, for two adjacent ones.
 
     Arguments:
         size: c, of a vector.
         outputs: the number of outputs of the MLP.
         hidden: the sizes of its hidden layers.
         pairs: what goes into the MLP of the two vectors p and h of a pair: ``[p; h; |p - h|;
-            p * h]`` (``ordered``); or ``[|p - h|; p * h]`` (``symmetric``), as in Tai et al. (2015),
-            equation (15), so that the order of the two makes no difference.
+            p * h]`` (``ordered``); or ``[|p - h|; p * h]`` (``symmetric``, Tai et al., 2015, section
+            4.2), so that the order of the two makes no difference.
         dropout: the probability of dropout before every layer.
         init: how weights are drawn.
     """
@@ -255,7 +255,7 @@ class NumberTargets(TargetHead):
     ``levels`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
     Long Short-Term Memory Networks" (ACL 2015), section 4.2: the MLP gives a distribution p over
     the whole numbers of the scale, the prediction is its mean, and the loss is the divergence from
-    the sparse distribution of equation (15), which has the target as its mean.
+    the sparse distribution that has the target as its mean.
 
     Raises:
         TreeError: training targets are negative and logarithms are asked for, or one is beyond the
@@ -348,7 +348,7 @@ class NumberTargets(TargetHead):
         return error.square() / 2
 
     def _divergence(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Equations (15) and (16) of Tai et al.: KL(p | prediction), ``(R, numbers)``."""
+        """Tai et al., section 4.2: KL(p | prediction), ``(R, numbers)``."""
         log_p = torch.log_softmax(outputs.view(-1, self.numbers, self.levels), -1)
         y = (targets - self.lowest.double()).nan_to_num(0.0).clamp(0, self.levels - 1)
         below = y.floor()

@@ -127,8 +127,9 @@ class LoadedRun:
     def _data(self, source: Source) -> Examples:
         if isinstance(source, Examples):
             return source
-        trees = isinstance(source, (Forest, TreePairs))
-        return self.examples(source) if trees else self.read(source)
+        if isinstance(source, (Forest, TreePairs)):
+            return self.examples(source)
+        return self.read(source)
 
     def outputs(self, data: Examples) -> Columns:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""

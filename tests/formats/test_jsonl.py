@@ -160,7 +160,10 @@ def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
     for examples, message in (
         (Examples(one), "expected 'children' for the children alone"),
         (Examples(Forest.build([-1]), {"time": np.ones(1)}), "got the example columns time; name"),
-        (Examples(Forest.concat([one, one]), arity=2), "each of the 2 trees of an example, got none"),
+        (
+            Examples(Forest.concat([one, one]), arity=2),
+            "each of the 2 trees of an exam.*, got none",
+        ),
     ):
         with pytest.raises(TreeError, match=message):
             write_jsonl(examples, tmp_path / "file")

@@ -171,9 +171,7 @@ def _with_file(error: TreeError, raw: Examples, file: Optional[Path]) -> TreeErr
     return TreeError(error.message, file=file, line=line, tree=error.tree, node=error.node)
 
 
-def make_model(
-    model: Options, schema: Schema, head: type[TargetHead], count: int
-) -> Classifier:
+def make_model(model: Options, schema: Schema, head: type[TargetHead], count: int) -> Classifier:
     """A model from columns to targets, as the settings describe it.
 
     Arguments:

@@ -31,8 +31,8 @@ class OwnTreesData(Layout, WordSettings):
     """Trees of one's own with a target."""
 
     target: Union[str, list[str]] = "target"
-    """Column to predict, or several: beside the tree in its record, or of its root (of the first one
-    of a pair)."""
+    """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
+    the root of its first tree."""
     columns: Optional[Union[list[str], dict[str, str]]] = None
     """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
     but the target, as ``dgltrees inspect`` shows them."""
