@@ -46,6 +46,7 @@ class Metric:
         format: how a value is printed, as in ``format(value, ".4f")``.
         label: the text at an axis or above a column; by default the name.
         scale: the factor of values in tables (100 for per cent).
+        baseline: key in a report of what predicting without a model reaches; by default none.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Metric:
     format: str = ".4f"
     label: str = ""
     scale: float = 100.0
+    baseline: str = ""
 
     @property
     def title(self) -> str:
@@ -60,7 +62,7 @@ class Metric:
         return self.label or self.name.replace("_", " ")
 
 
-ACCURACY = Metric("accuracy")
+ACCURACY = Metric("accuracy", baseline="majority")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)

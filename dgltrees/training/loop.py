@@ -62,8 +62,7 @@ class Trainer:
         bar: Optional[bool] = None,
     ) -> None:
         self.task, self.splits, self.settings = settings.task, splits, settings.training
-        names = {metric.name: metric for metric in self.task.metrics}
-        self.monitor = names[settings.monitor]
+        self.monitor = settings.monitored
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
         self.plain = model
         self.plain_optimizer = make_optimizer(self.settings, model.parameters())

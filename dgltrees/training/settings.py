@@ -23,7 +23,7 @@ from dgltrees.options import (
 )
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Metric, Task
 
 __all__ = [
     "SECTIONS",
@@ -173,6 +173,11 @@ class Settings:
     def monitor(self) -> str:
         """Name of the metric that decides which epoch is the best."""
         return self.training.monitor or self.task.metrics[0].name
+
+    @property
+    def monitored(self) -> Metric:
+        """The metric that decides which epoch is the best."""
+        return {metric.name: metric for metric in self.task.metrics}[self.monitor]
 
     def replace(self, section: str, **values: Any) -> Settings:
         """The same settings with other values of a section; what is not read any more goes."""
