@@ -338,6 +338,15 @@ def test_wrong_settings_leave_nothing_behind(
     assert not (tmp_path / "run").exists()
 
 
+def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Capture) -> None:
+    argv = ["train", "listops-hosvd-c20-r3", "--help", "--model.aggregator"]
+    message = "model.rank of the preset listops-hosvd-c20-r3 is not read with these settings"
+    with pytest.warns(UserWarning, match=message):
+        assert main([*argv, "sum"]) == 0
+    assert main([*argv, "canonical"]) == 0  # without a warning, which is an error here
+    assert "--model.rank" in capsys.readouterr().out
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_no_gpu_is_one_line(capsys: Capture, tmp_path: Path) -> None:
     argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]

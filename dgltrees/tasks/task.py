@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.accuracy import accuracy
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
@@ -29,6 +29,8 @@ __all__ = [
     "Task",
 ]
 
+OF_CLASSES = ("targets", "labeled", "majority", "report", "predictions")
+"""The methods of a task that take its targets for classes."""
 Columns = Mapping[str, NDArray[Any]]
 """Predictions: named columns ``(R,)`` with a value per row."""
 
@@ -183,9 +185,15 @@ class Task:
 
     def majority(self, data: Examples) -> dict[str, int]:
         """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""
-        classes = {"root": _most_frequent(self.targets(data)[self._roots(data)])}
+        targets = self.targets(data)
+        if not np.issubdtype(targets.dtype, np.integer):
+            raise ConfigError(
+                f"expected the targets of the task {self.name} to be classes, got {targets.dtype}; "
+                f"{type(self).__name__} wants methods of its own: {', '.join(OF_CLASSES)}"
+            )
+        classes = {"root": _most_frequent(targets[self._roots(data)])}
         if self.nodes:
-            classes["node"] = _most_frequent(self.targets(data))
+            classes["node"] = _most_frequent(targets)
         return classes
 
     def report(
