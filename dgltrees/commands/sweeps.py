@@ -58,8 +58,7 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
 def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list[dict[str, Any]]:
     """Train every point with every seed in ``out/POINT/seed-N``; one row a point.
 
-    Points are compared by the metric that ``training.monitor`` names, and their parameters are
-    counted alike: as in the paper's tables where these count all points, else those of the cell.
+    Points are compared by :attr:`Settings.compared`, and their parameters are counted alike: as in the paper's tables where these count all points, else those of the cell.
 
     The rows are also in ``out/table.json`` and, as :func:`table` shows them, ``out/table.txt``,
     rewritten after every point. All data are read and all models built before any is trained.
@@ -72,7 +71,7 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"the grid has the point {name} twice; take one of them out")
-    metrics = list(dict.fromkeys(point.settings.monitored for point in points))
+    metrics = list(dict.fromkeys(point.settings.compared for point in points))
     if len(metrics) > 1:
         names = [metric.name for metric in metrics]
         raise ConfigError(

@@ -74,13 +74,13 @@ def sweep(
     folder = Path(out)
     rows = sweeps.run_points(points, seeds or [0], folder)
     if is_first_process():
-        metric = points[0].settings.monitored
+        metric = points[0].settings.compared
         print(sweeps.table(rows, metric))
         plots.metric_against_parameters(rows, metric, folder / f"{metric.name}.png")
 
 
 def _save_curve(folder: str, settings: Settings) -> None:
     """Draw the learning curves of the run, or runs, in a folder."""
-    metrics = list(dict.fromkeys([settings.monitored, *settings.task.metrics]))
+    metrics = list(dict.fromkeys([settings.compared, *settings.task.metrics]))
     learns = settings.model.get("policy.operations") == "policy"  # its loss has another scale
     plots.save_curve(folder, metrics, separate_losses=learns)

@@ -179,6 +179,14 @@ class Settings:
         """The metric that decides which epoch is the best."""
         return {metric.name: metric for metric in self.task.metrics}[self.monitor]
 
+    @property
+    def compared(self) -> Metric:
+        """The metric by which runs are compared: the monitored one, or the task's first.
+
+        The first where the schedule ``halve`` leaves no choice but to monitor a loss.
+        """
+        return self.task.metrics[0] if self.training.schedule == "halve" else self.monitored
+
     def replace(self, section: str, **values: Any) -> Settings:
         """The same settings with other values of a section; what is not read any more goes."""
         return Settings(layered(self.to_dict(), {section: values}), preset=self.preset)
