@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgltrees.errors import ConfigError, TreeError
+    from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRegressor
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
     from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
@@ -25,7 +26,10 @@ __all__ = [
     "Forest",
     "LoadedRun",
     "TreeBatch",
+    "TreeClassifier",
+    "TreeEncoder",
     "TreeError",
+    "TreeRegressor",
     "Vocabulary",
     "__version__",
     "load",
@@ -36,6 +40,7 @@ __all__ = [
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
 _MODULES = {
     "dgltrees.errors": ("ConfigError", "TreeError"),
+    "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRegressor"),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
     "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "Vocabulary"),

@@ -104,12 +104,17 @@ class Option:
             name: the option's full name, for errors.
 
         Raises:
-            ConfigError: words are of no such type; ranges are not looked at.
+            ConfigError: there are several words for one value; types are not looked at.
         """
         if not words:
             text = "true" if self.takes(bool) else ""
-        elif len(words) == 1 or not self.takes(list):
-            text = " ".join(words)
+        elif len(words) == 1:
+            text = words[0]
+        elif not self.takes(list):
+            raise ConfigError(
+                f"expected one value of {name}, got {' '.join(words)!r}; put a value with spaces "
+                "in quotes, and two dashes before a flag"
+            )
         else:
             return [from_text(member_type(self.type), word) for word in words]
         value = from_text(self.type, text)
@@ -346,6 +351,9 @@ def _read_options(
         cure = "leave it out (dgltrees train PRESET --help lists what is read)" if reader else ""
         if described:
             cure = f"did you mean {section}.{described[0]}?"
+        below = _names_below(source, "")
+        if cure and name not in below:
+            cure = nearest(name, sorted(below), cure, section=section)
         cure = nearest(name, options, cure, section=section)
         raise ConfigError(f"{full} is not read by {reader or section}; {cure}")
     return options

@@ -278,6 +278,17 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             "every setting and value of --grid once, got 'model.rank=5' too",
         ),
         (["sweep", "listops", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
+        (
+            ["train", "listops", "--modle.rank", "3"],
+            "--modle.rank; did you mean model.rank?",
+        ),
+        (["train", "listops", "--model", "3"], "has no flag --model; there are --out"),
+        (
+            ["train", "listops", "--out", "x", "rank", "3"],
+            "one value of out, got 'x rank 3'",
+        ),
+        (["train", "listops", "--out", "x", "--model.rnk", "3"], "did you mean model.rank?"),
+        (["presets", "x"], "expected no words and flags, got 'x' too"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
         (["draw", "."], "expected a folder with files of trees, got one without"),
         (["complete", "x", "--questions", "none", "--out", "x"], "expected a run directory"),

@@ -20,7 +20,7 @@ ROOMS = [
     *("formats", "formats.synthetic", "draw", "traversal"),
     *("cells", "cells.aggregators", "cells.compiled"),
     *("models", "models.language_model", "models.parser", "models.nti", "models.rrnet"),
-    *("metrics", "tasks", "training", "analyses", "bench", "commands", "cli"),
+    *("metrics", "tasks", "training", "estimators", "analyses", "bench", "commands", "cli"),
 ]
 """Every room imports from those before it, and from itself."""
 TOGETHER = {

@@ -29,9 +29,9 @@ class Case:
     """A set of binary trees.
 
     Arguments:
-        name: row of the table.
-        trees: number of trees.
-        make: draws one tree, as the parent of each node, -1 at the root.
+        name: the name of its row in the table.
+        trees: the number of trees.
+        make: samples one tree, as the parent of each node, -1 at the root.
     """
 
     name: str
@@ -98,7 +98,7 @@ def operations(rng: np.random.Generator) -> Parents:
 def sentence(rng: np.random.Generator) -> Parents:
     """A binarised parse such as the Stanford Sentiment Treebank's: 2 to 56 words, 19 on average.
 
-    English branches to the right: every other split leaves one word on the left.
+    Since English branches to the right, every other split has one word on the left.
     """
     words = int(np.clip(np.rint(rng.gamma(4.2, 4.6)), 2, 56))
     return _split(words, lambda n: 1 if rng.random() < 0.5 else int(rng.integers(1, n)))

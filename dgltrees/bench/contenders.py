@@ -1,4 +1,4 @@
-"""What is compared: training steps of one model through the backends."""
+"""The contenders of the benchmarks: training steps of one model through the backends."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Contender:
     """A way to run the model.
 
     Arguments:
-        name: column of the table.
-        states: computes the ``(N, c)`` states of all nodes of a batch.
+        name: the name of its column in the table.
+        states: computes the states of all nodes of a batch, ``(N, c)``.
     """
 
     name: str
@@ -77,25 +77,25 @@ class Contender:
 
 
 def fused_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, by the compiled way of the cell."""
+    """Backend levels, with the fast implementation of the cell."""
     x = IndexedRows(model.embed.weight, batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
 def eager_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, by the compiled way without machine code, as if numba were missing."""
+    """Backend levels, with the fast implementation in torch calls, as if numba were missing."""
     with compiled(False):
         return fused_way(model, batch)
 
 
 def levels_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, by the three functions of the cell."""
+    """Backend levels, with the three functions of the cell."""
     x = model.embed(batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"], fused=False)["h"]
 
 
 def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, by the three functions, which are computed again in the backward pass."""
+    """Backend levels, with the three functions and checkpoints."""
     x = model.embed(batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"], checkpoint=True)["h"]
 
@@ -111,7 +111,7 @@ class TutorialCell:
         return {"h": edges.src["h"], "c": edges.src["c"]}
 
     def reduce(self, nodes: Nodes) -> Mapping[str, Tensor]:
-        """The inputs of the gates, and the sum of the children's memories behind forget gates."""
+        """The inputs of the gates, and the sum of the children's memories times forget gates."""
         h = nodes.mailbox["h"]
         f = torch.sigmoid(nodes.data["wx_f"].unsqueeze(1) + h @ self.cell.U_f)
         return {

@@ -1,4 +1,4 @@
-"""Training steps on a device: nodes a second of two Tree-LSTMs, beside torch's own LSTM."""
+"""Training steps on a device: nodes per second of two Tree-LSTMs and of torch's LSTM."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dgltrees.trees import Forest, TreeBatch
 __all__ = ["DEVICE_CONTENDERS", "SIZES", "DeviceRow", "device_rows", "device_table", "usable"]
 
 SIZES = (64, 256, 1024, 4096)
-"""Trees in a batch."""
+"""The numbers of trees in a batch."""
 
 
 class _TreeClassifier(nn.Module):
@@ -73,13 +73,13 @@ class _Sequences(nn.Module):
 
 @dataclass(frozen=True)
 class DeviceContender:
-    """A model and the trees it learns from.
+    """A model and its training trees.
 
     Arguments:
-        name: for the table.
-        make: the model, of a hidden size.
-        tree: draws one tree, as the parent of each node.
-        cpu_only: whether it runs nowhere else.
+        name: the name in the table.
+        make: makes the model, given the hidden size.
+        tree: samples one tree, as the parent of each node.
+        cpu_only: whether it runs only on the CPU.
     """
 
     name: str
@@ -88,7 +88,7 @@ class DeviceContender:
     cpu_only: bool = False
 
     def forest(self, trees: int) -> Forest:
-        """So many trees, with the number of each node's arguments as its operator."""
+        """A forest of this many trees, in which a node's operator is its number of children."""
         forest = Case(self.name, trees, self.tree).forest(VOCABULARY)
         op = np.where(forest.degree > 0, forest.degree.astype(np.int64) - 2, -1)
         columns = {**forest.columns, "op": op}
@@ -109,12 +109,12 @@ DEVICE_CONTENDERS = (
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """A batch on a device.
+    """The results for one batch size on a device.
 
     Attributes:
-        device: its name.
-        trees: in the batch.
-        rates: nodes a second of each contender that runs there.
+        device: the name of the device.
+        trees: the number of trees in the batch.
+        rates: the nodes per second of each contender that runs there.
     """
 
     device: str
@@ -123,10 +123,10 @@ class DeviceRow:
 
 
 def usable(name: str) -> torch.device:
-    """The device of that name.
+    """The device with this name.
 
     Raises:
-        ConfigError: this torch does not have it.
+        ConfigError: torch does not support it here.
     """
     try:
         torch.empty(1, device=name)
@@ -140,13 +140,13 @@ def usable(name: str) -> torch.device:
 def device_rows(
     device: torch.device, sizes: Sequence[int], hidden: int = 128, rounds: int = 7
 ) -> list[DeviceRow]:
-    """Time training steps, from the making of the batch to the update, alone on the device.
+    """Time training steps on a device, from making the batch to the update.
 
     Arguments:
-        device: where tensors are; plans are made on the CPU.
-        sizes: trees in a batch.
-        hidden: c of the child-sum Tree-LSTM and of the LSTM.
-        rounds: how many are timed; three more warm up.
+        device: the device of the tensors; plans are made on the CPU.
+        sizes: the numbers of trees in a batch.
+        hidden: c, the hidden size of the child-sum Tree-LSTM and of the LSTM.
+        rounds: the number of timed steps, after three to warm up.
     """
     rows = []
     for trees in sizes:
@@ -165,7 +165,7 @@ def device_rows(
 def _step(
     model: nn.Module, optimizer: torch.optim.Optimizer, forest: Forest, device: torch.device
 ) -> float:
-    """The seconds of one training step, all of whose work is done at their end."""
+    """The seconds of one training step, including the work queued on the device."""
     _wait(device)
     start = time.perf_counter()
     batch = forest.batch().to(device)
@@ -188,7 +188,7 @@ def _name(device: torch.device) -> str:
 
 
 def device_table(rows: Sequence[DeviceRow]) -> str:
-    """Thousands of nodes a second, in Markdown."""
+    """A Markdown table of thousands of nodes per second."""
     names = [each.name for each in DEVICE_CONTENDERS]
     lines = ["| device | trees | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for row in rows:

@@ -48,7 +48,7 @@ def large_forest(nodes: int, seed: int = 0) -> Forest:
 
 
 def _recursive(rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-    """A random recursive tree: the parent of a node is drawn among all nodes before it."""
+    """A random recursive tree: the parent of a node is any earlier node, uniformly."""
     parent = (rng.random(size) * np.arange(size)).astype(np.int64)
     parent[0] = -1
     return parent
@@ -73,7 +73,7 @@ def _encode(folder: str, hidden: int) -> None:
 
 
 def main() -> None:
-    """Write a forest, then encode it in a new process, whose peak excludes the writing."""
+    """Write a forest, then encode it in a new process, whose peak memory excludes the writing."""
     flags = argparse.ArgumentParser(prog="python -m dgltrees.bench.large")
     flags.add_argument("--nodes", type=int, default=10_000_000)
     flags.add_argument("--hidden", type=int, default=128)

@@ -1,6 +1,6 @@
 """Peak memory of a training step, each step in a new process.
 
-It is the largest resident set, as Linux reports it. ``python -m dgltrees.bench.memory CONTENDER
+The peak is the largest resident set reported by Linux. ``python -m dgltrees.bench.memory CONTENDER
 CASE TREES HIDDEN`` prints the bytes of one step.
 """
 
@@ -33,7 +33,7 @@ def peak_of_process() -> int:
 
 
 def _step(contender: str, case: str, trees: int, hidden: int) -> int:
-    """See :func:`peak`; measured in this process."""
+    """The measurement of :func:`peak`, made in this process."""
     torch.set_num_threads(1)
     forest = replace(CASES[case], trees=trees).forest(VOCABULARY)
     model, one_tree = Model(hidden), replace(CASES[case], trees=1).forest(VOCABULARY)
@@ -50,8 +50,8 @@ def peak(contender: str, case: str, trees: int, *, hidden: int = 128) -> int:
     Arguments:
         contender: a name of :data:`MEASURED`.
         case: a name of :data:`dgltrees.bench.cases.CASES`.
-        trees: number of trees of that case.
-        hidden: size of a state.
+        trees: the number of trees of this case.
+        hidden: the size of a state.
     """
     argv = [sys.executable, "-m", __name__, contender, case, str(trees), str(hidden)]
     process = subprocess.run(argv, check=True, capture_output=True, text=True)

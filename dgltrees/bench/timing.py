@@ -23,8 +23,8 @@ class Row:
 
     Attributes:
         case: its name.
-        nodes: number of nodes of all its trees.
-        seconds: median time of a step, by contender.
+        nodes: the number of nodes of all its trees.
+        seconds: the median time of a step, by contender.
     """
 
     case: str
@@ -37,14 +37,14 @@ def time_steps(
 ) -> Row:
     """Time training steps, the batching of the trees included.
 
-    In every round each contender takes one step, so that other load on the machine slows them
-    alike.
+    In every round each contender makes one step, so that other load on the machine affects all of
+    them.
 
     Arguments:
         case: the trees.
         contenders: the ways to run the model.
-        hidden: size of a state.
-        rounds: number of timed rounds; two rounds before them warm up.
+        hidden: the size of a state.
+        rounds: the number of timed rounds, after two to warm up.
 
     Raises:
         RuntimeError: the losses of two contenders, which have the same initial weights, differ.
@@ -76,7 +76,7 @@ def machine() -> str:
 
 
 def table(rows: Sequence[Row], base: str = "dgl") -> str:
-    """Milliseconds per step, and in brackets how many times faster than ``base``, in Markdown."""
+    """A Markdown table of milliseconds per step, with the speed-up over ``base`` in brackets."""
     names = list(rows[0].seconds)
     lines = ["| case | nodes | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for row in rows:

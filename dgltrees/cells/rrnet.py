@@ -267,11 +267,11 @@ class RRNetCell(BaseCell):
         return torch.sigmoid(o) * torch.tanh(self._normal(c, 4, units, counts)), c
 
     def _normal(
-        self, each: Tensor, which: Union[int, slice], units: list[int], counts: list[int]
+        self, each: Tensor, index: Union[int, slice], units: list[int], counts: list[int]
     ) -> Tensor:
         """Layer normalisation of gates or memories, with the gain and shift of each run's unit."""
         runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)
-        gain, shift = self.gain[:, which].unbind(), self.shift[:, which].unbind()
+        gain, shift = self.gain[:, index].unbind(), self.shift[:, index].unbind()
         scaled = [torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)]
         return torch.cat(scaled)
 

@@ -50,7 +50,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
     words, flags = _split(argv)
     values: dict[str, Any] = {}
     if needs_settings(command):
-        section_flags = {key: v for key, v in flags.items() if key.split(".")[0] in SECTIONS}
+        section_flags = {key: v for key, v in flags.items() if _is_setting(key)}
         values["layer"] = Layer(section_flags)
         flags = {key: v for key, v in flags.items() if key not in section_flags}
     positional = [option for option in options.values() if _is_positional(command, option)]
@@ -61,16 +61,24 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         elif words:
             flags.setdefault(option.name, [words.pop(0)])
     if words:
+        usage = _usage(positional) or "no words"
         raise ConfigError(
-            f"dgltrees {name} expected {_usage(positional)} and flags, got {' '.join(words)!r} too "
+            f"dgltrees {name} expected {usage} and flags, got {' '.join(words)!r} too "
             f"(see dgltrees {name} --help)"
         )
+    for option in positional:
+        if not flags.get(option.name):
+            first = ", which comes first, before all flags" if flags else ""
+            _check_required(command, option, option.name.upper(), name, first)
     for flag, texts in flags.items():
-        key = _ALIASES.get(flag, flag).replace("-", "_")
+        key = _key(flag)
         if key not in options:
             known = [f"--{each}" for each in options if options[each] not in positional]
             hint = nearest(f"--{flag}", known)
-            if needs_settings(command) and not hint.startswith("did"):
+            section, dot, rest = flag.partition(".")
+            if needs_settings(command) and dot:
+                hint = nearest(section, SECTIONS).replace("?", f".{rest}?")
+            elif needs_settings(command) and not hint.startswith("did"):
                 hint += ", and settings with their section before them, as --training.epochs"
             raise ConfigError(
                 f"dgltrees {name} has no flag --{flag}; {hint} (see dgltrees {name} --help)"
@@ -79,18 +87,32 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         values[key] = option.parse(texts, key)
         _check(option, values[key])
     for option in options.values():
-        parameter = inspect.signature(command).parameters[option.name]
-        if parameter.default is parameter.empty and values.get(option.name) in (None, []):
-            shown, cure = f"--{option.name}", ""
-            sentence = option.sentence.replace("``", "").rstrip(".")
-            if option in positional:
-                shown = option.name.upper()
-                cure = ", which comes first, before all flags" if flags else ""
-            raise ConfigError(
-                f"dgltrees {name} expected {shown}, got none{cure}: {sentence} "
-                f"(see dgltrees {name} --help)"
-            )
+        if values.get(option.name) in (None, []):
+            _check_required(command, option, f"--{option.name}", name)
     return values
+
+
+def _check_required(
+    command: Command, option: Option, shown: str, name: str, cure: str = ""
+) -> None:
+    """Raise ConfigError if an argument that is missing has no default."""
+    parameter = inspect.signature(command).parameters[option.name]
+    if parameter.default is parameter.empty:
+        sentence = option.sentence.replace("``", "").rstrip(".")
+        raise ConfigError(
+            f"dgltrees {name} expected {shown}, got none{cure}: {sentence} "
+            f"(see dgltrees {name} --help)"
+        )
+
+
+def _key(flag: str) -> str:
+    """The name of the parameter of a flag."""
+    return _ALIASES.get(flag, flag).replace("-", "_")
+
+
+def _is_setting(flag: str) -> bool:
+    section, _, name = flag.partition(".")
+    return section in SECTIONS and bool(name)
 
 
 # what flags of commands were called before

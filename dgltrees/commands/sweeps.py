@@ -58,7 +58,9 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
 def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list[dict[str, Any]]:
     """Train every point with every seed in ``out/POINT/seed-N``; one row a point.
 
-    Points are compared by :attr:`Settings.compared`, and their parameters are counted alike: as in the paper's tables where these count all points, else those of the cell.
+    Points are compared by :attr:`~dgltrees.training.settings.Settings.compared`, and their
+    parameters are counted alike: as in the paper's tables where these count all points, else those
+    of the cell.
 
     The rows are also in ``out/table.json`` and, as :func:`table` shows them, ``out/table.txt``,
     rewritten after every point. All data are read and all models built before any is trained.

@@ -1,7 +1,7 @@
 """Dependency trees as SVG: words in a row, an arc from each head to each of its dependents.
 
-The arcs of a word end side by side in it, longer arcs further inside, so that arcs of a projective
-tree never cross. Words are so far apart that every label fits between the ends of its arc.
+The arcs of a word end side by side above it, longer arcs nearer its centre, so that the arcs of a
+projective tree never cross. Words are spaced so that every label fits between the ends of its arc.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def arcs_svg(sentences: Sequence[ArcSentence], description: str) -> str:
 
     Arguments:
         sentences: drawn below each other.
-        description: what a screen reader says of the picture.
+        description: the text for screen readers.
     """
     elements: list[str] = []
     top, width = MARGIN, 0.0
@@ -90,7 +90,7 @@ class _Row:
         return start, stop
 
     def _end(self, word: int, node: int) -> float:
-        """Where the arc into ``node`` meets ``word``."""
+        """The horizontal position at which the arc into ``node`` ends in ``word``."""
         ranks = self.ranks[word]
         return self.middles[word] + _ARC_GAP * (ranks[node] - (len(ranks) - 1) / 2)
 

@@ -33,7 +33,7 @@ def arcs_text(sentences: Sequence[ArcSentence], ascii_only: bool = False) -> Ite
     """The lines of a drawing, without line ends.
 
     Arguments:
-        sentences: what to draw.
+        sentences: the sentences to draw.
         ascii_only: whether arcs are in ASCII; words and labels are as they are.
     """
     for i, sentence in enumerate(sentences):
@@ -60,8 +60,8 @@ def _arc_characters(sentence: ArcSentence) -> tuple[NDArray[np.uint8], list[int]
     """The characters left of the words.
 
     Returns:
-        ``(n, levels)`` the directions of each character's lines, high arcs at the left; and ``n``
-        times how the line ends: ``_NONE``, ``_STROKE`` at heads, ``_ARROW`` at dependents.
+        the directions of each character's strokes, ``(n, levels)``, high arcs at the left; and the
+        ends of the ``n`` lines: ``_NONE``, ``_STROKE`` at heads, ``_ARROW`` at dependents.
     """
     num_levels = min(MAX_LEVELS, max(sentence.levels))
     directions = np.zeros((len(sentence.words), num_levels), np.uint8)

@@ -50,7 +50,7 @@ def attention_svg(
         depth: ``(N,)`` number of edges between each node and the root.
         weights: ``(Q, N)`` attention weights of each query.
         titles: ``(Q,)`` a line above each map.
-        description: what a screen reader says of the picture.
+        description: the text for screen readers.
     """
     texts = ["–" if word is None else word for word in words]
     widths = [max(_MIN_CELL_WIDTH, text_width(text, DETAIL) + 2 * _TEXT_MARGIN) for text in texts]

@@ -1,4 +1,4 @@
-"""Where the nodes and titles of a drawing of trees are: tree beside tree, in rows."""
+"""The positions of nodes and titles in a drawing of trees, which are side by side in rows."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Box:
 
 @dataclass(frozen=True)
 class Canvas:
-    """The places of all nodes and titles of a drawing.
+    """The positions of all nodes and titles of a drawing.
 
     Arguments:
         boxes: one box per node.
         titles: the left end and the base line of each tree's title.
-        width, height: of the canvas.
+        width, height: the size of the canvas.
     """
 
     boxes: list[Box]
@@ -107,7 +107,7 @@ def _levels(
 ) -> tuple[list[float], float]:
     """The vertical middle of each depth of one tree, and the tree's height.
 
-    Children that spread wider are further below their parent, so that no edge becomes flat.
+    The wider the children of a node are spread, the lower they are, so that edges stay steep.
     """
     num_levels = 1 + max(layout.depth[v] for v in nodes)
     level_height, spread = [0.0] * num_levels, [0.0] * num_levels

@@ -1,7 +1,7 @@
-"""The colours of a drawing: legible on white and on black alike.
+"""The colours of a drawing, which are legible on white and on black pages.
 
-Edges and titles are in a grey half-way between white and black, since the page may be either; the
-text of a node is on the node's own fill.
+Edges and titles have a grey half-way between white and black; the text of a node is on the node's
+fill.
 """
 
 from __future__ import annotations

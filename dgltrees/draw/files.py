@@ -35,7 +35,7 @@ def draw_file(
     positions: Positions = "auto",
     svg_limit: Count = 2000,
 ) -> str:
-    """Draw some of the trees of a file.
+    """Draw a selection of the trees of a file.
 
     The formats are those of :data:`dgltrees.formats.FORMATS`.
 

@@ -1,4 +1,4 @@
-"""Conversion of what users draw: trees to a forest, values to numpy, a selection to tree ids."""
+"""Conversion of arguments: trees to a forest, values to numpy, a selection to tree ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written in a drawing of trees: labels, predictions, values, positions, titles."""
+"""The texts in a drawing of trees: labels, predictions, values, positions, titles."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _LABEL_COLUMNS = ("label", "op", "word", "value")
 
 @dataclass(frozen=True)
 class Labels:
-    """What is written on ``n`` nodes of ``T`` trees.
+    """The texts on ``n`` nodes of ``T`` trees.
 
     Arguments:
         names: the parts of each node's label; none at a node without a label.
         details: target, prediction and value of each node in one line; empty at a node that has
-            none of them, and then its label is not.
+            none of them, which then has a label.
         correct: whether each node's prediction equals its target; None where one is missing.
         values: ``(n,)`` float, NaN where a node has none; None if no node has.
         positions: the child position to show on the edge above each node, or None.
@@ -58,11 +58,11 @@ def tree_labels(
     values: Optional[Any] = None,
     positions: Positions = "auto",
 ) -> Labels:
-    """What is written on a selection of the trees of a forest.
+    """Make the texts for a selection of the trees of a forest.
 
     Arguments:
-        forest: all trees; the keyword arguments, those of :func:`dgltrees.draw.draw`, are for
-            all of its nodes.
+        forest: all trees; the keyword arguments are those of :func:`dgltrees.draw.draw`, for all
+            of its nodes.
         nodes: ``(n,)`` the nodes of ``forest`` to label.
         layout: their trees.
         titles: a line above each of these trees, or None.
@@ -98,7 +98,7 @@ def decode_column(
         forest: its vocabulary ``column``, if there is one, names the ids.
         column: a name.
         ids: ``(k,)`` ids, numbers or texts; an id below 0, NaN and None become the empty text.
-        number_prefix: what ids without a vocabulary are written after.
+        number_prefix: a prefix of ids that have no vocabulary.
 
     Raises:
         TreeError: an id is outside the vocabulary.
@@ -120,7 +120,7 @@ def decode_column(
 
 
 def _positions(layout: Layout, mode: Positions) -> list[Optional[int]]:
-    """The child position that each node shows: in mode ``"auto"`` where a sibling is missing."""
+    """The child position that each node shows; in mode ``"auto"`` only if a sibling is missing."""
     if mode not in get_args(Positions):
         raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
     positions: list[Optional[int]] = [None] * len(layout)

@@ -42,7 +42,7 @@ def operations_svg(steps: Sequence[OperationStep], title: Optional[str], descrip
     Arguments:
         steps: what to draw.
         title: a line above them, or None.
-        description: what a screen reader says of the picture.
+        description: the text for screen readers.
     """
     columns = _columns(steps)
     top = MARGIN + (LINE_HEIGHT[TITLE] if title else 0.0)

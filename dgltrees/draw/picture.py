@@ -18,7 +18,7 @@ __all__ = ["Picture"]
 class Picture(ABC):
     """A drawing: Jupyter shows it as SVG, ``print`` as text, :meth:`save` writes either.
 
-    SVG and text are rendered when they are first asked for. A subclass defines ``_size``,
+    SVG and text are rendered when they are first used. A subclass defines ``_size``,
     ``_description``, ``_svg`` and ``_lines``.
 
     Attributes:
@@ -31,16 +31,16 @@ class Picture(ABC):
     @property
     @abstractmethod
     def _size(self) -> int:
-        """How many ``_unit`` the SVG shows."""
+        """The size of the SVG, counted in ``_unit``."""
 
     @property
     @abstractmethod
     def _description(self) -> str:
-        """What the drawing shows, in a few words."""
+        """A short description of the content."""
 
     @abstractmethod
     def _svg(self) -> str:
-        """The SVG, whatever its size."""
+        """The SVG, regardless of its size."""
 
     @abstractmethod
     def _lines(self, ascii_only: bool) -> Iterator[str]:
@@ -73,7 +73,7 @@ class Picture(ABC):
     def save(self, path: PathLike, *, ascii_only: bool = False) -> None:
         """Write SVG to a path that ends in ``.svg``, text to one that ends in ``.txt``.
 
-        The file is written whole or not at all.
+        The file is written atomically.
 
         Raises:
             TreeError: the path ends in something else, or the SVG is larger than ``svg_limit``.
@@ -89,7 +89,7 @@ class Picture(ABC):
                 file.writelines(line + "\n" for line in self.lines(ascii_only=ascii_only))
 
     def _repr_svg_(self) -> Optional[str]:
-        """What Jupyter shows: the SVG, or None beyond ``svg_limit``, which shows the repr."""
+        """The SVG for Jupyter; None beyond ``svg_limit``, for which the repr is shown."""
         return self.svg if self._size <= self.svg_limit else None
 
     def __repr__(self) -> str:

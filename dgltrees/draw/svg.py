@@ -31,7 +31,7 @@ _BAR_WIDTH, _BAR_HEIGHT, _BAR_STEPS = 160.0, 10.0, 40
 
 
 def svg_document(elements: Iterable[str], width: float, height: float, description: str) -> str:
-    """The text of an SVG file; ``description`` is what a screen reader says."""
+    """The text of an SVG file; ``description`` is for screen readers."""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(description)}>',
@@ -61,12 +61,12 @@ def text_element(
     """A line of text whose middle, or with ``start`` its left end, is at ``x``.
 
     Arguments:
-        text: escaped here.
+        text: the text, which is escaped here.
         x, y: the anchor and the base line.
-        size: of the font.
-        color: of the text.
+        size: the font size.
+        color: the color of the text.
         start: whether ``x`` is the left end.
-        more: further attributes, with a space before each.
+        more: additional attributes, each preceded by a space.
     """
     anchor = ' text-anchor="start"' if start else ""
     return (

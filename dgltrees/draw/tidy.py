@@ -2,10 +2,10 @@
 
 The rules are those of E. M. Reingold and J. S. Tilford, Tidier Drawings of Trees, IEEE
 Transactions on Software Engineering 7(2), 1981: nodes of one depth are on one line and do not
-overlap, children are in order, a parent is centred above its first and last child, and a subtree
-is drawn alike wherever it occurs. The subtrees of a node are pushed together until their contours
+overlap, children are in order, a parent is centred above its first and last child, and equal
+subtrees are drawn alike. The subtrees of a node are pushed together until their contours
 touch. Pushing to the left only would bunch small subtrees at one side; so the trees are laid out
-twice, once as they are and once in the mirror, and the mean of both is taken. All rules are linear
+twice, once as they are and once mirrored, and the mean of both is taken. All rules are linear
 in the coordinates, so the mean keeps them, and the mirror image of a tree is drawn as the mirror
 image of its drawing.
 
@@ -35,7 +35,7 @@ class _Contour:
         self.right: list[float] = []
 
     def distance(self, other: _Contour) -> float:
-        """How far ``other`` must move to the right to touch this contour."""
+        """The distance by which ``other`` must move to the right to touch this contour."""
         depth = min(len(self.left), len(other.left))
         overlap = max(self.right[-k] - other.left[-k] for k in range(1, depth + 1))
         return overlap + self.base - other.base
@@ -58,7 +58,7 @@ def tidy_positions(layout: Layout, widths: Sequence[float], gap: float) -> list[
     """The horizontal middle of every node, with the root of each tree at 0.
 
     Arguments:
-        layout: the trees, each placed on its own.
+        layout: the trees, each placed separately.
         widths: the width of each node.
         gap: the least free space between two nodes of one depth.
     """

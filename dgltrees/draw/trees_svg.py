@@ -33,7 +33,7 @@ def trees_svg(layout: Layout, labels: Labels, description: str) -> str:
     Arguments:
         layout: the trees.
         labels: what is written on them.
-        description: what a screen reader says of the picture.
+        description: the text for screen readers.
     """
     canvas = Canvas.of(layout, labels)
     scale = None if labels.values is None else ColorScale(labels.values)

@@ -100,7 +100,8 @@ class Format:
         other = sorted(
             field.name
             for field in fields(Layout)
-            if field.name not in self.layout and getattr(layout, field.name) != field.default
+            if field.name not in self.layout
+            and (getattr(layout, field.name) or field.default) != field.default
         )
         if other:
             reads = ", ".join(self.layout) or "none"

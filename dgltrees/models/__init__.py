@@ -1,6 +1,8 @@
 """Models over trees: encoders, classifiers, language models, and their parts."""
 
+from dgltrees.models.bag_encoder import BagEncoder
 from dgltrees.models.classifier import Classifier
+from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.encoding import Encoder, Encoding, EncodingPair
 from dgltrees.models.heads import MLP, ClassHead, Comparison, ComparisonHead, Head, PairHead
@@ -36,10 +38,12 @@ from dgltrees.models.nti import (
     make_nti_encoder,
 )
 from dgltrees.models.number_decoder import NumberDecoder
-from dgltrees.models.readout import Attention, EveryNode, Mean, Root
+from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.streaming import encode_roots
+from dgltrees.models.targets import ClassTarget, FlagTargets, NumberTargets, TargetHead
 from dgltrees.models.transformer_encoder import TransformerEncoder
+from dgltrees.models.tree_convolution import ConvolutionEncoder, TreeConvolution
 from dgltrees.models.word_vectors import read_word_vectors
 
 __all__ = [
@@ -47,34 +51,42 @@ __all__ = [
     "NCE",
     "AddDecisions",
     "Attention",
+    "BagEncoder",
     "BidirectionalEncoder",
     "BidirectionalLM",
     "ClassHead",
+    "ClassTarget",
     "Classifier",
+    "ColumnsInput",
     "Comparison",
     "ComparisonHead",
     "Compression",
     "Concat",
+    "ConvolutionEncoder",
     "Encoder",
     "Encoding",
     "EncodingPair",
     "EveryNode",
+    "FlagTargets",
     "GivenVectors",
     "GlobalAttention",
     "Head",
     "Input",
     "JointTreeLM",
     "LanguageModel",
+    "Max",
     "Mean",
     "NTIEncoder",
     "NodeByNode",
     "NodeInput",
     "NumberDecoder",
+    "NumberTargets",
     "OneHot",
     "PairHead",
     "Predictions",
     "QuestionAnswerEncoder",
     "Root",
+    "RootAndMax",
     "SampledTrees",
     "Sampling",
     "SentencePairEncoder",
@@ -82,9 +94,11 @@ __all__ = [
     "SequenceEncoder",
     "SequenceLM",
     "SharedWordCount",
+    "TargetHead",
     "Thermometer",
     "TransformerEncoder",
     "TreeAttention",
+    "TreeConvolution",
     "TreeEncoder",
     "TreeLM",
     "TreeMatching",

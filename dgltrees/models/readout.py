@@ -11,7 +11,7 @@ from dgltrees.models.encoding import Encoding, EncodingPair
 from dgltrees.models.heads import wide
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["Attention", "EveryNode", "Mean", "Root", "mean_by_tree"]
+__all__ = ["Attention", "EveryNode", "Max", "Mean", "Root", "RootAndMax", "mean_by_tree"]
 
 
 class Root(nn.Module):
@@ -39,6 +39,22 @@ class Mean(nn.Module):
     def forward(self, encoding: Encoding) -> Tensor:
         """Read out an encoding."""
         return mean_by_tree(encoding.states, encoding.batch)
+
+
+class Max(nn.Module):
+    """The largest value of each component over the states of each tree, ``(T, c)``."""
+
+    def forward(self, encoding: Encoding) -> Tensor:
+        """Read out an encoding."""
+        return max_by_tree(encoding.states, encoding.batch)
+
+
+class RootAndMax(nn.Module):
+    """The vector of each tree beside the largest values over its nodes, ``(T, 2 c)``."""
+
+    def forward(self, encoding: Encoding) -> Tensor:
+        """Read out an encoding."""
+        return torch.cat([encoding.roots, max_by_tree(encoding.states, encoding.batch)], 1)
 
 
 class Attention(nn.Module):
@@ -79,6 +95,13 @@ def mean_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
     """The mean over each tree's nodes, ``(N, d)`` to ``(T, d)``; half floats sum in float32."""
     total = _sum_by_tree(rows, batch)
     return (total / batch.sizes.to(total).unsqueeze(1)).to(rows.dtype)
+
+
+def max_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
+    """The largest values over each tree's nodes, ``(N, d)`` to ``(T, d)``."""
+    tree = batch.tree_of_node.unsqueeze(1).expand_as(rows)
+    lowest = rows.new_full((batch.num_trees, rows.shape[1]), -torch.inf)
+    return lowest.scatter_reduce(0, tree, rows, "amax")
 
 
 def _sum_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:

@@ -92,8 +92,10 @@ class TagEmbedding(WordEmbedding):
 class ParserTask(Task):
     """Dependency parsing: rows are nodes, and their classes are their heads; -1 at ROOT."""
 
+    has_majority = False
+
     def display_name(self, model: Options) -> str:
-        """The name of the parser's inputs."""
+        """The name of the model."""
         return "biaffine LSTM"
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
@@ -128,10 +130,6 @@ class ParserTask(Task):
             for part in (cast(BiaffineParser, model).lstm, model)
         ]
         return {"table": None, "cell": counts[0], "model": counts[1]}
-
-    def majority(self, data: Examples) -> dict[str, int]:
-        """None: there is no accuracy."""
-        return {}
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]

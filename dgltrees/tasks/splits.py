@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,10 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import inverse, run_offsets
 
-__all__ = ["Splits", "load_examples", "load_splits", "most_children", "vocabularies"]
+__all__ = ["Splits", "load_examples", "load_splits", "most_children", "schema_of", "split_examples"]
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Splits:
         return [part for part in (self.train, self.valid, self.test) if part is not None]
 
 
-def vocabularies(data: Examples) -> dict[str, Vocabulary]:
-    """The vocabularies of the columns of ``data``; ``"target"`` has the classes."""
-    return {**data.forest.vocabs, "target": data.targets}
+def schema_of(data: Examples) -> Schema:
+    """What further examples are read by; of its vocabularies ``"target"`` are the classes."""
+    return Schema({**data.forest.vocabs, "target": data.targets}, data.inputs, data.target_names)
 
 
 def load_examples(
@@ -62,7 +63,7 @@ def load_examples(
         parts.append(_read(task, path, settings, vocabs))
         if max_children is not None:
             _check_children(parts[-1].forest, max_children, path)
-        vocabs = vocabularies(parts[-1])
+        vocabs = schema_of(parts[-1])
     return parts[0] if len(parts) == 1 else Examples.concat(parts)
 
 
@@ -111,17 +112,43 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         TreeError: a file is not what the task reads.
     """
     train = load_examples(task, settings, data_files(settings, "train"), None, max_children)
+    valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
+
+    def read_valid(names: Schema) -> Examples:
+        return load_examples(task, settings, valid_files, names, max_children)
+
+    files = [*valid_files, *test_files]
+    return split_examples(task, settings, train, read_valid if valid_files else None, files)
+
+
+def split_examples(
+    task: Task,
+    settings: DataSettings,
+    train: Examples,
+    read_valid: Optional[Callable[[Schema], Examples]] = None,
+    files: Sequence[Path] = (),
+) -> Splits:
+    """The parts of examples that have been read; see :func:`load_splits`.
+
+    Arguments:
+        task: the task.
+        settings: how to split.
+        train: the examples to train on, and to hold out from.
+        read_valid: gives the validation examples, by the schema of training; None to hold them out.
+        files: files yet to be read, whose names the vocabularies may take.
+
+    Raises:
+        ConfigError: settings do not fit the data.
+    """
     rng = np.random.Generator(np.random.PCG64(settings.seed))
     groups = task.groups(train)
     units = rng.permutation(int(groups.max()) + 1)
     order = np.arange(len(train)) if task.stateful else _in_units(groups, units)
     if settings.limit is not None:
         order = order[: _whole(groups[order], settings.limit)]
-    valid_files, test_files = data_files(settings, "valid"), data_files(settings, "test")
-    num_valid = (
-        0 if valid_files else _whole(groups[order], round(settings.valid_fraction * len(order)))
-    )
-    tested = 0 if test_files else round(settings.test_fraction * len(order))
+    fraction = 0.0 if read_valid else settings.valid_fraction
+    num_valid = _whole(groups[order], round(fraction * len(order)))
+    tested = 0 if settings.test else round(settings.test_fraction * len(order))
     tested = _whole(groups[order], num_valid + tested) - num_valid if tested else 0
     learned = np.sort(order[num_valid + tested :])
     learned = learned[_simple(train, learned, getattr(settings, "max_operators", None))]
@@ -136,13 +163,11 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
         train.select(np.sort(order[num_valid : num_valid + tested])) if tested else None,
     )
     parts = _without_rare(parts, getattr(settings, "min_count", 1))
-    task.extend_vocabularies(parts.train, settings, [*valid_files, *test_files])
-    names = vocabularies(parts.train)
+    task.extend_vocabularies(parts.train, settings, files)
+    names = schema_of(parts.train)
     for vocabulary in names.values():
         vocabulary.freeze()
-    if not valid_files:
-        return parts
-    return replace(parts, valid=load_examples(task, settings, valid_files, names, max_children))
+    return replace(parts, valid=read_valid(names)) if read_valid else parts
 
 
 def _in_units(groups: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,6 +6,8 @@ from dgltrees.errors import ConfigError
 from dgltrees.tasks.language_models.ptb import PTB
 from dgltrees.tasks.language_models.tree_lm import TREE_LM
 from dgltrees.tasks.language_models.tree_shape import TREE_SHAPE
+from dgltrees.tasks.own_trees.classes import CLASSIFY, LABEL
+from dgltrees.tasks.own_trees.numbers import REGRESS, REGRESS_NODES
 from dgltrees.tasks.parser import PARSER
 from dgltrees.tasks.rrnet.logic_sequence import LOGIC_SEQUENCE
 from dgltrees.tasks.rrnet.mee import MEE
@@ -15,7 +17,6 @@ from dgltrees.tasks.sentences.wikiqa import WIKIQA
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.boolsent import BOOLSENT
 from dgltrees.tasks.trees.inex import INEX
-from dgltrees.tasks.trees.labeled import CLASSIFY, LABEL
 from dgltrees.tasks.trees.listops import LISTOPS
 from dgltrees.tasks.trees.logic import LOGIC
 from dgltrees.tasks.trees.sst import SST
@@ -23,8 +24,9 @@ from dgltrees.tasks.trees.sst import SST
 __all__ = ["TASKS", "Task", "get_task"]
 
 _ALL: tuple[Task, ...] = (
-    *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, CLASSIFY, LABEL, TREE_LM, TREE_SHAPE, PARSER),
+    *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, TREE_LM, TREE_SHAPE, PARSER),
     *(SNLI, WIKIQA, SST_PHRASES, MEE, LOGIC_SEQUENCE, PTB),
+    *(CLASSIFY, LABEL, REGRESS, REGRESS_NODES),
 )
 TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Callable, ClassVar, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ __all__ = [
     "Task",
 ]
 
-OF_CLASSES = ("targets", "labeled", "majority", "report", "predictions")
+OF_CLASSES = ("targets", "labeled", "report", "predictions")
 """The methods of a task that take its targets for classes."""
 Columns = Mapping[str, NDArray[Any]]
 """Predictions: named columns ``(R,)`` with a value per row."""
@@ -93,6 +93,9 @@ class Task:
         reads: what its files hold, in a sentence, for errors.
     """
 
+    has_majority: ClassVar[bool] = True
+    """Whether a report compares accuracy with that of the most frequent class."""
+
     name: str
     data: type[DataSettings]
     model: Callable[..., Any]
@@ -111,10 +114,15 @@ class Task:
         name: str = model.of(self.model).display_name
         return name
 
-    def targets(self, data: Examples) -> NDArray[np.int64]:
-        """The class of every row, ``(R,)``."""
+    def targets(self, data: Examples) -> NDArray[Any]:
+        """``(R,)`` the class of every row, or what else is to be predicted."""
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"], dtype=np.int64)
+
+    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+        """``(R,)`` which rows have a class."""
+        mask: NDArray[np.bool_] = self._classes(data) >= 0
+        return mask
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the examples ``ids``, in the order in which the model predicts them."""
@@ -163,7 +171,12 @@ class Task:
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """The numbers of parameters: ``table`` as counted in a paper, ``cell``, and ``model``."""
         total = sum(p.numel() for p in model.parameters())
-        return {"table": None, "cell": total, "model": total}
+        words = {id(p): p.numel() for p in self.word_parameters(model)}
+        return {"table": None, "cell": total - sum(words.values()), "model": total}
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """Word vectors and output layers, which ``cell`` of :meth:`parameters` excludes."""
+        return ()
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example.
@@ -185,16 +198,25 @@ class Task:
 
     def majority(self, data: Examples) -> dict[str, int]:
         """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""
-        targets = self.targets(data)
-        if not np.issubdtype(targets.dtype, np.integer):
-            raise ConfigError(
-                f"expected the targets of the task {self.name} to be classes, got {targets.dtype}; "
-                f"{type(self).__name__} wants methods of its own: {', '.join(OF_CLASSES)}"
-            )
+        if not self.has_majority:
+            return {}
+        targets = self._classes(data)
         classes = {"root": _most_frequent(targets[self._roots(data)])}
         if self.nodes:
             classes["node"] = _most_frequent(targets)
         return classes
+
+    def baselines(
+        self, settings: Any, splits: Any, test: Optional[Examples]
+    ) -> dict[str, dict[str, Any]]:
+        """What simple models without trees reach, by their names; by default there are none.
+
+        Arguments:
+            settings: of the data.
+            splits: training and validation examples.
+            test: test examples, if there are any.
+        """
+        return {}
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]
@@ -239,6 +261,21 @@ class Task:
                 for v in np.unique(values[labeled])
             }
         return report
+
+    def _classes(self, data: Examples) -> NDArray[np.int64]:
+        """The targets, which are classes unless methods of the task say otherwise.
+
+        Raises:
+            ConfigError: they are no classes.
+        """
+        targets = self.targets(data)
+        if not np.issubdtype(targets.dtype, np.integer):
+            raise ConfigError(
+                f"expected the targets of the task {self.name} to be classes, got {targets.dtype}; "
+                f"{type(self).__name__} wants has_majority = False and methods of its own: "
+                f"{', '.join(OF_CLASSES)}"
+            )
+        return targets
 
     def _roots(self, data: Examples) -> NDArray[np.int64]:
         """The row of each example."""

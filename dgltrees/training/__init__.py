@@ -1,1 +1,1 @@
-"""The training loop, run directories, presets, sweeps, and the commands that use them."""
+"""The training loop, run directories, presets, optimizers, and trained runs."""

@@ -1,4 +1,4 @@
-"""AdaDelta in blocks that stay in the processor's cache."""
+"""AdaDelta in blocks that fit the processor's cache."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _BLOCK = 1 << 16
 
 
 class Adadelta(torch.optim.Adadelta):
-    """torch's AdaDelta, the same numbers in the same state, block after block.
+    """``torch.optim.Adadelta`` with the same results and state, computed block by block.
 
-    A step is eleven passes over every parameter. Over the nine million weights of a full tensor
-    each pass goes through the memory; over a block it finds the block in the cache, which takes a
-    third of the time. Only dense parameters on the CPU are cut; elsewhere, and with torch's options
-    ``foreach``, ``capturable`` and ``differentiable``, the step is torch's own.
+    A step is eleven passes over every parameter. If the parameter has millions of weights, each
+    pass reads main memory; blocks stay in the cache, which takes a third of the time. Only dense
+    parameters on the CPU are cut; for others, and with the options ``foreach``, ``capturable`` and
+    ``differentiable``, the step is that of torch.
 
     Source: Zeiler, "ADADELTA: An Adaptive Learning Rate Method" (2012), Algorithm 1.
     """

@@ -37,14 +37,14 @@ def load_preset(name: str) -> Settings:
 
 
 def preset_values(name: str) -> dict[str, Any]:
-    """The settings of a preset as mappings, those of its bases included.
+    """The settings of a preset and its bases as nested mappings.
 
     Arguments:
-        name: a preset's name, or the path of a YAML file of the same form. In one, ``base``
+        name: a preset's name, or the path of a YAML file in the same format, in which ``base``
             names the preset it builds on; see :func:`~dgltrees.training.settings.layered`.
 
     Raises:
-        ConfigError: there is no such preset or file, it is no mapping, a setting is not read, or
+        ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or
             it builds on itself.
     """
     layers, at, seen = [], name, [name]
@@ -100,6 +100,6 @@ def _text(name: str) -> str:
 
 
 def _natural(name: str) -> list[tuple[str, int]]:
-    """Sorts ``c5`` before ``c10``: every part as its letters and its number."""
+    """A sort key that puts ``c5`` before ``c10``: each part as letters and number."""
     parts = (re.fullmatch(r"(.*?)(\d*)", part) for part in name.split("-"))
     return [(match[1], int(match[2] or 0)) for match in parts if match]

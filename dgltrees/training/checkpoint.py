@@ -1,4 +1,4 @@
-"""The state from which a run goes on: parameters, optimizer, random numbers, position."""
+"""The state from which a run resumes: parameters, optimizer, random numbers, position."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["Progress", "load_checkpoint", "save_checkpoint"]
 
 @dataclass
 class Progress:
-    """Where a run stands.
+    """The position of a run in its training.
 
     Arguments:
-        epoch: epochs finished.
-        step: batches done of the running epoch.
-        loss, rows: sum of the losses of the running epoch's rows so far, and their number.
-        best, best_epoch: the best validation value and the epoch, from 1, that gave it.
+        epoch: the number of finished epochs.
+        step: the number of finished batches of the current epoch.
+        loss, rows: the sum of the losses of the current epoch's rows so far, and their number.
+        best, best_epoch: the best validation value and its epoch, from 1.
         history: the lines of ``metrics.jsonl``.
-        schedule: the fields of the learning rate's schedule.
+        schedule: the state of the learning rate's schedule.
     """
 
     epoch: int = 0
@@ -51,9 +51,9 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     progress: Progress,
 ) -> None:
-    """Write all state to the one file ``path`` at once, and its readable part beside it.
+    """Write all state to the file ``path``, atomically, and a readable part next to it.
 
-    Every process calls it; the first one writes. The random states of all are kept.
+    Every process must call it; the first one writes, and includes the random states of all.
     """
     states = gather(fabric, _random_state(fabric.device))  # (P, bytes)
     if fabric.is_global_zero:
@@ -74,7 +74,7 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path, fabric: Fabric, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> Progress:
-    """Put model, optimizer and random numbers into the state that ``path`` holds.
+    """Restore model, optimizer and random numbers from ``path``.
 
     Raises:
         ConfigError: the run had another number of processes, or the file is damaged.
@@ -91,9 +91,9 @@ def load_checkpoint(
     parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}}
     with checking(path):
         for name, tensor in tensors.items():
-            part, _, rest = name.partition(".")
-            if rest:
-                parts[part][rest] = tensor
+            part, _, key = name.partition(".")
+            if key:
+                parts[part][key] = tensor
         model.load_state_dict(parts["model"])
         load_optimizer(optimizer, parts["optimizer"], about["optimizer"])
         _set_random_state(tensors["random"][fabric.global_rank], fabric.device)
@@ -101,7 +101,7 @@ def load_checkpoint(
 
 
 def _random_state(device: torch.device) -> Tensor:
-    """The states of torch's generators that this process draws from, as bytes."""
+    """The states of torch's random generators in this process, as bytes."""
     state = torch.get_rng_state()
     if device.type == "cuda":
         state = torch.cat([state, torch.cuda.get_rng_state(device)])

@@ -1,4 +1,4 @@
-"""Training that gives the same numbers when it is run again."""
+"""Training that gives the same results when it is repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["deterministic"]
 
 @contextmanager
 def deterministic(enabled: bool) -> Iterator[None]:
-    """Within it torch's deterministic algorithms, if ``enabled``; then the setting from before."""
+    """Use torch's deterministic algorithms within a ``with`` block, if ``enabled``."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]

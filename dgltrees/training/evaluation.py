@@ -1,4 +1,4 @@
-"""A model on a whole data set."""
+"""Evaluation of a model on a whole data set."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def run_model(
     columns are float64, others int64.
 
     Arguments:
-        model: as ``task`` builds it, on the device and of the precision that ``fabric`` set up.
+        model: the task's model, set up by ``fabric``.
         task: the task.
         data: ``E`` examples with ``R`` rows.
         fabric: device and processes.
-        max_nodes: nodes in a batch, at most; results depend on it only by rounding.
+        max_nodes: the largest number of nodes in a batch; results depend on it only by rounding.
     """
     training = model.training
     model.eval()

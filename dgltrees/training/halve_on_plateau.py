@@ -13,11 +13,12 @@ class HalveOnPlateau:
     """Keeps the rate while the validation loss falls, then halves it at every epoch, then stops.
 
     The first epoch whose loss is not better than the best by ``factor`` starts the halving; the
-    next such epoch ends the training. An epoch that is worse than the best is undone: training goes
-    on from the best epoch's parameters.
+    next such epoch ends the training. An epoch that is worse than the best is undone: training
+    continues from the best epoch's parameters.
 
     Arguments:
-        factor: the best loss so far must be at least so many times the new one.
+        factor: an epoch counts as better if the best loss so far is at least this many times its
+            own.
         best: the best loss so far.
         halving: whether the rate is halved at every epoch.
         over: whether training has ended.
@@ -29,7 +30,7 @@ class HalveOnPlateau:
     over: bool = False
 
     def after(self, loss: float) -> bool:
-        """Take in an epoch's validation loss; returns whether the epoch is to be undone."""
+        """Update with an epoch's validation loss; return whether the epoch must be undone."""
         worse = self.best is not None and loss > self.best
         improved = self.best is None or loss * self.factor <= self.best
         self.over = self.halving and not improved

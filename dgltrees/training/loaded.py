@@ -1,11 +1,11 @@
-"""A trained run, loaded: the model with its best weights, and what it needs to be used."""
+"""A trained run: the model with its best weights, its task and its vocabularies."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.tasks.task import Columns, Task
@@ -23,9 +24,14 @@ from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, checking, fingerprints
 from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import Examples, Forest
+from dgltrees.trees.schema import Schema
 
 __all__ = ["LoadedRun", "load"]
+
+
+Source = Union[Sequence[PathLike], Examples, Forest]
+"""What a run can be asked about: files, examples that it has read, or trees."""
 
 
 class LoadedRun:
@@ -39,12 +45,12 @@ class LoadedRun:
         settings: all its settings.
         task: its task.
         model: its model.
-        vocabularies: the names behind the ids of its columns, frozen; ``"target"`` are the classes.
+        vocabularies: the frozen vocabularies of its columns; ``"target"`` has the classes.
         fabric: device and precision.
 
     Raises:
-        ConfigError: there is no run, one of another format version, it has no weights yet, or a
-            file of it is damaged.
+        ConfigError: there is no run, it has another format version, it has no weights yet, or one
+            of its files is damaged.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -54,7 +60,7 @@ class LoadedRun:
         self.task: Task = self.settings.task
         self.fabric = make_fabric(self.settings.training, one_device=True)
         with checking(self.directory / "vocabulary"):
-            self.vocabularies: dict[str, Vocabulary] = self.directory.vocabularies()
+            self.vocabularies: Schema = self.directory.schema()
             self.model: nn.Module = self.task.build(self.settings.model, self.vocabularies)
         self.fabric.setup_module(self.model)
         weights = self.directory.weights()
@@ -64,7 +70,7 @@ class LoadedRun:
 
     @property
     def max_children(self) -> Optional[int]:
-        """Children of a node at most, where the model has a bound."""
+        """The most children of a node that the model supports; None for any number."""
         most: Optional[int] = self.settings.model.get("max_children")
         return most
 
@@ -84,11 +90,11 @@ class LoadedRun:
         return encoder
 
     def read(self, files: Sequence[PathLike], *, flag: str = "--input") -> Examples:
-        """The examples of files, with the names that the model knows.
+        """Read the examples of files, encoded by the vocabularies of the run.
 
         Arguments:
             files: paths, or patterns such as ``data/*.tsv``.
-            flag: what errors call them.
+            flag: the name of the argument in errors.
 
         Raises:
             ConfigError: a pattern names no file.
@@ -98,21 +104,43 @@ class LoadedRun:
         paths = data_files(data, "test", flag)
         return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
 
+    def examples(self, forest: Forest) -> Examples:
+        """Trees as the model reads them, with the columns of the training trees.
+
+        Arguments:
+            forest: trees with their columns; a target may be among them, and need not be.
+
+        Raises:
+            ConfigError: the run's task reads its trees from files alone.
+            TreeError: the trees have not the columns of training.
+        """
+        if not isinstance(self.task, OwnTreesTask):
+            raise ConfigError(
+                f"expected a run of a task on trees of one's own, got one of {self.task.name}, "
+                "which reads files; give their names"
+            )
+        return self.task.examples(Examples(forest), self.settings.data, self.vocabularies)
+
+    def _data(self, source: Source) -> Examples:
+        if isinstance(source, Examples):
+            return source
+        return self.examples(source) if isinstance(source, Forest) else self.read(source)
+
     def outputs(self, data: Examples) -> Columns:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
         return run_model(self.model, self.task, data, self.fabric)
 
     def test_examples(self, test: Files = None, root: Optional[str] = None) -> Examples:
-        """The examples of test files, or those that the run has held out for testing.
+        """Read the examples of test files, or those that the run has held out for testing.
 
         Arguments:
             test: the files; by default the run's own, or the part ``data.test_fraction`` of its
                 training files.
-            root: the folder under which they lie; by default the run's.
+            root: the folder of the data sets; by default the run's.
 
         Raises:
-            ConfigError: no test file is named and nothing held out, or the training files, of
-                which it was, have changed.
+            ConfigError: no test file is named and nothing was held out, or the training files have
+                changed since.
             TreeError: a test file is not what the task reads.
         """
         settings = self.settings
@@ -142,27 +170,33 @@ class LoadedRun:
         data = self.test_examples(test, root)
         return self.task.report(data, self.outputs(data), self.metadata["majority"])
 
-    def predict(self, files: Sequence[PathLike]) -> Iterator[dict[str, Any]]:
+    def predict(self, source: Source) -> Iterator[dict[str, Any]]:
         """Predictions for all examples of files, one dictionary at a time.
 
-        What each holds, the task says; see :meth:`~dgltrees.tasks.task.Task.predictions`.
+        Its entries depend on the task; see :meth:`~dgltrees.tasks.task.Task.predictions`.
+
+        Arguments:
+            source: files; or trees, see :meth:`examples`.
 
         Raises:
             ConfigError: a pattern names no file.
             TreeError: a file is not what the task reads.
         """
-        data = self.read(files)
+        data = self._data(source)
         yield from self.task.predictions(data, self.outputs(data))
 
     @torch.no_grad()
-    def encode(self, files: Sequence[PathLike]) -> NDArray[np.float32]:
-        """``(T, c)`` the vector of each tree, or sentence, of files.
+    def encode(self, source: Source) -> NDArray[np.float32]:
+        """Encode each tree, or sentence, of files as a vector, ``(T, c)``.
+
+        Arguments:
+            source: files; or trees, see :meth:`examples`.
 
         Raises:
             ConfigError: a pattern names no file, or the model encodes no trees.
             TreeError: a file is not what the task reads.
         """
-        data = self.read(files)
+        data = self._data(source)
         rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
         for ids in evaluation_batches(self.task, data, max_nodes=20_000):
             batch, _ = self.task.batch(data, ids)
@@ -176,12 +210,12 @@ class LoadedRun:
 
 
 def load(path: PathLike) -> LoadedRun:
-    """The trained run in a directory, ready to predict, evaluate and encode.
+    """Load the trained run in a directory, to predict, evaluate and encode.
 
     ``dgltrees.load("runs/hosvd").predict(["trees.tsv"])``
 
     Arguments:
-        path: what ``dgltrees train ... --out`` wrote.
+        path: the run directory that ``dgltrees train ... --out`` wrote.
 
     Raises:
         ConfigError: there is no usable run.

@@ -1,4 +1,4 @@
-"""The batches of an epoch, made in turn or ahead by other processes."""
+"""The batches of an epoch, made on demand or in advance by worker processes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ __all__ = ["Loader"]
 
 
 CHUNK = 8
-"""Batches that travel together: a message costs about as much as the making of a small batch."""
+"""The number of batches per message between processes, which costs as much as a small batch."""
 
 
 class Loader:
-    """Makes batches of a task's examples, in the order asked for.
+    """Makes batches of a task's examples in a given order.
 
-    Workers are forked from a process that does nothing else: whatever threads this one has, they
-    inherit none. They live as long as the loader, and draw no random numbers.
+    Workers are forked from a server process, so that they inherit no threads. They live as long as
+    the loader, and use no random numbers.
 
     Arguments:
         task: the task.
         data: the examples.
-        workers: processes that make batches ahead; with 0 a batch is made when it is needed.
+        workers: the number of processes that make batches in advance; with 0, batches are made when
+            they are needed.
     """
 
     def __init__(self, task: Task, data: Examples, workers: int) -> None:
@@ -51,7 +52,7 @@ class Loader:
             )
 
     def __call__(self, order: Sequence[NDArray[Any]]) -> Iterator[tuple[TreeBatch, Tensor]]:
-        """Batch and targets of the examples in each entry of ``order``."""
+        """Iterate over batches and targets of the examples in each entry of ``order``."""
         if not self.workers:
             return (self.task.batch(self.data, ids) for ids in order)
         self.chunks[:] = [order[at : at + CHUNK] for at in range(0, len(order), CHUNK)]
@@ -59,7 +60,7 @@ class Loader:
 
 
 class _Chunks(Dataset[list[tuple[TreeBatch, Tensor]]]):
-    """Indexed by the numbers of the examples of several batches."""
+    """A dataset that is indexed by the example ids of several batches."""
 
     def __init__(self, task: Task, data: Examples) -> None:
         self.task, self.data = task, data
@@ -69,5 +70,5 @@ class _Chunks(Dataset[list[tuple[TreeBatch, Tensor]]]):
 
 
 def _packed(chunk: Any) -> list[tuple[TreeBatch, NDArray[Any]]]:
-    """Arrays travel by value; a tensor each would take a file of shared memory."""
+    """Convert tensors to arrays, which are sent by value and need no shared memory each."""
     return [(batch, targets.numpy()) for batch, targets in chunk]

@@ -1,4 +1,4 @@
-"""The training loop: it begins or goes on in a run directory and ends in the same metrics."""
+"""The training loop, which starts or resumes a run; resumed runs have the same results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import math
 import sys
 import time
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import torch
 from lightning_fabric import Fabric
@@ -30,23 +30,27 @@ from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
-__all__ = ["Trainer"]
+__all__ = ["OnEpoch", "Trainer", "print_epoch"]
+
+OnEpoch = Callable[[dict[str, Any], Task, float, bool], None]
+"""Called after each epoch with its metrics, the task, its seconds, and whether it is the best."""
 
 
 class Trainer:
     """Trains a model on one process of possibly many.
 
-    The loss of a step is the sum over the rows of the whole batch, divided by their number; each
-    process computes its part, and the result does not depend on how many there are.
+    The loss of a step is the sum over the rows of the whole batch, divided by their number. Each
+    process computes its part, so the result does not depend on the number of processes.
 
     Arguments:
         settings: all settings of the run.
         splits: training and validation examples.
         model: the model, in its initial state.
         fabric: device and processes, launched.
-        run: the directory where everything is written.
-        majority: training's most frequent classes.
-        bar: whether to show a progress bar; by default where there is a terminal.
+        run: the run directory.
+        majority: the most frequent classes of the training examples.
+        bar: whether to show a progress bar; by default if there is a terminal.
+        on_epoch: is called after each epoch; by default a line is printed.
 
     Raises:
         ConfigError: a setting cannot be used.
@@ -61,10 +65,12 @@ class Trainer:
         run: RunDirectory,
         majority: dict[str, int],
         bar: Optional[bool] = None,
+        on_epoch: Optional[OnEpoch] = None,
     ) -> None:
         self.task, self.splits, self.settings = settings.task, splits, settings.training
         self.monitor = settings.monitored
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
+        self.on_epoch = on_epoch or print_epoch
         self.plain = model
         self.plain_optimizer = make_optimizer(self.settings, model.parameters())
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
@@ -74,7 +80,7 @@ class Trainer:
         self.loader = Loader(self.task, splits.train, self.settings.workers)
         if self.settings.schedule == "halve" and splits.valid is None:
             raise ConfigError("training.schedule halve needs validation examples, got none")
-        self.labeled = self.task.targets(splits.train) >= 0  # (R,)
+        self.labeled = self.task.labeled(splits.train)  # (R,)
         self.progress = Progress()
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
@@ -100,7 +106,7 @@ class Trainer:
         return state.epoch >= self.settings.epochs or early or ended
 
     def _epoch(self) -> None:
-        """The rest of the running epoch, its evaluation and its checkpoint."""
+        """Finish the current epoch: its remaining batches, its evaluation and its checkpoint."""
         state, started = self.progress, time.perf_counter()
         self.sampler.set_epoch(state.epoch)
         batches = self.sampler.batches()
@@ -131,35 +137,35 @@ class Trainer:
         self._finish_epoch(time.perf_counter() - started)
 
     def _mine(self, ids: NDArray[Any]) -> NDArray[Any]:
-        """The part of this process; without one it runs an example for its gradients' sake."""
+        """This process's part of a batch; if empty, one example, as all must compute gradients."""
         mine = ids[self.fabric.global_rank :: self.fabric.world_size]
         return mine if len(mine) else ids[:1]
 
     def _step(self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor) -> tuple[Tensor, int]:
-        """The updates of a batch; the sum of all processes' losses before them and their rows.
+        """Update the model on a batch; return the total loss before the updates, and the rows.
 
         Arguments:
             ids: the examples of all processes.
-            batch, targets: of this one's part.
+            batch, targets: this process's part.
         """
         task, fabric = self.task, self.fabric
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
         # Data parallel training takes the mean of the processes' gradients: undo its division. A
         # process without a part of its own counts for nothing.
-        share = float(fabric.global_rank < len(ids)) * fabric.world_size
-        share /= task.loss_denominator(len(ids), count)
+        weight = float(fabric.global_rank < len(ids)) * fabric.world_size
+        weight /= task.loss_denominator(len(ids), count)
         targets = targets.to(fabric.device)
         with fabric.autocast():
             rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
-        losses = [self._update(each, targets, share) for each in rollouts]
+        losses = [self._update(each, targets, weight) for each in rollouts]
         loss = losses[0] * float(fabric.global_rank < len(ids))
         return total(fabric, loss.double()), count
 
-    def _update(self, rollout: Any, targets: Tensor, share: float) -> Tensor:
-        """One update; the sum of this process's losses, of which its gradients are ``share``."""
+    def _update(self, rollout: Any, targets: Tensor, weight: float) -> Tensor:
+        """One update with the gradient of ``weight`` times the sum of losses, which is returned."""
         fabric = self.fabric
         losses = self.task.losses(self.model, rollout, targets).sum()
-        loss = losses * share
+        loss = losses * weight
         self.optimizer.zero_grad()
         fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.plain))
         _fill_gradients(self.plain)
@@ -195,11 +201,12 @@ class Trainer:
             self._halve(line[f"valid_{self.monitor.name}"])
         if self.fabric.is_global_zero:
             self.run.write_metrics(state.history)
-            print_epoch(line, self.task, seconds, best=state.best_epoch == state.epoch)
         self._save()
+        if self.fabric.is_global_zero:
+            self.on_epoch(line, self.task, seconds, state.best_epoch == state.epoch)
 
     def _decay(self, epochs: float) -> None:
-        """Set the learning rate of the next step, after so many epochs."""
+        """Set the learning rate of the next step, given the (fractional) number of past epochs."""
         left = 1.0 - epochs / self.settings.epochs
         for group, rate in zip(self.plain_optimizer.param_groups, self.rates):
             group["lr"] = rate * left
@@ -230,7 +237,7 @@ class Trainer:
 
 
 def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: Optional[str]) -> float:
-    """The value that decides which epoch is the best.
+    """The value in a report that decides which epoch is the best.
 
     Arguments:
         report: of the validation examples.
@@ -239,7 +246,7 @@ def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: Opti
         chosen: the setting ``training.monitor``; None where the task's first metric is taken.
 
     Raises:
-        ConfigError: it is not reported of these data and this model.
+        ConfigError: the report for these data and this model does not have it.
     """
     if monitor.name in report:
         return float(report[monitor.name])
@@ -258,9 +265,9 @@ def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: Opti
 
 
 def _fill_gradients(model: nn.Module) -> None:
-    """A gradient of zeros where a batch reached no part of a parameter.
+    """Give parameters that a batch did not use a gradient of zeros.
 
-    The optimizer treats all parameters alike, whatever is in a batch.
+    The optimizer then treats all parameters in the same way.
     """
     for parameter in model.parameters():
         if parameter.requires_grad and parameter.grad is None:
@@ -268,7 +275,7 @@ def _fill_gradients(model: nn.Module) -> None:
 
 
 def _touch(model: nn.Module) -> Tensor:
-    """Zero, with every parameter in its graph, since data parallel training waits for all."""
+    """A zero that depends on every parameter, since data parallel training waits for all."""
     return torch.stack([p.sum() * 0 for p in model.parameters() if p.requires_grad]).sum()
 
 

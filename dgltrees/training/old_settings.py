@@ -1,4 +1,4 @@
-"""Names that settings had before: one table, for old files of settings and old run directories."""
+"""Former names of settings, for old settings files and old run directories."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RENAMED = {
 
 
 def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the names of now; those that have them already stay."""
+    """Replace former names of settings by the current ones."""
     result: dict[str, Any] = {key: value for key, value in values.items() if key not in SECTIONS}
     for section in SECTIONS:
         for name, value in flat(values.get(section, {})).items():
@@ -41,7 +41,7 @@ def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
 def settings_of_format_1(values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run directory of format 1, which held those of all tasks.
 
-    What the run's task and model did not read, and do not read now, is left out.
+    Settings that the run's task and model do not read are dropped.
     """
     result = renamed(values)
     if result.get("training", {}).get("optimizer_options") == {}:

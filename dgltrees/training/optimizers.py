@@ -19,7 +19,7 @@ _UNSUITED = {"LBFGS", "SparseAdam"}
 
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
-    """Torch's optimizers by their names in lower case, AdaDelta the one in blocks."""
+    """Torch's optimizers by their names in lower case, with our AdaDelta in blocks."""
     kinds = {name: getattr(torch.optim, name) for name in torch.optim.__all__}
     kinds["Adadelta"] = Adadelta
     return {
@@ -35,10 +35,10 @@ def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
 def make_optimizer(
     settings: TrainingSettings, parameters: Iterable[nn.Parameter]
 ) -> torch.optim.Optimizer:
-    """The optimizer that the settings name.
+    """Make the optimizer of the settings.
 
     Raises:
-        ConfigError: there is no such optimizer, or it does not take these options.
+        ConfigError: there is no such optimizer, or it does not have one of the options.
     """
     kinds = optimizer_names()
     name = settings.optimizer.lower()
@@ -63,7 +63,7 @@ def make_optimizer(
 def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimizer's state as tensors ``"{parameter}.{name}"`` and as plain values.
 
-    The plain values hold the groups' options and those states that are no tensors.
+    The plain values are the groups' options and all states that are not tensors.
     """
     state = optimizer.state_dict()
     tensors: dict[str, Tensor] = {}
@@ -77,7 +77,7 @@ def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor]
 def load_optimizer(
     optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]
 ) -> None:
-    """Give the optimizer the state that :func:`optimizer_state` took."""
+    """Restore the state that :func:`optimizer_state` returned."""
     state: dict[int, dict[str, Any]] = {}
     for key, value in {**tensors, **plain["state"]}.items():
         index, name = key.split(".", 1)

@@ -17,11 +17,11 @@ __all__ = ["gather", "is_first_process", "make_fabric", "total"]
 
 
 def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabric:
-    """The device and the processes that the settings name, running.
+    """Launch the devices and processes of the settings.
 
     Arguments:
-        settings: of the training loop.
-        one_device: use one device of one machine, whatever the settings say of their number.
+        settings: the settings of the training loop.
+        one_device: whether to use a single device, regardless of the number in the settings.
 
     Raises:
         ConfigError: this machine does not have them.
@@ -58,12 +58,12 @@ def total(fabric: Fabric, tensor: Tensor) -> Tensor:
 
 
 def gather(fabric: Fabric, tensor: Tensor) -> Tensor:
-    """``(P, ...)`` the ``tensor`` of every one of the P processes."""
+    """The tensors of all P processes, ``(P, ...)``."""
     rows = torch.zeros(fabric.world_size, *tensor.shape, dtype=tensor.dtype)
     rows[fabric.global_rank] = tensor
     return total(fabric, rows)
 
 
 def is_first_process() -> bool:
-    """Whether this is the only one or the first of a run's processes, once they have begun."""
+    """Whether this is the first, or only, process of a run."""
     return not dist.is_available() or not dist.is_initialized() or dist.get_rank() == 0

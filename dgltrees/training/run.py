@@ -20,11 +20,11 @@ from dgltrees.tasks.splits import (
     load_examples,
     load_splits,
     most_children,
-    vocabularies,
+    schema_of,
 )
 from dgltrees.tasks.task import Task
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.loop import Trainer
+from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
@@ -36,7 +36,7 @@ __all__ = ["Prepared", "prepare", "train", "train_seeds"]
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run needs before it begins: settings with ``max_children`` found, data, model."""
+    """Settings, data and model of a run before training; ``max_children`` is resolved."""
 
     settings: Settings
     task: Task
@@ -45,8 +45,12 @@ class Prepared:
     model: nn.Module
 
 
-def prepare(settings: Settings) -> Prepared:
+def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
     """Read all data and build the model in its initial state; nothing is written.
+
+    Arguments:
+        settings: all settings.
+        splits: the examples; by default they are read from the files of the settings.
 
     Raises:
         ConfigError: settings cannot be used.
@@ -55,11 +59,11 @@ def prepare(settings: Settings) -> Prepared:
     task = settings.task
     bounded = "max_children" in settings.model
     limit = settings.model["max_children"] or task.max_children if bounded else None
-    splits = load_splits(task, settings.data, limit)
+    splits = splits or load_splits(task, settings.data, limit)
     if bounded and settings.model["max_children"] is None:
         most = limit or max(map(most_children, splits.all))
         settings = settings.replace("model", max_children=most)
-    names, files, test = vocabularies(splits.train), data_files(settings.data, "test"), splits.test
+    names, files, test = schema_of(splits.train), data_files(settings.data, "test"), splits.test
     if files:
         test = load_examples(task, settings.data, files, names, settings.model.get("max_children"))
     torch.manual_seed(settings.training.seed)
@@ -69,16 +73,26 @@ def prepare(settings: Settings) -> Prepared:
     return Prepared(settings, task, splits, test, model)
 
 
-def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> dict[str, Any]:
-    """Train in the run directory ``out``, from where it stands.
+def train(
+    settings: Settings,
+    out: PathLike,
+    splits: Optional[Splits] = None,
+    *,
+    bar: Optional[bool] = None,
+    on_epoch: OnEpoch = print_epoch,
+) -> dict[str, Any]:
+    """Train in the run directory ``out``, or resume the training there.
 
     Arguments:
         settings: all settings.
-        out: the run directory; one that has begun is gone on with.
-        bar: whether to show a progress bar; without a choice, where there is a terminal.
+        out: the run directory; a run that has started is resumed.
+        splits: the examples; by default they are read from the files of the settings.
+        bar: whether to show a progress bar; by default if there is a terminal.
+        on_epoch: is called after each epoch, in the first process, and may stop the training by an
+            exception; by default a line is printed on standard error.
 
     Returns:
-        what ``result.json`` holds: the best epoch, its metrics on the validation examples, and
+        the content of ``result.json``: the best epoch, its metrics on the validation examples, and
         on the test examples if the settings name any.
 
     Raises:
@@ -89,10 +103,10 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
     fabric, run = make_fabric(settings.training), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)
-    ready = prepare(settings)
+    ready = prepare(settings, splits)
     task, splits, model = ready.task, ready.splits, ready.model
     majority, parameters = task.majority(splits.train), task.parameters(model)
-    trainer = Trainer(ready.settings, splits, model, fabric, run, majority, bar)
+    trainer = Trainer(ready.settings, splits, model, fabric, run, majority, bar, on_epoch)
     fabric.barrier()  # nobody writes before all have checked
     if fabric.is_global_zero and not run.started:
         metadata = {
@@ -102,7 +116,7 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
             "parameters": parameters,
             "examples": {"train": len(splits.train), "valid": len(splits.valid or ())},
         }
-        run.start(ready.settings, vocabularies(splits.train), metadata)
+        run.start(ready.settings, schema_of(splits.train), metadata)
     fabric.barrier()
     progress = trainer.fit()
     valid = progress.history[progress.best_epoch - 1] if progress.history else {}
@@ -115,6 +129,9 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
             ready.test, run_model(model, task, ready.test, fabric), majority
         )
     if fabric.is_global_zero:
+        baselines = task.baselines(ready.settings.data, splits, ready.test)
+        if baselines:
+            result["baselines"] = baselines
         write_json(run / "result.json", result)
     return result
 
@@ -122,12 +139,12 @@ def train(settings: Settings, out: PathLike, *, bar: Optional[bool] = None) -> d
 def train_seeds(
     settings: Settings, out: PathLike, seeds: Sequence[int], *, bar: Optional[bool] = None
 ) -> dict[str, Any]:
-    """Train once a seed, in ``out/seed-N``; the mean, deviation and interval of every metric.
+    """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 
-    The seeds decide initial parameters, order and dropout; the split of the data stays.
+    A seed determines initial parameters, order and dropout; all runs have the same data split.
 
     Raises:
-        ConfigError: a seed is there twice, or as :func:`train`.
+        ConfigError: a seed occurs twice, or an error of :func:`train`.
         TreeError: data are not what the task reads.
     """
     if len(set(seeds)) < len(seeds):

@@ -1,4 +1,4 @@
-"""The directory of a run: what it holds, and whether it may be gone on with."""
+"""The directory of a run: its files, and the check whether it can be resumed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Union
+from urllib.parse import quote, unquote
 
 import yaml
 from safetensors import SafetensorError
@@ -19,6 +20,7 @@ from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.training.old_settings import settings_of_format_1
 from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Vocabulary
+from dgltrees.trees.schema import Schema
 
 __all__ = ["RunDirectory", "checking", "fingerprints", "write_json", "write_tensors"]
 
@@ -27,7 +29,7 @@ _SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: settings_of_format_1,
     2: dict,
 }
-"""From what ``config.yaml`` holds to settings, for every format that can be read."""
+"""Functions from the content of ``config.yaml`` to settings, by format version."""
 
 # What may differ between the command that began a run and the one that goes on with it.
 _FREE = {
@@ -51,10 +53,10 @@ _ERRORS = (
 
 @contextmanager
 def checking(path: Path) -> Iterator[None]:
-    """Errors of the body, which reads and uses ``path`` of a run directory, as one clear error.
+    """Turn errors of the body, which reads ``path`` of a run directory, into one clear error.
 
     Raises:
-        ConfigError: the body finds that the file is not what a run has written.
+        ConfigError: the file is damaged.
     """
     try:
         yield
@@ -64,12 +66,12 @@ def checking(path: Path) -> Iterator[None]:
 
 
 class RunDirectory:
-    """The files of one run, all of them readable without this package and none a pickle.
+    """The files of one run, which need neither this package nor pickle to be read.
 
     ``run.json`` (format version, data files with SHA-256, parameter counts), ``config.yaml``,
-    ``vocabulary/*.txt``, ``weights.safetensors`` (the best epoch's), ``metrics.jsonl`` (a line an
-    epoch), ``resume.safetensors`` with its readable twin ``resume.json``, ``result.json`` at the
-    end.
+    ``vocabulary/*.txt``, ``schema.json`` (the columns of one's own trees), ``weights.safetensors``
+    (the best epoch's), ``metrics.jsonl`` (one line per epoch), ``resume.safetensors`` with the
+    readable part ``resume.json``, and at the end ``result.json``.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -80,12 +82,12 @@ class RunDirectory:
 
     @property
     def started(self) -> bool:
-        """Whether a run here has come as far as to be gone on with."""
+        """Whether there is a run that can be resumed."""
         state = ("metrics.jsonl", "resume.safetensors")
         return (self / "run.json").exists() and any((self / name).exists() for name in state)
 
     def check(self, settings: Settings, files: Mapping[str, Any]) -> None:
-        """See that a run with these settings and data files may begin or go on here.
+        """Check that a run with these settings and data files can start or resume here.
 
         Raises:
             ConfigError: the directory holds something else, a run of another format version,
@@ -96,12 +98,12 @@ class RunDirectory:
                 raise ConfigError(f"{self.path} exists and is no run directory; choose another")
             return
         metadata = self.metadata()
-        started, asked = (
+        started, requested = (
             {**flat(each.to_dict()), "training.monitor": each.monitor}
             for each in (self.settings(), settings)
         )
-        for key in {**started, **asked}:
-            before, value = started.get(key), asked.get(key)
+        for key in {**started, **requested}:
+            before, value = started.get(key), requested.get(key)
             if key == "model.max_children" and value is None:
                 continue  # it was found in the data, which are the same
             if key not in _FREE and value != before:
@@ -124,24 +126,24 @@ class RunDirectory:
                         f"{new['sha256'][:12]}…; restore the file or choose another directory"
                     )
 
-    def start(
-        self, settings: Settings, vocabs: Mapping[str, Vocabulary], metadata: Mapping[str, Any]
-    ) -> None:
-        """Write what stays the same during the run, in place of what one cut short has left."""
-        for left in ("run.json", "weights.safetensors", "config.yaml"):
+    def start(self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]) -> None:
+        """Write the files that stay the same, replacing those of an interrupted start."""
+        for left in ("run.json", "weights.safetensors", "config.yaml", "schema.json"):
             (self / left).unlink(missing_ok=True)
         for vocabulary_file in (self / "vocabulary").glob("*"):
             vocabulary_file.unlink()
         settings.save(self / "config.yaml")
-        for name, vocabulary in vocabs.items():
-            vocabulary.save(self / f"vocabulary/{name}.txt")
+        for name, vocabulary in schema.items():
+            vocabulary.save(self / f"vocabulary/{quote(name, safe=' ')}.txt")
+        if schema.inputs:
+            write_json(self / "schema.json", schema.to_dict())
         write_json(self / "run.json", {"format": FORMAT, **metadata})
 
     def metadata(self) -> dict[str, Any]:
-        """What ``run.json`` holds.
+        """The content of ``run.json``.
 
         Raises:
-            ConfigError: there is no run here, or one of another format version.
+            ConfigError: there is no run here, or it has another format version.
         """
         if not (self / "run.json").exists():
             inner = sorted(p.parent.name for p in self.path.glob("*/run.json"))
@@ -158,7 +160,7 @@ class RunDirectory:
             )
         with checking(self / "run.json"):
             used = {"files": {role: metadata["files"][role] for role in ROLES}}
-            used["majority"] = {kind: int(most) for kind, most in metadata["majority"].items()}
+            used["majority"] = {k: _number(most) for k, most in metadata["majority"].items()}
         return {**metadata, **used}
 
     def settings(self) -> Settings:
@@ -169,9 +171,15 @@ class RunDirectory:
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
             return Settings(_SETTINGS[self.metadata()["format"]](values))
 
-    def vocabularies(self) -> dict[str, Vocabulary]:
-        """The run's vocabularies, frozen."""
-        return {p.stem: Vocabulary.load(p) for p in sorted((self / "vocabulary").glob("*.txt"))}
+    def schema(self) -> Schema:
+        """What the run reads further examples by; its vocabularies are frozen."""
+        files = sorted((self / "vocabulary").glob("*.txt"))
+        vocabs = {unquote(path.stem): Vocabulary.load(path) for path in files}
+        path = self / "schema.json"
+        if not path.exists():
+            return Schema(vocabs)
+        with checking(path):
+            return Schema.from_dict(vocabs, json.loads(path.read_text(encoding="utf-8")))
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters of the best epoch.
@@ -190,12 +198,12 @@ class RunDirectory:
         write_tensors(self / "weights.safetensors", state, {})
 
     def write_metrics(self, history: list[dict[str, Any]]) -> None:
-        """Write ``metrics.jsonl`` anew."""
+        """Rewrite ``metrics.jsonl``."""
         with replacing(self / "metrics.jsonl") as file:
             file.writelines(json.dumps(line) + "\n" for line in history)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``, none before the first epoch is done."""
+        """The lines of ``metrics.jsonl``; none before the end of the first epoch."""
         path = self / "metrics.jsonl"
         if not path.exists():
             return []
@@ -203,25 +211,35 @@ class RunDirectory:
             return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     def _ours(self) -> bool:
-        """Whether the directory is empty, or left by a run that was cut short before a step."""
+        """Whether the directory is empty, or has only files of a run that never made a step."""
         names = {p.name for p in self.path.iterdir() if not p.name.startswith(".")}
-        return names <= {"config.yaml", "vocabulary", "run.json", "weights.safetensors"}
+        return names <= {
+            "config.yaml",
+            "vocabulary",
+            "schema.json",
+            "run.json",
+            "weights.safetensors",
+        }
+
+
+def _number(value: Any) -> Union[int, float]:
+    return value if isinstance(value, float) else int(value)
 
 
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
-    """What the data files of every role are recognised by."""
+    """The fingerprints of the data files of every role."""
     return {role: [fingerprint(p) for p in data_files(settings.data, role)] for role in ROLES}
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` as JSON, whole or not at all."""
+    """Write ``value`` as JSON, atomically."""
     with replacing(path) as file:
         json.dump(value, file, indent=1)
         file.write("\n")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write ``tensors`` as safetensors, whole or not at all."""
+    """Write ``tensors`` as safetensors, atomically."""
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     with replacing(path, "wb") as file:
         file.write(save(plain, dict(metadata)))

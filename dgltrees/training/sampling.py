@@ -1,4 +1,4 @@
-"""Which examples a batch has: similar ones, or the next windows of a text."""
+"""The samplers of training and evaluation: similar examples, or the next windows of a text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dgltrees.trees.windows import WindowSampler
 __all__ = ["evaluation_batches", "training_sampler"]
 
 STREAMS = 10
-"""Of a text in evaluation: so many words are predicted without a past."""
+"""The number of streams of a text in evaluation; each starts without context."""
 
 
 def training_sampler(
@@ -26,11 +26,11 @@ def training_sampler(
     Arguments:
         task: the task.
         data: training examples.
-        settings: of the training loop.
-        window: words of each stream in a batch, for running text.
+        settings: the settings of the training loop.
+        window: for running text, the number of words of each stream in a batch.
 
     Raises:
-        TreeError: a text is too short for so many streams.
+        TreeError: a text is too short for the number of streams.
     """
     if not task.stateful:
         return BatchSampler(
@@ -46,10 +46,10 @@ def training_sampler(
 
 
 def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArray[Any]]:
-    """All of the data once, in batches of at most ``max_nodes`` nodes, the largest example aside.
+    """Batches with every example once and at most ``max_nodes`` nodes, unless one is larger.
 
     Raises:
-        TreeError: there is a text of one word.
+        TreeError: a text has only one word.
     """
     if not task.stateful:
         order = np.lexsort((data.sizes, data.depths))  # alike trees meet: fewer levels in all

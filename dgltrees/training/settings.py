@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 SECTIONS = ("data", "model", "training")
+_MAPPINGS = ("optimizer_options", "columns")  # settings that are mappings themselves
 
 
 @dataclass(frozen=True)
@@ -274,12 +275,13 @@ def readable_options(values: Mapping[str, Any]) -> dict[str, Option]:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Mappings within mappings as names with dots; the options of an optimizer stay together."""
+    """Mappings within mappings as names with dots; a setting that is a mapping stays together."""
     names: dict[str, Any] = {}
     for key, value in values.items():
-        if key.startswith("optimizer_options."):
-            names.setdefault("optimizer_options", {})[key.partition(".")[2]] = value
-        elif isinstance(value, Mapping) and key != "optimizer_options":
+        first, _, rest = key.partition(".")
+        if first in _MAPPINGS and rest:
+            names.setdefault(first, {})[rest] = value
+        elif isinstance(value, Mapping) and key not in _MAPPINGS:
             names.update(flat(value, f"{prefix}{key}."))
         else:
             names[prefix + key] = value

@@ -134,10 +134,10 @@ def segments(nodes: list[int]) -> list[tuple[int, int]]:
     Arguments:
         nodes: the number of inner nodes of each level; the first entry, of level 0, is ignored.
     """
-    share = sum(nodes[1:]) / max(1.0, (len(nodes) - 1) ** 0.5)
+    nodes_per_segment = sum(nodes[1:]) / max(1.0, (len(nodes) - 1) ** 0.5)
     cuts, total = [1], 0
     for level, count in enumerate(nodes[1:], 1):
-        if total and total + count > share:
+        if total and total + count > nodes_per_segment:
             cuts.append(level)
             total = 0
         total += count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.schema import Column
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Examples"]
@@ -30,6 +31,8 @@ class Examples:
         columns: example data, each ``(E, ...)``; ``"target"`` is the class to predict.
         arity: the number of trees per example: 1, or 2 for pairs.
         targets: the names of the classes.
+        inputs: what the node columns hold, where a schema says so.
+        target_names: the columns that ``"target"`` was read from, where they have names.
 
     Raises:
         TreeError: the number of trees is not a multiple of the arity, or a column does not have
@@ -40,6 +43,8 @@ class Examples:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     arity: int = 1
     targets: Vocabulary = field(default_factory=Vocabulary)
+    inputs: tuple[Column, ...] = ()
+    target_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.forest) % self.arity:
@@ -74,7 +79,7 @@ class Examples:
         """A data set of the examples ``ids``, in that order."""
         chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
         columns = {name: column[chosen] for name, column in self.columns.items()}
-        return Examples(self.forest.select(self._trees(chosen)), columns, self.arity, self.targets)
+        return replace(self, forest=self.forest.select(self._trees(chosen)), columns=columns)
 
     @staticmethod
     def concat(parts: Sequence[Examples]) -> Examples:
@@ -93,7 +98,7 @@ class Examples:
                     "read them with shared vocabularies"
                 )
         columns = {c: np.concatenate([part.columns[c] for part in parts]) for c in first.columns}
-        return Examples(forest, columns, first.arity, first.targets)
+        return replace(first, forest=forest, columns=columns)
 
     def batch(self, ids: ArrayLike) -> tuple[TreeBatch, dict[str, Tensor]]:
         """The trees of the examples ``ids`` ``(B,)`` as one batch; their columns ``(B, ...)``."""

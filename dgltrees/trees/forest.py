@@ -117,9 +117,21 @@ class Forest:
     ) -> Forest:
         """A forest of objects that link to their children, such as nested dictionaries.
 
-        ``Forest.from_objects(plans, "Plans", ["Node Type", "Total Cost"])``: the arguments, what
-        columns become and the errors are those of
-        :func:`~dgltrees.trees.builders.objects.from_objects`, which this calls.
+        ``Forest.from_objects(plans, "Plans", ["Node Type", "Total Cost"])`` has a tree per plan, a
+        node per object, and columns of ids (with a vocabulary) for texts, of numbers for numbers,
+        and ``(N, k)`` for vectors; -1 and NaN where an object has no value. It calls
+        :func:`~dgltrees.trees.builders.objects.from_objects`, which tells all arguments and errors.
+
+        Arguments:
+            roots: the root object of each tree.
+            children: the key, attribute, index or function that gives the children of an object, or
+                a list of these, one for each child.
+            columns: names that are keys or attributes; or a mapping from names to keys, attributes,
+                indices and functions.
+            vocabs, kinds: vocabularies and kinds of columns, where values should not tell them.
+            max_children, repeat_shared: how many children a node may have; whether an object may be
+                at several places of a tree.
+            source, file: where an object comes from, for the errors.
         """
         from dgltrees.trees.builders.objects import from_objects
 

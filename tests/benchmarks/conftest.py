@@ -36,6 +36,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         "chain": level_costs,
         "memory": memory,
         "share": shares,
+        "builder": nodes_a_second,
     }
     for kind, show in kinds.items():
         of_kind = [b for b in measured if b.extra_info.get("kind") == kind]
@@ -60,6 +61,13 @@ def ratios(measured: list[Any]) -> Iterator[str]:
         )
     for names, rows in tables.items():
         yield from ("", table(rows, base=names[0]))
+
+
+def nodes_a_second(measured: list[Any]) -> Iterator[str]:
+    """From objects to a forest."""
+    for each in measured:
+        rate = each.extra_info["nodes"] / _seconds(each)
+        yield f"\n{each.name}: {rate:,.0f} nodes a second from objects to a forest"
 
 
 def words_a_second(measured: list[Any]) -> Iterator[str]:

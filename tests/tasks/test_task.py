@@ -129,6 +129,8 @@ def test_targets_that_are_no_classes_want_methods_of_their_own() -> None:
     task = Numbers(**{**listops, "name": "numbers"})
     with pytest.raises(ConfigError, match="task numbers to be classes, got float64; Numbers wants"):
         task.majority(_data("listops"))
+    with pytest.raises(ConfigError, match="own: targets, labeled, report, predictions"):
+        task.labeled(_data("listops"))
 
 
 def test_tasks_stand_in_the_table_under_their_names() -> None:
@@ -147,8 +149,10 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "sst-tree": ("sst/train.txt", _SMALL),
     "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
     "boolsent": ("boolsent/train.txt", _SMALL),
-    "classify": ("", _SMALL),
-    "label": ("", _SMALL),
+    "classify": ("", _WORDS),
+    "label": ("", _WORDS),
+    "regress": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
+    "regress-nodes": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "tree-shape": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
@@ -160,14 +164,19 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
 }
 """Of each task a file and a model that reports all its metrics."""
+_PLANS = {"tree": "plan", "children": "Plans"}
+_DATA: dict[str, dict[str, Any]] = {
+    "regress": {**_PLANS, "target": "seconds"},
+    "regress-nodes": {**_PLANS, "target": "Plan Rows"},
+}
+"""Settings of the data that a file needs."""
 
 
 def _labels() -> Forest:
-    """A tree with names and classes at its nodes."""
+    """Two trees with names and classes at their nodes."""
     vocabs = {"label": Vocabulary(["a", "b"]), "target": Vocabulary(["no", "yes"])}
-    return Forest.build(
-        [-1, 0, 0], columns={"label": [0, 1, 1], "target": [1, 0, 0]}, vocabs=vocabs
-    )
+    columns = {"label": [0, 1, 1, 0], "target": [1, 0, 0, 0]}
+    return Forest.build([-1, 0, 0, -1], offsets=[0, 3, 4], columns=columns, vocabs=vocabs)
 
 
 def _decisions() -> Forest:
@@ -185,7 +194,7 @@ def test_a_report_has_the_metrics_that_the_task_declares(name: str, tmp_path: Pa
     if not file:
         path = tmp_path / "forest"
         (_decisions() if name == "tree-shape" else _labels()).save(path)
-    data = load_examples(task, task.data(), [path])
+    data = load_examples(task, task.data(**_DATA.get(name, {})), [path])
     report = task.report(data, run(build(task, data, **settings), task, data), task.majority(data))
     assert {metric.name for metric in task.metrics} <= set(report)
     assert all(isinstance(report[metric.name], float) for metric in task.metrics)

@@ -12,6 +12,16 @@ SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
 SENTENCES = SAMPLES / "ud" / "sample.conllu"
 
 
+_PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
+PLANS: dict[str, dict[str, Any]] = {
+    "classify": {**_PLANS, "target": "speed"},
+    "label": {**_PLANS, "target": "Node Type"},
+    "regress": {**_PLANS, "target": "seconds"},
+    "regress-nodes": {**_PLANS, "target": "Plan Rows"},
+}
+"""Settings of the data of tasks on one's own trees, by task."""
+
+
 def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> Settings:
     """The settings of a preset on the samples, one epoch of at most 40 examples."""
     layer = {

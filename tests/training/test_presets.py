@@ -12,7 +12,7 @@ from dgltrees.training.catalog import load_preset, preset_names
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
-from tests.training.samples import quick, with_model
+from tests.training.samples import PLANS, quick, with_model
 
 SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu"}
 
@@ -21,7 +21,7 @@ def _small(preset: str, folder: Path) -> Settings:
     """A preset on a sample; with vectors of a few words where it reads some."""
     settings = load_preset(preset)
     name = settings.task.name
-    data: dict[str, Any] = SENTENCES if name in ("tree-lm", "parser") else {}
+    data: dict[str, Any] = SENTENCES if name in ("tree-lm", "parser") else PLANS.get(name, {})
     training: dict[str, Any] = {} if data else {"batch_size": 20}
     vectors = settings.sections["data"].get("vectors")
     if name == "tree-lm":

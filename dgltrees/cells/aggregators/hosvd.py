@@ -14,7 +14,7 @@ from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
 from dgltrees.cells.initial import initialize
 from dgltrees.options import Count
 
-__all__ = ["HOSVD", "hosvd"]
+__all__ = ["HOSVD", "TuckerAggregator", "hosvd"]
 
 
 def hosvd(
@@ -52,7 +52,32 @@ def hosvd(
     return expand(g, Q, b)
 
 
-class HOSVD(FactorisedAggregator):
+class TuckerAggregator(FactorisedAggregator):
+    """The base of Tucker factorisations: mode matrices U, a core tensor and output matrices Q.
+
+    A subclass allocates these parameters, and sets ``inputs``, the number of terms that the core
+    sums into one output.
+    """
+
+    stacked = ("U", "b_U", "core", "Q", "b")
+    U: nn.Parameter
+    b_U: nn.Parameter  # noqa: N815
+    core: nn.Parameter
+    Q: nn.Parameter
+    b: nn.Parameter
+    inputs: int
+
+    def _draw(self) -> None:
+        initialize(self.U, self.c, self.r, self.init)
+        initialize(self.core, self.inputs, self.r, self.init)
+        initialize(self.Q, self.r, self.c, self.init)
+        nn.init.zeros_(self.b_U)
+        nn.init.zeros_(self.b)
+        with torch.no_grad():
+            self.core[:, :, -1] = 0.0
+
+
+class HOSVD(TuckerAggregator):
     r"""The HOSVD (Tucker) approximation of equation (10) in Castellana and Bacciu.
 
     .. math:: a = q(G(w(x), u_1(h_1), \dots, u_L(h_L)))
@@ -68,8 +93,6 @@ class HOSVD(FactorisedAggregator):
     of the core whose input indices are all last. Arguments and shapes are those of
     :class:`Aggregator`.
     """
-
-    stacked = ("U", "b_U", "core", "Q", "b")
 
     def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
         super().__init__(children, size, gates, **options)
@@ -92,15 +115,6 @@ class HOSVD(FactorisedAggregator):
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``L c r + r (r + 1)^L``."""
         return L * c * r + r * int((r + 1) ** L)
-
-    def _draw(self) -> None:
-        initialize(self.U, self.c, self.r, self.init)
-        initialize(self.core, self.inputs, self.r, self.init)
-        initialize(self.Q, self.r, self.c, self.init)
-        nn.init.zeros_(self.b_U)
-        nn.init.zeros_(self.b)
-        with torch.no_grad():
-            self.core[:, :, -1] = 0.0
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Equation (10)."""

@@ -32,11 +32,11 @@ def outer(factors: Sequence[Tensor]) -> Tensor:
 def split_modes(sizes: tuple[int, ...], out: int) -> int:
     """The number of modes to contract by a matrix product so that the least memory is saved."""
 
-    def kept(split: int) -> int:
+    def saved_per_row(split: int) -> int:
         left, right = math.prod(sizes[:split]), math.prod(sizes[split:])
         return left + (right * (out + 1) if split < len(sizes) else 0)
 
-    return min(range(1, len(sizes) + 1), key=kept)
+    return min(range(1, len(sizes) + 1), key=saved_per_row)
 
 
 def multilinear(T: Tensor, factors: Sequence[Tensor]) -> Tensor:

@@ -8,12 +8,11 @@ from typing import Any, Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import FactorisedAggregator
+from dgltrees.cells.aggregators.hosvd import TuckerAggregator
 from dgltrees.cells.aggregators.limits import check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_shared
 from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
 from dgltrees.cells.aggregators.symmetric import multisets, symmetric_maps, symmetric_product
-from dgltrees.cells.initial import initialize
 from dgltrees.options import Count
 
 __all__ = ["SymmetricHOSVD", "symmetric_hosvd"]
@@ -57,7 +56,7 @@ def symmetric_hosvd(
     return expand(g, Q, b)
 
 
-class SymmetricHOSVD(FactorisedAggregator):
+class SymmetricHOSVD(TuckerAggregator):
     r"""The HOSVD approximation of equation (10), symmetric in the children.
 
     .. math:: a = q(G(w(x), u(h_1), \dots, u(h_L)))
@@ -70,7 +69,6 @@ class SymmetricHOSVD(FactorisedAggregator):
     """
 
     ordered = False
-    stacked = ("U", "b_U", "core", "Q", "b")
 
     def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
         super().__init__(children, size, gates, **options)
@@ -94,15 +92,6 @@ class SymmetricHOSVD(FactorisedAggregator):
     def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
         """``c r + r (r + L over L)``."""
         return c * r + r * multisets(r + 1, L)
-
-    def _draw(self) -> None:
-        initialize(self.U, self.c, self.r, self.init)
-        initialize(self.core, self.inputs, self.r, self.init)
-        initialize(self.Q, self.r, self.c, self.init)
-        nn.init.zeros_(self.b_U)
-        nn.init.zeros_(self.b)
-        with torch.no_grad():
-            self.core[:, :, -1] = 0.0
 
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """Equation (10), symmetric."""

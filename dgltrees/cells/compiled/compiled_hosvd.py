@@ -14,7 +14,7 @@ from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.kernels import CACHE, SMALLEST_SHARD, compiles
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plans.rows import shards_of
-from dgltrees.cells.compiled.workspace import Workspace
+from dgltrees.cells.compiled.workspace import Workspace, as_arrays
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import offsets_of, starts
@@ -101,8 +101,8 @@ class _CompiledHOSVD(torch.autograd.Function):
         space = Workspace(M, [(nodes, GATES * size), (nodes - len(a), L, width)])
         h, c = M.new_empty(nodes, size), M.new_empty(nodes, size)
         weights = M, b_M[:, :, 0], core, Q, b[:, :, 0]
-        tables = _arrays(*space.tensors, h, c)
-        hosvd.forward(len(plan[0]) - 1, plan, *_arrays(a), _arrays(*weights), tables)
+        tables = as_arrays(*space.tensors, h, c)
+        hosvd.forward(len(plan[0]) - 1, plan, *as_arrays(a), as_arrays(*weights), tables)
         ctx.save_for_backward(*weights, h, c)
         ctx.plan, ctx.leaves = plan, len(a)
         ctx.space = space  # lives as long as the autograd graph
@@ -123,15 +123,11 @@ class _CompiledHOSVD(torch.autograd.Function):
         hosvd.backward(
             threads,
             ctx.plan,
-            _arrays(*(none if grad is None else grad for grad in grads)),
-            _arrays(*weights),
-            _arrays(*ctx.space.tensors, h, c),
-            *_arrays(*memory.tensors),
-            _arrays(*totals, da),
+            as_arrays(*(none if grad is None else grad for grad in grads)),
+            as_arrays(*weights),
+            as_arrays(*ctx.space.tensors, h, c),
+            *as_arrays(*memory.tensors),
+            as_arrays(*totals, da),
         )
         dM, db_M, dcore, dQ, db = (total.sum(0) for total in totals)
         return da, dM, db_M.unsqueeze(2), dcore, dQ, db.unsqueeze(2), None
-
-
-def _arrays(*tensors: Tensor) -> tuple[Any, ...]:
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plans.rows import RowPlan
-from dgltrees.cells.compiled.workspace import Workspace
+from dgltrees.cells.compiled.workspace import Workspace, as_arrays
 
 __all__ = ["CompiledLSTM"]
 
@@ -47,10 +47,10 @@ class CompiledLSTM(torch.autograd.Function):
         tree_lstm.forward(
             _threads(plan),
             _numbers(plan, node_rows, parent_rows),
-            _arrays(wx, none if wx_f is None else wx_f, none if b_f is None else b_f),
-            _arrays(U, U_f),
-            _arrays(*space.tensors),
-            _arrays(h, c),
+            as_arrays(wx, none if wx_f is None else wx_f, none if b_f is None else b_f),
+            as_arrays(U, U_f),
+            as_arrays(*space.tensors),
+            as_arrays(h, c),
         )
         ctx.save_for_backward(U, U_f, node_rows, parent_rows)
         ctx.plan, ctx.rows, ctx.shared = plan, len(wx), index is not None
@@ -78,11 +78,11 @@ class CompiledLSTM(torch.autograd.Function):
         tree_lstm.backward(
             threads,
             _numbers(plan, node_rows, parent_rows),
-            _arrays(*(none if grad is None else grad for grad in grads)),
-            _arrays(U.transpose(1, 2), U_f.transpose(1, 2)),
-            _arrays(*ctx.space.tensors),
-            *_arrays(*memory.tensors),
-            _arrays(*totals),
+            as_arrays(*(none if grad is None else grad for grad in grads)),
+            as_arrays(U.transpose(1, 2), U_f.transpose(1, 2)),
+            as_arrays(*ctx.space.tensors),
+            *as_arrays(*memory.tensors),
+            as_arrays(*totals),
         )
         dwx, dwx_f, db_f, dU, dU_f = (t[0] if len(t) == 1 else t.sum(0) for t in totals)
         return (
@@ -102,9 +102,5 @@ def _threads(plan: RowPlan) -> int:
 
 def _numbers(plan: RowPlan, node_rows: Tensor, parent_rows: Tensor) -> tuple[Any, ...]:
     """The plan as arrays, in the order in which the kernels expect them."""
-    arrays = _arrays(plan.order, plan.parent, node_rows, parent_rows, plan.types)
+    arrays = as_arrays(plan.order, plan.parent, node_rows, parent_rows, plan.types)
     return plan.levels, plan.parts, plan.shards, plan.inner, *arrays
-
-
-def _arrays(*tensors: Tensor) -> tuple[Any, ...]:
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from math import prod
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
 
-__all__ = ["Workspace", "tables"]
+__all__ = ["Workspace", "as_arrays", "tables"]
 
 MAX_FREE_BLOCKS = 4
 """Blocks that wait for reuse: two for the states of a step, and two for its gradients."""
@@ -61,6 +61,11 @@ def tables(
         space = Workspace(like, shapes)
         return space, space.tensors
     return None, [like.new_empty(shape) for shape in shapes]
+
+
+def as_arrays(*tensors: Tensor) -> tuple[Any, ...]:
+    """CPU tensors as contiguous numpy arrays, for kernels."""
+    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
 
 
 def _take(dtype: torch.dtype, size: int) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional, Union
 
@@ -48,7 +48,7 @@ class SampledTrees:
 @torch.no_grad()
 def sample_trees(
     model: Union[JointTreeLM, TreeLM],
-    vocabs: dict[str, Vocabulary],
+    vocabs: Mapping[str, Vocabulary],
     count: Count,
     *,
     root: int,
@@ -262,7 +262,7 @@ class _Trees:
             self.logits[active, n] = logits
         self.open[active, n] = opened
 
-    def finish(self, vocabs: dict[str, Vocabulary]) -> SampledTrees:
+    def finish(self, vocabs: Mapping[str, Vocabulary]) -> SampledTrees:
         """The sampled trees."""
         mask = mask_of(self.size, self.word.shape[1])
         columns = {"word": self.word, "etype": self.etype}

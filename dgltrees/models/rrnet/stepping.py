@@ -105,9 +105,9 @@ def advance(
     places = index[:splits], size[:splits]
     stack, stack_c = state.stack, state.stack_c
     if splits:
-        put = Tensor.index_put_ if in_place else Tensor.index_put
-        stack = put(stack, places, step.down[:splits])
-        stack_c = put(stack_c, places, step.down_c[:splits]) if cell.stack_cell else stack_c
+        index_put = Tensor.index_put_ if in_place else Tensor.index_put
+        stack = index_put(stack, places, step.down[:splits])
+        stack_c = index_put(stack_c, places, step.down_c[:splits]) if cell.stack_cell else stack_c
     change = (op == Operation.SPLIT).long() - (op == Operation.MERGE).long()
     h, c = step.h.index_select(0, back), step.c.index_select(0, back)
     return RRNetState(h, c, stack, stack_c, state.size + change)

@@ -9,7 +9,7 @@ Decisions depend only on the prefix, so the perplexities of all models are compa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, Union, cast
@@ -45,6 +45,8 @@ class StreamTask(Task):
     :class:`~dgltrees.trees.windows.WindowSampler`.
     """
 
+    has_majority = False
+
     def display_name(self, model: Options) -> str:
         """The name of the encoder: LSTM, or how an RRNet decides."""
         return sequence_model_name(model)
@@ -74,16 +76,10 @@ class StreamTask(Task):
         """Columns ``(R,)``: ``loss``, and the ``operation`` before the word, -1 for none."""
         return dict(zip(("loss", "operation"), cast(StreamLM, model).outputs(batch, targets)))
 
-    def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters without word vectors and outputs (``cell``) and in total."""
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The word vectors and the output layer, which may be tied."""
         lm = cast(StreamLM, model)
-        total = sum(p.numel() for p in lm.parameters())
-        words = {id(p): p.numel() for p in (lm.output, *lm.encoder.input.parameters())}
-        return {"table": None, "cell": total - sum(words.values()), "model": total}
-
-    def majority(self, data: Examples) -> dict[str, int]:
-        """None: accuracy is not reported."""
-        return {}
+        return (lm.output, *lm.encoder.input.parameters())
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]

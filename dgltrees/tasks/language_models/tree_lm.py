@@ -8,7 +8,7 @@ without ROOT and the ends of sentences, so that trees and sequences are comparab
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, cast
@@ -74,6 +74,8 @@ class Objective(nn.Module):
 @dataclass(frozen=True)
 class LanguageModelTask(Task):
     """Language modelling of trees: rows are nodes, and their classes are words; ROOT has none."""
+
+    has_majority = False
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""
@@ -153,14 +155,12 @@ class LanguageModelTask(Task):
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """The numbers of parameters of the LSTMs (``cell``), as in Table 1, and in total."""
-        lm = cast(Objective, model).model
-        total = sum(p.numel() for p in lm.parameters())
-        words = {id(p): p.numel() for p in (lm.embed.weight, lm.output)}  # once, where tied
-        return {"table": None, "cell": total - sum(words.values()), "model": total}
+        return super().parameters(cast(Objective, model).model)
 
-    def majority(self, data: Examples) -> dict[str, int]:
-        """None: accuracy is not reported."""
-        return {}
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The word vectors and the output layer, which may be tied."""
+        lm = cast(LanguageModel, model)
+        return (lm.embed.weight, lm.output)
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]

@@ -53,8 +53,10 @@ def shape_forest(features: NDArray[Any], added: NDArray[np.int8]) -> Forest:
 class ShapeTask(Task):
     """Binary classification of edges: each node has four rows, one per type of edge."""
 
+    has_majority = False  # the report uses the more frequent class of the evaluated examples
+
     def display_name(self, model: Options) -> str:
-        """The name of the state that the classifiers read."""
+        """The name of the model, with the state that it reads."""
         return f"rectifier networks on the {model['state']} state"
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
@@ -99,10 +101,6 @@ class ShapeTask(Task):
             "probability": torch.sigmoid(logits),
         }
 
-    def majority(self, data: Examples) -> dict[str, int]:
-        """Empty: the report uses the more frequent class of the evaluated examples instead."""
-        return {}
-
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]
     ) -> dict[str, Any]:
@@ -118,11 +116,11 @@ class ShapeTask(Task):
             rows = np.flatnonzero(targets[:, kind] >= 0)
             if not len(rows):
                 continue
-            share = float(targets[rows, kind].mean())
+            fraction = float(targets[rows, kind].mean())
             by_edge_type[name] = {
                 "decisions": len(rows),
                 "accuracy": float(correct[rows, kind].mean()),
-                "majority": max(share, 1 - share),
+                "majority": max(fraction, 1 - fraction),
                 "loss": float(loss[rows, kind].mean()),
             }
         decisions = sum(part["decisions"] for part in by_edge_type.values())

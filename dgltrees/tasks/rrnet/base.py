@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Optional, Union, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError
@@ -54,12 +55,11 @@ class ReaderTask(Task):
         """The encoder's name."""
         return sequence_model_name(model)
 
-    def parameters(self, model: nn.Module) -> dict[str, Any]:
-        """The numbers of parameters without token vectors (``cell``) and in total (``model``)."""
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The vectors of tokens."""
         encoder: Any = model.encoder
-        total = sum(p.numel() for p in model.parameters())
-        vectors = sum(p.numel() for p in encoder.input.parameters())
-        return {"table": None, "cell": total - vectors, "model": total}
+        vectors: Iterable[Tensor] = encoder.input.parameters()
+        return vectors
 
 
 def make_classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Optional, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
@@ -126,10 +126,13 @@ class SentenceTask(ReaderTask):
 
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """The numbers of parameters without word vectors, as in Table 1, and in total."""
-        total = sum(p.numel() for p in model.parameters())
+        counts = super().parameters(model)
+        return {**counts, "table": counts["cell"]}
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The table of word vectors, if there is one."""
         words = _words_of(model)
-        without_words = total if words is None else total - words.numel()
-        return {"table": without_words, "cell": without_words, "model": total}
+        return () if words is None else (words,)
 
 
 def _check_width(model: nn.Module, settings: SentenceSettings) -> None:

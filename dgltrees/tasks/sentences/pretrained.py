@@ -45,17 +45,17 @@ def check_pretrained(model: nn.Module, settings: SentenceSettings) -> None:
         ConfigError: it does not, or its word vectors have the wrong size.
     """
     reader: Any = model.encoder
-    given: Optional[Input] = reader.input if reader.input.ids is None else None
+    vectors: Optional[Input] = reader.input if reader.input.ids is None else None
     encoder = _encoder_of(settings)
-    if (given is None) != (encoder is None):
+    if (vectors is None) != (encoder is None):
         raise ConfigError(
             "expected model.words pretrained and data.pretrained together, got only "
-            f"{'data.pretrained' if given is None else 'model.words pretrained'}"
+            f"{'data.pretrained' if vectors is None else 'model.words pretrained'}"
         )
-    if given is not None and encoder is not None and given.size != encoder.size:
+    if vectors is not None and encoder is not None and vectors.size != encoder.size:
         raise ConfigError(
             f"expected model.embedding {encoder.size}, the size of the pretrained encoder's "
-            f"vectors, got {given.size}"
+            f"vectors, got {vectors.size}"
         )
 
 

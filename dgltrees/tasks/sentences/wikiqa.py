@@ -32,13 +32,11 @@ __all__ = ["WIKIQA", "WikiQATask"]
 class WikiQATask(SentenceTask):
     """Answer selection: rows are pairs of a question and a sentence, with class 1 for answers."""
 
+    has_majority = False  # accuracy is not reported, since few sentences answer
+
     def groups(self, data: Examples) -> NDArray[np.int64]:
         """The question of each pair, ``(E,)``."""
         return _questions(data)
-
-    def majority(self, data: Examples) -> dict[str, int]:
-        """Empty: accuracy is not reported, since few sentences answer."""
-        return {}
 
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, int]

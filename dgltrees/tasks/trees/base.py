@@ -15,8 +15,8 @@ from dgltrees.models import (
     Attention,
     BidirectionalEncoder,
     Head,
+    Input,
     Mean,
-    NodeInput,
     Root,
     TreeEncoder,
 )
@@ -55,8 +55,8 @@ def cell_name(model: Options) -> str:
     return " ".join(filter(None, (model.get("aggregator"), model["cell"])))
 
 
-def make_encoder(model: Options, inputs: NodeInput, operators: int = 0) -> Encoder:
-    """Make the encoder of the settings.
+def make_encoder(model: Options, inputs: Input, operators: int = 0) -> Encoder:
+    """The encoder that the settings describe.
 
     Arguments:
         model: the model's settings, including ``max_children``.

@@ -11,7 +11,6 @@ from dgltrees.options import Count, Fraction
 from dgltrees.tasks.settings import DataSettings, WordSettings
 
 __all__ = [
-    "LabeledSettings",
     "ListOpsModel",
     "LogicModel",
     "LogicSettings",
@@ -21,7 +20,6 @@ __all__ = [
     "SupervisedSettings",
     "TreeModel",
     "TreesModel",
-    "WordClassifyModel",
     "WordNodesModel",
 ]
 
@@ -48,16 +46,6 @@ class SSTSettings(SupervisedSettings, WordSettings):
 
     binary: bool = False
     """Learn positive against negative, without neutral trees and nodes; by default five classes."""
-
-
-@dataclass(frozen=True)
-class LabeledSettings(WordSettings):
-    """The data of saved forests with labels."""
-
-    label: str = "label"
-    """Node column whose names are the input."""
-    target: str = "target"
-    """Node column whose names are the classes."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +146,3 @@ class EmbeddingSettings:
 @dataclass(frozen=True)
 class WordNodesModel(EmbeddingSettings, NodesModel):
     """A classifier of all nodes, with a learned vector per input name."""
-
-
-@dataclass(frozen=True)
-class WordClassifyModel(EmbeddingSettings, TreesModel):
-    """A classifier of trees, with a learned vector per input name."""

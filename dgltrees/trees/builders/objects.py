@@ -102,7 +102,7 @@ def from_objects(
                 f"kinds: expected columns of {', '.join(getters)} with one of {', '.join(KINDS)}, "
                 f"got {name}: {kind}"
             )
-    if isinstance(roots, (str, bytes, Mapping)):
+    if isinstance(roots, (str, bytes, Mapping)) or not isinstance(roots, Iterable):
         raise TreeError(f"expected a list of roots, got one {type(roots).__name__}; write [root]")
     lists = NodeLists(file=file)
     try:
@@ -171,8 +171,8 @@ def _getters(columns: Union[Sequence[str], Mapping[str, Getter]]) -> dict[str, G
         raise ConfigError(
             f"columns: expected a list of names, got {columns!r}; write [{columns!r}]"
         )
-    getters: dict[str, Getter] = {}
-    getters.update(columns if isinstance(columns, Mapping) else zip(columns, columns))
+    names = list(columns)
+    getters = dict(zip(names, columns.values() if isinstance(columns, Mapping) else names))
     for name in getters:
         if not isinstance(name, str):
             raise ConfigError(

@@ -49,12 +49,18 @@ def from_python(
 
     Raises:
         TreeError: with line, or tree and node: a text is not Python, or is nested deeper than
-            Python's parser reads; a name is not in a frozen vocabulary; a node has too many
-            children.
+            Python's parser reads; a node of ``ast`` contains itself; a name is not in a frozen
+            vocabulary; a node has too many children.
     """
     vocabularies = vocabs_for(vocabs, "label", "field", "value")
     roots = [_Entry(None, _parse(source, tree, file)) for tree, source in enumerate(sources)]
-    lists = walk(roots, _children, lists=NodeLists(file=file))
+    lists = walk(
+        roots,
+        _children,
+        repeat_shared=True,  # Python's parser makes one node of all additions
+        identity=lambda entry: id(entry.node),
+        lists=NodeLists(file=file),
+    )
     names: dict[str, Sequence[Optional[str]]] = {
         "label": [type(entry.node).__name__ for entry in lists.objects],
         "field": [entry.field for entry in lists.objects],

@@ -31,8 +31,8 @@ def from_table(
 
     Rows may be in any order; the children of a node are in row order. There is a tree per root, in
     the order of their first rows, and its nodes are in row order. None and NaN are missing values:
-    as a parent, they make a root. What the values of the other columns become is told at
-    :func:`~dgltrees.trees.builders.objects.from_objects`.
+    as a parent, they make a root, and so does -1 where it is no id. What the values of the other
+    columns become is told at :func:`~dgltrees.trees.builders.objects.from_objects`.
 
     Arguments:
         frame: a pandas data frame, a dictionary of sequences of one length, or anything else that
@@ -110,7 +110,7 @@ def _parents(
     for row, (key, missing) in enumerate(_keys(table, parent, tree)):
         if not missing:
             parents[row] = up = row_of.get(key, -1)
-            if up < 0:
+            if up < 0 and table[parent][row] != -1:
                 within = "" if tree is None else f" of {tree!r} {table[tree][row]!r}"
                 raise _error(
                     f"expected an {node!r}{within} as {parent!r}, got {table[parent][row]!r}; "

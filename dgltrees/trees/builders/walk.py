@@ -124,6 +124,7 @@ def walk(
     children_of: Callable[[Any], Iterable[Any]],
     *,
     repeat_shared: bool = False,
+    identity: Callable[[Any], int] = id,
     lists: Optional[NodeLists] = None,
 ) -> NodeLists:
     """Visit trees of objects in preorder.
@@ -134,6 +135,7 @@ def walk(
             may raise :class:`TreeError`, to which tree and node are added.
         repeat_shared: an object at several places of a tree is a node at each; otherwise that is
             an error, but for immutable values such as strings and tuples.
+        identity: a number for each object that no other object has.
         lists: where to append the nodes; new lists by default.
 
     Returns:
@@ -149,15 +151,15 @@ def walk(
         if root is None:
             raise TreeError("expected an object as root, got None", file=file, tree=tree)
         base = len(objects)
-        first: dict[int, int] = {}  # the node of each object, by id
-        open_ids = {0}  # of the objects whose children are being visited
-        stack = [(-1, 0, enumerate((root,)))]  # such an object's node, id and further children
+        first: dict[int, int] = {}  # the node of each object, by identity
+        open_ids = {-1}  # of the objects whose children are being visited
+        stack = [(-1, -1, enumerate((root,)))]  # such an object's node, id and further children
         while stack:
             up, up_id, siblings = stack[-1]
             for place, child in siblings:
                 if child is None:
                     continue
-                node, child_id = len(objects) - base, id(child)
+                node, child_id = len(objects) - base, identity(child)
                 parent.append(up)
                 pos.append(place)
                 objects.append(child)

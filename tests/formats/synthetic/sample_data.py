@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable, TypeVar, Union
 
-from dgltrees.formats.synthetic import make_listops, make_logic, make_mee
+from dgltrees.formats.synthetic import make_listops, make_logic, make_mee, make_plans
 from dgltrees.formats.synthetic.draws import below, stream
 
 T = TypeVar("T")
@@ -194,6 +194,7 @@ def make_samples(out: Path) -> None:
     make_listops(out / "listops", train=150, valid=40, test=40, max_depth=6, overwrite=True)
     make_logic(out / "lrt", train=[10] * 13, valid=0, test=[4] * 13, overwrite=True)
     make_mee(out / "mee", train=20, valid=10, test=10, lengths=(4, 5), overwrite=True)
+    make_plans(out / "plans", train=60, valid=0, test=0, overwrite=True)
     write(out / "sst" / "train.txt", review, 80)
     write(out / "sst" / "dev.txt", review, 30)
     write(out / "snli" / "snli_1.0_train.jsonl", snli, 60)

@@ -24,6 +24,10 @@ BYTES: dict[str, tuple[dict[str, Any], str]] = {
         {"train": 30, "valid": 10, "test": 10, "lengths": [4, 7]},
         "5273ee6384668203360fc03a7c58c8737dac170287c078a56785328a31259d1e",
     ),
+    "plans": (
+        {"train": 40, "valid": 10, "test": 10},
+        "b69545060a901db28963f4c832772d046cd339a2f7e476c99d464c8101353547",
+    ),
 }
 """Settings, and the SHA-256 of all files that they give with seed 0."""
 

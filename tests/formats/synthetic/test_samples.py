@@ -26,6 +26,7 @@ FORMAT_OF = {
     "wikiqa": "wikiqa",
     "mee": "mee",
     "ptb_lm": "text",
+    "plans": "jsonl",
 }
 """The format of each folder of samples."""
 

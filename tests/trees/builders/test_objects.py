@@ -178,6 +178,7 @@ def rows(*values: Any) -> dict[str, Any]:
     [
         ([], "expected at least one tree, got none"),
         (rows(1), "expected a list of roots, got one dict; write [root]"),
+        (SimpleNamespace(), "expected a list of roots, got one SimpleNamespace; write [root]"),
         ([rows(1), None], "tree 1: expected an object as root, got None"),
         ([rows(1), cycle()], "tree 1, node 2: expected a tree, got an object that contains itself"),
         (

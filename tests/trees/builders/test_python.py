@@ -81,3 +81,10 @@ def test_bad_sources(source: str, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_python("x", source, file="f.py", max_children=2)
     assert str(caught.value).startswith(message)
+
+
+def test_a_node_of_ast_that_contains_itself() -> None:
+    loop = ast.Tuple([ast.Constant(1)], ast.Load())
+    loop.elts.append(loop)
+    with pytest.raises(TreeError, match=r"^tree 0, node 2: .* contains itself \(a cycle\)"):
+        from_python(loop)

@@ -81,6 +81,11 @@ def test_deep_and_wide() -> None:
         np.testing.assert_array_equal(again.parent, forest.parent)
 
 
+def test_minus_one_is_a_root_where_it_is_no_id() -> None:
+    assert from_table(rows([0, 1], [-1, 0])).parent.tolist() == [-1, 0]
+    assert from_table(rows([-1, 1], [None, -1])).parent.tolist() == [-1, 0]
+
+
 def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
     return {"id": ids, "parent": parents, **columns}
 

@@ -1,0 +1,7 @@
+"""Models of trees by scikit-learn's conventions: fit, predict, score, save."""
+
+from dgltrees.estimators.classifier import TreeClassifier
+from dgltrees.estimators.encoder import TreeEncoder
+from dgltrees.estimators.regressor import TreeRegressor
+
+__all__ = ["TreeClassifier", "TreeEncoder", "TreeRegressor"]

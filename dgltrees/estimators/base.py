@@ -1,0 +1,325 @@
+"""What the estimators share: from trees and targets to a run, and back from a folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Callable, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from dgltrees._files import PathLike, replacing
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.splits import split_examples
+from dgltrees.training.catalog import preset_values
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.loop import print_epoch
+from dgltrees.training.run import train
+from dgltrees.training.settings import Settings, layered
+from dgltrees.trees import Examples, Forest
+from dgltrees.trees.schema import Schema
+
+__all__ = ["TreeEstimator", "Trees", "as_forest"]
+
+Trees = Union[Forest, Sequence[Forest]]
+"""Trees as one forest, or as a sequence of forests, as scikit-learn's splits give them."""
+
+_FILE = "estimator.json"
+_SECTIONS = {
+    "encoder": "model",
+    "cell": "model",
+    "hidden_size": "model",
+    "readout": "model",
+    "objective": "model",
+    "columns": "data",
+    "validation_fraction": "data.valid_fraction",
+    "epochs": "training",
+    "patience": "training",
+    "batch_size": "training",
+    "lr": "training",
+    "seed": "training",
+}
+"""Parameters that are settings, and their section, or full name where that is another."""
+
+
+class TreeEstimator(BaseEstimator):  # type: ignore[misc]
+    """A model of trees with columns.
+
+    Parameters that are None have the value of the preset of the estimator's task, which
+    ``dgltrees train PRESET --help`` shows, with what each of them does; every other setting goes
+    into ``settings``.
+
+    Arguments:
+        encoder: ``tree``, ``convolution``, ``lstm``, ``bilstm``, ``transformer`` or ``bag``.
+        cell: the cell of encoder ``tree``, a name in :data:`dgltrees.cells.CELLS`.
+        hidden_size: the size of a node's state.
+        readout: ``root``, ``mean``, ``max``, ``root_max`` or ``attention``.
+        objective: the loss.
+        columns: the input columns, or their kinds by name; by default all, as inferred.
+        validation_fraction: part of the trees that is held out for early stopping, where ``fit``
+            gets no validation trees.
+        epochs, patience, batch_size, lr: of the training loop.
+        seed: of the initial weights, the order of the trees and dropout; equal seeds give equal
+            models on one machine.
+        settings: more settings by full name, such as ``{"model.bidirectional": True}``.
+        progress: show a progress bar and a line per epoch; None where there is a terminal.
+
+    Attributes:
+        run_: the trained run, a :class:`~dgltrees.training.loaded.LoadedRun`.
+        history_: the metrics of each epoch.
+        result_: the metrics of the best epoch, and what baselines without trees reach.
+        n_features_in_: the number of input columns.
+        feature_names_in_: their names.
+    """
+
+    _preset = ""
+
+    def __init__(
+        self,
+        *,
+        encoder: Optional[str] = None,
+        cell: Optional[str] = None,
+        hidden_size: Optional[int] = None,
+        readout: Optional[str] = None,
+        objective: Optional[str] = None,
+        columns: Union[Sequence[str], Mapping[str, str], None] = None,
+        validation_fraction: Optional[float] = None,
+        epochs: Optional[int] = None,
+        patience: Optional[int] = None,
+        batch_size: Optional[int] = None,
+        lr: Optional[float] = None,
+        seed: int = 0,
+        settings: Optional[Mapping[str, Any]] = None,
+        progress: Optional[bool] = False,
+    ) -> None:
+        self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
+        self.readout, self.objective, self.columns = readout, objective, columns
+        self.validation_fraction, self.epochs, self.patience = validation_fraction, epochs, patience
+        self.batch_size, self.lr, self.seed = batch_size, lr, seed
+        self.settings, self.progress = settings, progress
+
+    def fit(
+        self,
+        X: Trees,
+        y: ArrayLike,
+        *,
+        validation: Optional[tuple[Trees, ArrayLike]] = None,
+        on_epoch: Optional[Callable[[dict[str, Any]], None]] = None,
+        out: Optional[PathLike] = None,
+    ) -> Any:
+        """Train on trees.
+
+        Arguments:
+            X: the trees.
+            y: their targets, one per tree, or a row per tree of several.
+            validation: trees and targets that decide when to stop and which epoch is the best.
+            on_epoch: is called with the metrics of each epoch; an exception from it stops the
+                training, as Optuna's ``TrialPruned`` does.
+            out: the run directory to train in, which can be resumed; by default a temporary one.
+
+        Returns:
+            the estimator itself.
+
+        Raises:
+            TreeError: X and y have not the same length, a target is missing or infinite, or the
+                trees cannot be read.
+            ConfigError: a setting is not read or has a wrong value.
+        """
+        targets = _columns(y)
+        settings = self._settings([*targets])
+        task = settings.task
+        assert isinstance(task, OwnTreesTask)
+        raw = _examples(as_forest(X), targets)
+
+        def read_valid(schema: Schema) -> Examples:
+            assert validation is not None
+            trees, answers = validation
+            valid = _examples(as_forest(trees), _columns(answers))
+            return task.examples(valid, settings.data, schema)
+
+        learned = task.examples(raw, settings.data, None)
+        splits = split_examples(
+            task, settings.data, learned, None if validation is None else read_valid
+        )
+        folder = self._temporary() if out is None else Path(out)
+
+        def each_epoch(line: dict[str, Any], *rest: Any) -> None:
+            if self.progress:
+                print_epoch(line, *rest)
+            if on_epoch is not None:
+                on_epoch(line)
+
+        self.result_ = train(settings, folder, splits, bar=self.progress, on_epoch=each_epoch)
+        self._open(folder)
+        return self
+
+    def _settings(self, targets: list[str]) -> Settings:
+        """All settings: the preset's, the parameters above them, then ``settings``."""
+        layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
+        named = {**_SECTIONS, **self._more_sections()}
+        chosen = {
+            (place if "." in place else f"{place}.{name}"): getattr(self, name)
+            for name, place in named.items()
+            if getattr(self, name) is not None
+        }
+        chosen["data.target"] = targets if len(targets) > 1 else targets[0]
+        for name, value in {**chosen, **(self.settings or {})}.items():
+            section, _, option = name.partition(".")
+            if section not in layer or not option:
+                raise ConfigError(
+                    f"expected settings by full name, such as model.bidirectional, got {name!r}"
+                )
+            layer[section][option] = value
+        return Settings(layered(preset_values(self._preset), layer))
+
+    def _more_sections(self) -> Mapping[str, str]:
+        return {}
+
+    def _temporary(self) -> Path:
+        """A folder that goes when the estimator does."""
+        folder = tempfile.mkdtemp(prefix="dgltrees-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+    def _open(self, folder: Path) -> None:
+        self.run_: LoadedRun = load(folder)
+        self.history_ = self.run_.directory.metrics()
+        self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
+        self.n_features_in_ = len(self.feature_names_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "run_")
+
+    def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
+        """The model's output columns for trees without targets."""
+        run = self._fitted()
+        return run.outputs(run.examples(as_forest(X)))
+
+    def _fitted(self) -> LoadedRun:
+        if not hasattr(self, "run_"):
+            raise NotFittedError(
+                f"expected a fitted {type(self).__name__}, got one that is not; call fit first"
+            )
+        return self.run_
+
+    def encode(self, X: Trees) -> NDArray[np.float32]:
+        """``(T, c)`` the vector of each tree, what the last layers read."""
+        run = self._fitted()
+        return run.encode(run.examples(as_forest(X)))
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to a folder, which ``load`` and the command line read.
+
+        Raises:
+            ConfigError: the folder is there already.
+        """
+        source, target = self._fitted().directory.path, Path(path)
+        if target.exists():
+            raise ConfigError(f"expected a folder that is not there yet, got {target}")
+        partial = target.with_name(target.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(source, partial)
+        with replacing(partial / _FILE) as file:
+            json.dump({"class": type(self).__name__, **self._plain()}, file, indent=1)
+        partial.rename(target)
+
+    def _plain(self) -> dict[str, Any]:
+        """Parameters and fitted attributes as JSON has them."""
+        return {"parameters": self.get_params(), "result": self.result_}
+
+    @classmethod
+    def load(cls, path: PathLike) -> Any:
+        """The fitted estimator in a folder that :meth:`save` wrote.
+
+        Raises:
+            ConfigError: the folder holds none, or one of another class.
+        """
+        try:
+            values = json.loads((Path(path) / _FILE).read_text(encoding="utf-8"))
+            name, parameters = values["class"], values["parameters"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConfigError(
+                f"expected a folder that {cls.__name__}.save wrote, got {path} ({error})"
+            ) from None
+        if name != cls.__name__:
+            raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")
+        estimator = cls(**parameters)
+        estimator.result_ = values["result"]
+        estimator._open(Path(path))
+        estimator._restore(values)
+        return estimator
+
+    def _restore(self, values: Mapping[str, Any]) -> None:
+        """Take fitted attributes from what :meth:`_plain` gave."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies between processes: the files of the run instead of the open model."""
+        state = {k: v for k, v in self.__dict__.items() if k != "run_"}
+        if hasattr(self, "run_"):
+            root = self.run_.directory.path
+            files = (path for path in root.rglob("*") if path.is_file())
+            state["_files"] = {str(path.relative_to(root)): path.read_bytes() for path in files}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        files: Optional[dict[str, bytes]] = state.pop("_files", None)
+        self.__dict__.update(state)
+        if files is not None:
+            folder = self._temporary()
+            for name, content in files.items():
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            self._open(folder)
+
+
+def as_forest(X: Trees) -> Forest:
+    """One forest of trees.
+
+    Raises:
+        TreeError: there is no tree, or X is neither a forest nor a sequence of forests.
+    """
+    if isinstance(X, Forest):
+        forest = X
+    elif isinstance(X, (list, tuple, np.ndarray)) and len(X):
+        wrong = next((each for each in X if not isinstance(each, Forest)), None)
+        if wrong is not None:
+            raise TreeError(
+                f"expected trees as a Forest, got a {type(wrong).__name__}; "
+                "Forest.from_objects makes one of objects"
+            )
+        forest = Forest.concat(list(X))
+    else:
+        raise TreeError(f"expected trees as a Forest, got {type(X).__name__} {X!r:.40}")
+    if not len(forest):
+        raise TreeError("expected at least one tree, got none")
+    return forest
+
+
+def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
+    """Targets by name, each ``(T,)``: those of a table by its columns, else ``target``."""
+    names = [str(name) for name in getattr(y, "columns", [])]
+    values = np.asarray(y)
+    if values.ndim == 1:
+        return {"target": values}
+    if values.ndim != 2 or not values.shape[1]:
+        raise TreeError(f"expected targets (T,) or (T, K), got the shape {values.shape}")
+    names = names or [f"target_{k}" for k in range(values.shape[1])]
+    return {name: values[:, k] for k, name in enumerate(names)}
+
+
+def _examples(forest: Forest, targets: Mapping[str, NDArray[Any]]) -> Examples:
+    for values in targets.values():
+        if len(values) != len(forest):
+            raise TreeError(
+                f"expected a target per tree, got {len(values)} targets for {len(forest)} trees"
+            )
+    return Examples(forest, targets)

@@ -1,0 +1,79 @@
+"""Classes of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from dgltrees.estimators.base import TreeEstimator, Trees
+
+__all__ = ["TreeClassifier"]
+
+
+class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
+    """Predicts a class of each tree, or several flags.
+
+    ``TreeClassifier().fit(functions, packages).predict_proba(others)``
+
+    Arguments:
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
+
+    Attributes:
+        classes_: ``(classes,)`` the classes, in the order of the columns of ``predict_proba``.
+    """
+
+    _preset = "classify"
+
+    def fit(self, X: Trees, y: ArrayLike, **options: Any) -> Any:
+        """Train on trees; see :meth:`TreeEstimator.fit`.
+
+        Arguments:
+            X: the trees.
+            y: their classes, numbers or names; or a row per tree of flags.
+            options: the other arguments of :meth:`TreeEstimator.fit`.
+        """
+        super().fit(X, y, **options)
+        values = np.unique(np.asarray(y)) if np.ndim(y) == 1 else np.array([False, True])
+        self._set_classes(values)
+        return self
+
+    def _set_classes(self, values: NDArray[Any]) -> None:
+        """Take the classes as the user has them, in the order of the model's."""
+        names = self.run_.vocabularies["target"].names
+        if not names:  # flags
+            self.classes_ = values
+            return
+        by_name = {_name(value): value for value in values.tolist()}
+        self.classes_ = np.array([by_name[name] for name in names])
+
+    def predict(self, X: Trees) -> NDArray[Any]:
+        """``(T,)`` the likeliest class of each tree; of flags ``(T, K)`` 0 and 1."""
+        outputs = self._outputs(X)
+        if "prediction" in outputs:
+            predicted: NDArray[Any] = self.classes_[outputs["prediction"]]
+            return predicted
+        names = self.run_.vocabularies.targets
+        return np.stack([outputs[f"prediction_{k}"] for k in range(len(names))], 1)
+
+    def predict_proba(self, X: Trees) -> NDArray[np.float64]:
+        """``(T, classes)`` probabilities; of flags ``(T, K)`` those of yes."""
+        outputs = self._outputs(X)
+        schema = self.run_.vocabularies
+        count = len(schema["target"]) or len(schema.targets)
+        return np.stack([outputs[f"probability_{k}"] for k in range(count)], 1)
+
+    def _plain(self) -> dict[str, Any]:
+        return {**super()._plain(), "classes": self.classes_.tolist()}
+
+    def _restore(self, values: Mapping[str, Any]) -> None:
+        self.classes_ = np.array(values["classes"])
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,75 @@
+"""Numbers of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from dgltrees.estimators.base import TreeEstimator, Trees
+
+__all__ = ["TreeRegressor"]
+
+
+class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
+    """Predicts a number, or several, of each tree.
+
+    ``TreeRegressor(log_target=True).fit(plans, seconds).predict(others)``
+
+    Arguments:
+        log_target: predict the logarithm of the target, for targets over several orders of
+            magnitude.
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`.
+    """
+
+    _preset = "regress"
+
+    def __init__(
+        self,
+        *,
+        log_target: Optional[bool] = None,
+        encoder: Optional[str] = None,
+        cell: Optional[str] = None,
+        hidden_size: Optional[int] = None,
+        readout: Optional[str] = None,
+        objective: Optional[str] = None,
+        columns: Any = None,
+        validation_fraction: Optional[float] = None,
+        epochs: Optional[int] = None,
+        patience: Optional[int] = None,
+        batch_size: Optional[int] = None,
+        lr: Optional[float] = None,
+        seed: int = 0,
+        settings: Optional[Mapping[str, Any]] = None,
+        progress: Optional[bool] = False,
+    ) -> None:
+        super().__init__(
+            encoder=encoder,
+            cell=cell,
+            hidden_size=hidden_size,
+            readout=readout,
+            objective=objective,
+            columns=columns,
+            validation_fraction=validation_fraction,
+            epochs=epochs,
+            patience=patience,
+            batch_size=batch_size,
+            lr=lr,
+            seed=seed,
+            settings=settings,
+            progress=progress,
+        )
+        self.log_target = log_target
+
+    def _more_sections(self) -> Mapping[str, str]:
+        return {"log_target": "model"}
+
+    def predict(self, X: Trees) -> NDArray[np.float64]:
+        """``(T,)`` the predicted number of each tree; ``(T, K)`` where there are several."""
+        outputs = self._outputs(X)
+        names = self.run_.vocabularies.targets
+        columns = [outputs[f"prediction_{k}"] for k in range(len(names))]
+        return columns[0] if len(columns) == 1 else np.stack(columns, 1)

@@ -1,0 +1,132 @@
+"""Made-up query plans, with the seconds that they take: trees with names and numbers at each node.
+
+A plan joins one to ``max_tables`` tables, in any shape. A table's scan gives some of its rows, by
+reading all of them or by an index; a join is by hash, by merge or by a nested loop, which runs its
+second input once for every row of the first. So the seconds depend on what stands below what, and
+not on the nodes alone. A node's ``Plan Rows`` are an estimate, off by a factor of 1/2 to 2; the
+seconds come from the true rows. None of it is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.formats.synthetic.draws import below, stream
+from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.values import Count, NonNegativeInt, Seed
+
+__all__ = ["make_plans"]
+
+VERSION = 1
+"""Increased whenever the same settings give other bytes."""
+
+TABLES = {"orders": 150_000, "lines": 600_000, "parts": 20_000, "customers": 15_000, "nations": 25}
+JOINS = ("Hash Join", "Merge Join", "Nested Loop")
+READ, LOOK_UP, COMPARE = 1e-7, 4e-6, 3e-7  # seconds a row
+SLOW = 0.1  # seconds
+MOST_LOOPS = 30.0
+
+
+def make_plans(
+    out: PathLike,
+    *,
+    train: NonNegativeInt = 2_000,
+    valid: NonNegativeInt = 500,
+    test: NonNegativeInt = 500,
+    seed: Seed = 0,
+    max_tables: Count = 6,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Write made-up query plans with their seconds, as JSON Lines.
+
+    Each line has a ``plan`` with its inputs under ``Plans``, the ``seconds`` that it takes, and its
+    ``speed``, fast or slow.
+
+    Arguments:
+        out: folder to write to, new or empty.
+        train: plans in the training file; a split of 0 plans has no file.
+        valid: plans in the validation file.
+        test: plans in the test file.
+        seed: the same seed gives the same bytes on every machine.
+        max_tables: tables of a plan at most.
+        overwrite: write to a folder that holds files; those of an older data set are removed.
+
+    Returns:
+        the files, by name: ``train``, ``valid``, ``test``, ``manifest``.
+
+    Raises:
+        ConfigError: a setting is out of range, or the folder holds files.
+    """
+    sizes = [train, valid, test]
+    check_sizes(sizes, "plans")
+    if max_tables < 1:
+        raise ConfigError(f"max_tables: expected 1 table or more, got {max_tables}")
+    folder = check_folder(out, overwrite)
+    rng = stream("plans", seed)
+    lines = [_line(rng, 1 + below(rng, max_tables)) for _ in range(sum(sizes))]
+    files = {f"{split}.jsonl": part for split, part in zip(SPLITS, cut(lines, sizes))}
+    settings = {
+        "train": train,
+        "valid": valid,
+        "test": test,
+        "seed": seed,
+        "max_tables": max_tables,
+    }
+    return write_folder(
+        folder, files, {"generator": "plans", "version": VERSION, "settings": settings}
+    )
+
+
+def _line(rng: random.Random, tables: int) -> str:
+    parts = [_scan(rng) for _ in range(tables)]
+    while len(parts) > 1:  # any two inputs, in any order
+        first, second = (parts.pop(below(rng, len(parts))) for _ in range(2))
+        parts.append(_join(rng, *first, *second))
+    plan, _, seconds = parts[0]
+    rounded = float(f"{seconds:.4g}")
+    speed = "slow" if rounded > SLOW else "fast"
+    return json.dumps({"plan": plan, "seconds": rounded, "speed": speed})
+
+
+Part = tuple[dict[str, Any], float, float]
+"""A plan, the rows that it really gives, and its seconds."""
+
+
+def _scan(rng: random.Random) -> Part:
+    table = list(TABLES)[below(rng, len(TABLES))]
+    share = rng.random() ** 3
+    rows = max(1.0, TABLES[table] * share)
+    by_index = rng.random() < 0.5
+    seconds = rows * LOOK_UP if by_index else TABLES[table] * READ
+    node = {"Node Type": "Index Scan" if by_index else "Seq Scan", "Table": table}
+    return {**node, **_estimates(rng, rows)}, rows, seconds
+
+
+def _join(
+    rng: random.Random,
+    left: dict[str, Any],
+    left_rows: float,
+    left_seconds: float,
+    right: dict[str, Any],
+    right_rows: float,
+    right_seconds: float,
+) -> Part:
+    name = JOINS[below(rng, len(JOINS))]
+    rows = max(1.0, min(left_rows, right_rows) * (0.1 + rng.random()))
+    if name == "Nested Loop":
+        loops = min(left_rows, MOST_LOOPS)
+        seconds = left_seconds + loops * right_seconds
+    else:
+        per_row = COMPARE * (1 if name == "Hash Join" else 4)
+        seconds = left_seconds + right_seconds + per_row * (left_rows + right_rows)
+    node = {"Node Type": name, **_estimates(rng, rows), "Plans": [left, right]}
+    return node, rows, seconds
+
+
+def _estimates(rng: random.Random, rows: float) -> dict[str, int]:
+    factor = 0.5 + 1.5 * rng.random()
+    return {"Plan Rows": int(rows * factor) + 1, "Plan Width": 4 * (1 + below(rng, 32))}

@@ -1,0 +1,168 @@
+"""The input vectors of nodes with several columns: a sum of an encoder per column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.errors import TreeError
+from dgltrees.models.inputs import Input
+from dgltrees.options import Count, Fraction, checked
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.schema import NUMBERS, Schema
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["ColumnsInput", "NameVectors", "NumberVectors"]
+
+
+class NameVectors(nn.Module):
+    """A learned vector for each name of a category, or the mean over those of a text's words.
+
+    A name that training did not have (``<unk>``) and a missing one add nothing.
+
+    Arguments:
+        rows: the number of names.
+        size: m, the size of a vector.
+        unknown: the id of ``<unk>``; None if there is none.
+
+    Shapes:
+        ids ``(N,)`` or, of texts, ``(N, words)``, -1 for none, to ``(N, m)``.
+    """
+
+    def __init__(self, rows: int, size: int, unknown: Optional[int]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(rows, size) * size**-0.5)
+        if unknown is not None:
+            with torch.no_grad():
+                self.weight[unknown] = 0.0
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """The vectors of ids."""
+        is_name = ids >= 0
+        vectors = nn.functional.embedding(ids.clamp(min=0), self.weight)
+        vectors = vectors * is_name.unsqueeze(-1)
+        if ids.dim() == 1:
+            return vectors
+        return vectors.sum(1) / is_name.sum(1, keepdim=True).clamp(min=1)
+
+
+class NumberVectors(nn.Module):
+    r"""Numbers, standardised, and flags for those that are missing, through one linear map.
+
+    .. math:: z_k = (f_k(x_k) - \mu_k) / \sigma_k, \quad x = W [z; missing] + b
+
+    where f is the logarithm of 1 + x for numbers of kind ``log``; mean and deviation are over the
+    nodes of the training trees (:meth:`standardise`), and a missing number counts as the mean.
+
+    Arguments:
+        logs: ``(K,)`` for each number whether its kind is ``log``.
+        size: m, the size of a vector.
+
+    Shapes:
+        ``(N, K)``, NaN where a number is missing, to ``(N, m)``.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+    logs: Tensor
+
+    def __init__(self, logs: Sequence[bool], size: int) -> None:
+        super().__init__()
+        count = len(logs)
+        self.register_buffer("logs", torch.tensor(logs, dtype=torch.bool))
+        self.register_buffer("mean", torch.zeros(count, dtype=torch.float64))
+        self.register_buffer("deviation", torch.ones(count, dtype=torch.float64))
+        self.linear = nn.Linear(2 * count, size)
+
+    def standardise(self, values: NDArray[np.float64]) -> None:
+        """Take mean and deviation from the ``(N, K)`` numbers of the training trees."""
+        numbers = self._logarithms(torch.from_numpy(np.asarray(values)))
+        present = ~numbers.isnan()
+        count = present.sum(0).clamp(min=1)
+        mean = numbers.nan_to_num(0.0).sum(0) / count
+        squares = (numbers - mean).nan_to_num(0.0).square().sum(0) / count
+        deviation = squares.sqrt()
+        self.mean.copy_(mean)
+        self.deviation.copy_(torch.where(deviation > 1e-12 * (1 + mean.abs()), deviation, 1.0))
+
+    def forward(self, values: Tensor) -> Tensor:
+        """The vectors of rows of numbers."""
+        numbers = self._logarithms(values.double())
+        z = (numbers - self.mean.double()) / self.deviation.double()
+        missing = z.isnan()
+        features = torch.cat([z.nan_to_num(0.0), missing.double()], 1)
+        vectors: Tensor = self.linear(features.to(self.linear.weight.dtype))
+        return vectors
+
+    def _logarithms(self, values: Tensor) -> Tensor:
+        logs = torch.log1p(values.clamp(min=0).where(~values.isnan(), values))
+        return torch.where(self.logs.to(values.device), logs, values)
+
+
+@checked
+class ColumnsInput(Input):
+    """The vector of a node: the sum over its columns' encoders, plus a bias.
+
+    Arguments:
+        schema: the columns, and the vocabularies of those that are names.
+        size: m, the size of a vector.
+        dropout: probability of dropout on the vectors.
+
+    Shapes:
+        ``(N, m)`` from the node columns that :meth:`Schema.read
+        <dgltrees.trees.schema.Schema.read>` makes.
+    """
+
+    def __init__(self, schema: Schema, size: Count, *, dropout: Fraction = 0.0) -> None:
+        super().__init__()
+        self.size, self.dropout = size, nn.Dropout(dropout)
+        self.named = [each.name for each in schema.inputs if not each.numeric]
+        vocabs = [schema[name] for name in self.named]
+        self.names = nn.ModuleList(NameVectors(len(v), size, _unknown(v)) for v in vocabs)
+        logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
+        self.numbers = NumberVectors(logs, size) if logs else None
+        self.bias = nn.Parameter(torch.zeros(size))
+
+    def standardise(self, numbers: NDArray[np.float64]) -> None:
+        """Take means and deviations from the ``(N, K)`` numbers of the training trees."""
+        if self.numbers is not None:
+            self.numbers.standardise(numbers)
+
+    def parts(self, batch: TreeBatch) -> dict[str, Tensor]:
+        """What each name column adds, ``(N, m)`` by its name; all numbers are :data:`NUMBERS`.
+
+        Raises:
+            TreeError: the batch has not these columns.
+        """
+        absent = {*self.named, *([] if self.numbers is None else [NUMBERS])} - set(batch.ndata)
+        if absent:
+            raise TreeError(
+                f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "
+                "read the trees with the schema of the run"
+            )
+        parts = {
+            name: encode(batch.ndata[name].long()) for name, encode in zip(self.named, self.names)
+        }
+        if self.numbers is not None:
+            parts[NUMBERS] = self.numbers(batch.ndata[NUMBERS])
+        return parts
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """``(N, m)`` vectors of all nodes."""
+        total = sum(self.parts(batch).values(), start=self.bias)
+        vectors: Tensor = self.dropout(total)
+        return vectors
+
+    def extra_repr(self) -> str:
+        """The columns and the size, for printing."""
+        return f"{self.named}, m={self.size}"
+
+
+def _unknown(vocab: Vocabulary) -> Optional[int]:
+    """The id of the unknown name; None if there is none."""
+    return None if vocab.unknown is None else vocab.names.index(vocab.unknown)

@@ -1,0 +1,361 @@
+"""Heads for people's own targets: one class of several, several flags, and numbers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import Init
+from dgltrees.errors import TreeError
+from dgltrees.models.heads import MLP, Head, pair_features, wide
+from dgltrees.options import Count, Fraction, NonNegative, Positive, checked
+from dgltrees.values import PositiveShare
+
+__all__ = ["ClassTarget", "FlagTargets", "NumberTargets", "TargetHead"]
+
+
+class TargetHead(Head):
+    """A head with an MLP, for one vector per row or, with ``pairs``, for two.
+
+    Arguments:
+        size: c, of a vector.
+        outputs: the number of outputs of the MLP.
+        hidden: the sizes of its hidden layers.
+        pairs: compare the two vectors of a pair, which follow each other:
+            ``[p; h; |p - h|; p * h]`` goes into the MLP.
+        dropout: the probability of dropout before every layer.
+        init: how weights are drawn.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        outputs: int,
+        hidden: Sequence[int] = (),
+        *,
+        pairs: bool = False,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
+    ) -> None:
+        super().__init__()
+        self.arity = 2 if pairs else 1  # type: ignore[misc]
+        self.mlp = MLP(size * (4 if pairs else 1), outputs, hidden, dropout=dropout, init=init)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """``(R, outputs)`` from ``(R * arity, c)``."""
+        outputs: Tensor = self.mlp(z if self.arity == 1 else pair_features(z[0::2], z[1::2]))
+        return wide(outputs)
+
+    def learn_scale(self, targets: NDArray[Any]) -> None:
+        """Take what the loss needs to know of the ``(R, ...)`` training targets."""
+
+    @abstractmethod
+    def columns(self, z: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        """Named columns ``(R,)``: ``loss``, 0 where there is no target, and predictions."""
+
+    def predict(self, z: Any) -> tuple[Tensor, Tensor]:
+        """The first prediction, and its probability (1 for numbers)."""
+        outputs = self(z)
+        columns = self.decode(outputs)
+        names = list(columns)
+        prediction = columns[names[0]]
+        return prediction, columns.get("probability", torch.ones_like(prediction))
+
+    @abstractmethod
+    def decode(self, outputs: Tensor) -> dict[str, Tensor]:
+        """Named columns ``(R,)`` of predictions, from the ``(R, outputs)`` of the MLP."""
+
+
+@checked
+class ClassTarget(TargetHead):
+    r"""One class of several.
+
+    Arguments:
+        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
+        count: the number of classes.
+        objective: ``cross_entropy``; ``focal``, where well predicted rows count less; or
+            ``ordinal``, for classes that have an order.
+        gamma: exponent of the focal loss.
+        balanced: weigh every row by the inverse frequency of its class in training.
+
+    The focal loss of Lin et al., "Focal Loss for Dense Object Detection" (ICCV 2017), equation (4),
+    is :math:`-(1 - p_t)^\gamma \log p_t`. The ordinal one has a logit for each border between
+    neighbouring classes, :math:`P(y > k) = \sigma(w \cdot z + b_k)` with one w and falling
+    :math:`b_k` (McCullagh, "Regression Models for Ordinal Data", JRSS 1980, section 1.2), and is
+    the negative log-likelihood of the class.
+    """
+
+    weight: Tensor
+
+    def __init__(
+        self,
+        size: int,
+        count: Count,
+        hidden: Sequence[int] = (),
+        *,
+        pairs: bool = False,
+        objective: Literal["cross_entropy", "focal", "ordinal"] = "cross_entropy",
+        gamma: NonNegative = 2.0,
+        balanced: bool = False,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
+    ) -> None:
+        ordinal = objective == "ordinal"
+        outputs = 1 if ordinal else count
+        super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
+        self.classes, self.objective, self.gamma = count, objective, gamma
+        self.balanced = balanced
+        self.register_buffer("weight", torch.ones(count))
+        if ordinal:
+            self.first = nn.Parameter(torch.zeros(()))
+            self.gaps = nn.Parameter(torch.zeros(max(0, count - 2)))  # before softplus
+
+    def learn_scale(self, targets: NDArray[Any]) -> None:
+        """Class weights, if the loss is balanced."""
+        if self.balanced:
+            labeled = targets[targets >= 0]
+            counts = np.maximum(np.bincount(labeled, minlength=self.classes), 1)
+            self.weight.copy_(torch.from_numpy(len(labeled) / (self.classes * counts)))
+
+    def log_probabilities(self, outputs: Tensor) -> Tensor:
+        """``(R, classes)`` log-probabilities, from what the MLP says."""
+        if self.objective != "ordinal":
+            return torch.log_softmax(outputs, -1)
+        steps = torch.cat([self.first.view(1), -F.softplus(self.gaps)]).cumsum(0)
+        above = outputs + steps.to(outputs)  # (R, classes - 1) logits of P(y > k)
+        log_above = F.pad(F.logsigmoid(above), (1, 0))  # P(y > -1) = 1
+        # P(y = k) = P(y > k - 1) - P(y > k), by logarithms; the last class has no border above it.
+        ratio = F.logsigmoid(above) - log_above[:, :-1]
+        inner = log_above[:, :-1] + torch.log(-torch.expm1(ratio.clamp(max=-1e-7)))
+        return torch.cat([inner, log_above[:, -1:]], 1)
+
+    def nll(self, z: Any, targets: Tensor) -> Tensor:
+        """``(R,)`` losses of ``(R,)`` classes; 0 where the class is -1."""
+        return self._loss(self.log_probabilities(self(z)), targets)
+
+    def _loss(self, logs: Tensor, targets: Tensor) -> Tensor:
+        labeled = targets >= 0
+        target = targets.clamp(min=0)
+        log_p = logs.gather(1, target.unsqueeze(1)).squeeze(1)
+        loss = -log_p
+        if self.objective == "focal":
+            loss = loss * (-torch.expm1(log_p)).clamp(min=0.0).pow(self.gamma)
+        if self.balanced:
+            loss = loss * self.weight.to(loss)[target]
+        return torch.where(labeled, loss, torch.zeros_like(loss))
+
+    def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
+        """``loss``, ``prediction``, ``probability``, and ``probability_K`` of every class K."""
+        outputs = self(z)
+        return {
+            "loss": self._loss(self.log_probabilities(outputs), targets),
+            **self.decode(outputs),
+        }
+
+    def decode(self, outputs: Tensor) -> dict[str, Tensor]:
+        """The likeliest class, its probability, and those of all classes."""
+        p = self.log_probabilities(outputs).exp()
+        probability, prediction = p.max(-1)
+        each = {f"probability_{k}": p[:, k] for k in range(self.classes)}
+        return {"prediction": prediction, "probability": probability, **each}
+
+
+@checked
+class FlagTargets(TargetHead):
+    """Several flags, each yes or no.
+
+    Arguments:
+        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
+        count: the number of flags.
+        balanced: weigh yes and no of every flag by the inverse of their frequency in training.
+    """
+
+    weight: Tensor
+
+    def __init__(
+        self,
+        size: int,
+        count: Count,
+        hidden: Sequence[int] = (),
+        *,
+        pairs: bool = False,
+        balanced: bool = False,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
+    ) -> None:
+        super().__init__(size, count, hidden, pairs=pairs, dropout=dropout, init=init)
+        self.flags, self.balanced = count, balanced
+        self.register_buffer("weight", torch.ones(2, count))
+
+    def learn_scale(self, targets: NDArray[Any]) -> None:
+        """The weights of no and yes, if the loss is balanced."""
+        if self.balanced:
+            counts = np.stack([(targets == value).sum(0) for value in (0, 1)])
+            self.weight.copy_(torch.from_numpy(counts.sum(0) / (2 * np.maximum(counts, 1))))
+
+    def nll(self, z: Any, targets: Tensor) -> Tensor:
+        """``(R,)`` mean over the flags that are known of ``(R, flags)`` targets (-1: unknown)."""
+        return self._loss(self(z), targets)
+
+    def _loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        labeled = targets >= 0
+        target = targets.clamp(min=0)
+        loss = F.binary_cross_entropy_with_logits(logits, target.to(logits), reduction="none")
+        if self.balanced:
+            weight = self.weight.to(loss)
+            loss = loss * torch.where(target == 1, weight[1], weight[0])
+        return (loss * labeled).sum(1) / labeled.sum(1).clamp(min=1)
+
+    def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
+        """``loss``, and ``prediction_K`` and ``probability_K`` (of yes) of every flag K."""
+        logits = self(z)
+        return {"loss": self._loss(logits, targets), **self.decode(logits)}
+
+    def decode(self, outputs: Tensor) -> dict[str, Tensor]:
+        """Whether each flag is likelier than not, and its probability."""
+        p = torch.sigmoid(outputs)
+        columns = {f"prediction_{k}": (p[:, k] > 0.5).long() for k in range(self.flags)}
+        return {**columns, **{f"probability_{k}": p[:, k] for k in range(self.flags)}}
+
+
+@checked
+class NumberTargets(TargetHead):
+    r"""One number or several.
+
+    The MLP predicts standardised targets: minus their mean, by their deviation in training.
+
+    Arguments:
+        size, hidden, pairs, dropout, init: see :class:`TargetHead`.
+        count: the number of numbers.
+        log_target: predict their logarithms; of 1 + y where a training target is 0.
+        objective: loss of a standardised error e: ``squared``, e^2 / 2; ``huber``, which is linear
+            beyond ``delta``; ``quantile``, whose best prediction is that quantile; or ``levels``,
+            for numbers on a scale of whole ones such as 1 to 5.
+        delta: where the Huber loss becomes linear.
+        quantile: of the quantile loss.
+        levels: the whole numbers of the scale, the first of which is the smallest training target.
+
+    ``levels`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
+    Long Short-Term Memory Networks" (ACL 2015), section 4.2: the MLP gives a distribution p over
+    the whole numbers of the scale, the prediction is its mean, and the loss is the divergence from
+    the sparse distribution of equation (15), which has the target as its mean.
+
+    Raises:
+        TreeError: training targets are negative and logarithms are asked for, or one is beyond the
+            scale (of :meth:`learn_scale`).
+    """
+
+    mean: Tensor
+    deviation: Tensor
+    shift: Tensor
+    lowest: Tensor
+
+    def __init__(
+        self,
+        size: int,
+        count: Count,
+        hidden: Sequence[int] = (),
+        *,
+        pairs: bool = False,
+        log_target: bool = False,
+        objective: Literal["squared", "huber", "quantile", "levels"] = "huber",
+        delta: Positive = 1.0,
+        quantile: PositiveShare = 0.5,
+        levels: Count = 5,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
+    ) -> None:
+        outputs = count * (levels if objective == "levels" else 1)
+        super().__init__(size, outputs, hidden, pairs=pairs, dropout=dropout, init=init)
+        self.numbers, self.log_target, self.objective = count, log_target, objective
+        self.delta, self.quantile, self.levels = delta, quantile, levels
+        for name, start in (("mean", 0.0), ("deviation", 1.0), ("shift", 0.0), ("lowest", 0.0)):
+            self.register_buffer(name, torch.full((count,), start, dtype=torch.float64))
+
+    def learn_scale(self, targets: NDArray[Any]) -> None:
+        """Mean and deviation of the training targets ``(R, numbers)``, NaN where unknown."""
+        targets = targets.reshape(-1, self.numbers)
+        lowest = np.nanmin(targets, 0)
+        self.lowest.copy_(torch.from_numpy(np.floor(lowest)))
+        if self.objective == "levels":
+            beyond = np.nanmax(targets, 0) > np.floor(lowest) + self.levels - 1
+            if beyond.any():
+                raise TreeError(
+                    f"expected targets on a scale of model.levels {self.levels}, got "
+                    f"{np.nanmin(targets):g} to {np.nanmax(targets):g}; raise it"
+                )
+        if self.log_target:
+            if (lowest < 0).any():
+                raise TreeError(
+                    f"expected targets of at least 0 with model.log_target, got {lowest.min():g}; "
+                    "leave it out"
+                )
+            self.shift.copy_(torch.from_numpy((lowest <= 0).astype(float)))
+        y = self._scale_in(torch.from_numpy(targets)).numpy()
+        mean, deviation = np.nanmean(y, 0), np.nanstd(y, 0)
+        self.mean.copy_(torch.from_numpy(mean))
+        self.deviation.copy_(torch.from_numpy(np.where(deviation > 0, deviation, 1.0)))
+
+    def _scale_in(self, y: Tensor) -> Tensor:
+        return torch.log(y + self.shift) if self.log_target else y
+
+    def _values(self, outputs: Tensor) -> Tensor:
+        """``(R, numbers)`` predictions, float64, on the scale of the targets."""
+        if self.objective == "levels":
+            p = torch.softmax(outputs.double().view(-1, self.numbers, self.levels), -1)
+            steps = torch.arange(self.levels, dtype=torch.float64, device=p.device)
+            return (p * steps).sum(-1) + self.lowest.double()
+        y = outputs.double() * self.deviation.double() + self.mean.double()
+        return torch.exp(y) - self.shift.double() if self.log_target else y
+
+    def nll(self, z: Any, targets: Tensor) -> Tensor:
+        """``(R,)`` losses, the mean over the numbers that are known."""
+        return self._loss(self(z), targets)
+
+    def _loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        targets = targets.view(-1, self.numbers).double()
+        known = ~targets.isnan()
+        if self.objective == "levels":
+            loss = self._divergence(outputs, targets)
+        else:
+            scaled = (self._scale_in(targets) - self.mean.double()) / self.deviation.double()
+            error = outputs - scaled.nan_to_num(0.0).to(outputs)
+            loss = self._of_error(error)
+        return (loss * known).sum(1) / known.sum(1).clamp(min=1)
+
+    def _of_error(self, error: Tensor) -> Tensor:
+        if self.objective == "quantile":
+            return torch.maximum(-self.quantile * error, (1 - self.quantile) * error)
+        if self.objective == "huber":
+            return F.huber_loss(error, torch.zeros_like(error), delta=self.delta, reduction="none")
+        return error.square() / 2
+
+    def _divergence(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Equations (15) and (16) of Tai et al.: KL(p | prediction), ``(R, numbers)``."""
+        log_p = torch.log_softmax(outputs.view(-1, self.numbers, self.levels), -1)
+        y = (targets - self.lowest.double()).nan_to_num(0.0).clamp(0, self.levels - 1)
+        below = y.floor()
+        steps = torch.arange(self.levels, device=y.device)
+        share = (y - below).unsqueeze(-1)
+        low = (steps == below.unsqueeze(-1)).double() * (1 - share)
+        sparse = (low + (steps == below.unsqueeze(-1) + 1).double() * share).to(log_p)
+        entropy = torch.special.entr(sparse).sum(-1)
+        divergence: Tensor = -(sparse * log_p).sum(-1) - entropy
+        return divergence
+
+    def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
+        """``loss``, and ``prediction_K`` of every number K."""
+        outputs = self(z)
+        return {"loss": self._loss(outputs, targets), **self.decode(outputs)}
+
+    def decode(self, outputs: Tensor) -> dict[str, Tensor]:
+        """The predicted numbers, on the scale of the targets."""
+        values = self._values(outputs)
+        return {f"prediction_{k}": values[:, k] for k in range(self.numbers)}

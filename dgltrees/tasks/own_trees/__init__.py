@@ -1,0 +1,1 @@
+"""Tasks on people's own trees: columns in, classes or numbers out."""

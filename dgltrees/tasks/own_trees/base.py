@@ -1,0 +1,205 @@
+"""What tasks on one's own trees share: inputs by columns, encoders by name, baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Optional, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.errors import TreeError
+from dgltrees.models import (
+    Attention,
+    BagEncoder,
+    Classifier,
+    ColumnsInput,
+    ConvolutionEncoder,
+    Encoder,
+    EveryNode,
+    Max,
+    Mean,
+    Root,
+    RootAndMax,
+    SequenceEncoder,
+    TargetHead,
+    TransformerEncoder,
+)
+from dgltrees.options import Options
+from dgltrees.tasks.own_trees.baselines import bag_baselines
+from dgltrees.tasks.own_trees.reading import Names, input_examples, target_values
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import Task
+from dgltrees.tasks.trees.base import cell_name, make_encoder
+from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.schema import NUMBERS, Schema
+
+__all__ = ["OwnTreesTask", "make_model"]
+
+
+@dataclass(frozen=True)
+class OwnTreesTask(Task):
+    """A task whose trees have columns, and whose targets are of trees or of nodes."""
+
+    def display_name(self, model: Options) -> str:
+        """The encoder's name; of one that runs a cell, the cell's."""
+        return cell_name(model) if model["encoder"] == "tree" else str(model["encoder"])
+
+    def encode_targets(
+        self, values: Mapping[str, list[Any]], settings: Any, classes: Vocabulary
+    ) -> NDArray[Any]:
+        """``(R,)`` or ``(R, K)`` targets of the values of each target column.
+
+        Raises:
+            TreeError: a value is none that the task can learn.
+        """
+        raise NotImplementedError
+
+    def targets(self, data: Examples) -> NDArray[Any]:
+        """``(R,)`` or ``(R, K)`` the target of every row."""
+        columns = data.forest.columns if self.nodes else data.columns
+        return np.asarray(columns["target"])
+
+    def examples(
+        self, raw: Examples, settings: Any, names: Names, file: Optional[Path] = None
+    ) -> Examples:
+        """Examples of trees with all their columns.
+
+        Arguments:
+            raw: the trees; targets are columns of the examples, of roots, or of nodes.
+            settings: of the data.
+            names: the schema of training; None for the first training trees.
+            file: the file, for errors.
+
+        Raises:
+            TreeError: with tree and column: a training tree has no target, or a value is none that
+                the task can learn; the trees have not the columns of the schema.
+        """
+        read = input_examples(raw, settings, names, file=file)
+        rows = raw.forest.num_nodes if self.nodes else len(raw)
+        try:
+            values = {n: target_values(raw, n, nodes=self.nodes) for n in read.target_names}
+            training = not read.targets.frozen
+            for name, column in values.items():
+                if training and column is None:
+                    raise TreeError(_no_target(raw, name, self.nodes))
+            listed = {n: [None] * rows if v is None else v for n, v in values.items()}
+            targets = self.encode_targets(listed, settings, read.targets)
+            if training and not self.nodes:
+                missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
+                if missing.any():
+                    raise TreeError(
+                        f"expected a target {', '.join(map(repr, values))} for every training "
+                        "tree, got none; give it, or leave the tree out",
+                        tree=int(missing.argmax()) * raw.arity,
+                    )
+        except TreeError as error:
+            raise _with_file(error, raw, file) from None
+        if not self.nodes:
+            return replace(read, columns={"target": targets})
+        columns = {**read.forest.columns, "target": targets}
+        return replace(read, forest=replace(read.forest, columns=columns))
+
+    @staticmethod
+    def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which targets are there."""
+        return np.asarray(targets >= 0 if targets.dtype.kind == "i" else ~np.isnan(targets))
+
+    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+        """``(R,)`` which rows have a target."""
+        targets = self.targets(data)
+        return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
+
+    def baselines(
+        self, settings: Any, splits: Any, test: Optional[Examples]
+    ) -> dict[str, dict[str, Any]]:
+        """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
+        if not settings.baselines:
+            return {}
+        return bag_baselines(self, splits.train, {"valid": splits.valid, "test": test})
+
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Take means and deviations of inputs and targets from the training examples."""
+        inputs: Any = cast(Encoder, model.encoder)
+        inputs = getattr(inputs, "input")  # noqa: B009
+        if NUMBERS in data.forest.columns:
+            inputs.standardise(np.asarray(data.forest.columns[NUMBERS]))
+        cast(TargetHead, model.head).learn_scale(self.targets(data))
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """The head's columns; see :class:`~dgltrees.models.TargetHead`."""
+        classifier = cast(Classifier, model)
+        return cast(TargetHead, classifier.head).columns(classifier.vectors(batch), targets)
+
+
+def _no_target(raw: Examples, name: str, nodes: bool) -> str:
+    columns = list(raw.forest.columns) + ([] if nodes else list(raw.columns))
+    return (
+        f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
+        "with data.target"
+    )
+
+
+def _with_file(error: TreeError, raw: Examples, file: Optional[Path]) -> TreeError:
+    """The same error with the file, and the line of the tree where the file has lines."""
+    line = None
+    if error.tree is not None and "line" in raw.columns:
+        line = int(raw.columns["line"][error.tree // raw.arity])
+    return TreeError(error.message, file=file, line=line, tree=error.tree, node=error.node)
+
+
+def make_model(
+    model: Options, schema: Schema, head: type[TargetHead], count: int, *, pairs: bool = False
+) -> Classifier:
+    """A model from columns to targets, as the settings describe it.
+
+    Arguments:
+        model: the model's settings.
+        schema: the columns of the training trees.
+        head: the class of its head.
+        count: the number of classes, flags or numbers.
+        pairs: compare the trees of pairs.
+    """
+    inputs = ColumnsInput(schema, model["embedding"], dropout=model["input_dropout"])
+    encoder = _encoder(model, inputs)
+    readout, size = _readout(model, encoder)
+    dropout = model["head_dropout"]
+    targets = model.of(
+        head, size=size, count=count, hidden=model["head"], pairs=pairs, dropout=dropout
+    )
+    return Classifier(encoder, readout, targets)
+
+
+def _encoder(model: Options, inputs: ColumnsInput) -> Encoder:
+    name, size = model["encoder"], model["hidden_size"]
+    if name == "tree":
+        return make_encoder(model, inputs)
+    if name == "bag":
+        return BagEncoder(inputs, size)
+    layers, dropout = model["layers"], model["dropout"]
+    if name == "convolution":
+        return ConvolutionEncoder(inputs, size, layers=layers, dropout=dropout)
+    if name == "transformer":
+        heads = model["heads"]
+        return TransformerEncoder(inputs, size, layers=layers, heads=heads, dropout=dropout)
+    both = name == "bilstm"
+    return SequenceEncoder(inputs, size, layers=layers, bidirectional=both, dropout=dropout)
+
+
+def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:
+    """The readout of the settings, and the size of its vectors."""
+    if "readout" not in model:
+        return EveryNode(), encoder.size
+    name = model["readout"]
+    if name == "attention":
+        return Attention(encoder.size), encoder.size
+    readouts: dict[str, type[nn.Module]] = {
+        "root": Root,
+        "mean": Mean,
+        "max": Max,
+        "root_max": RootAndMax,
+    }
+    return readouts[name](), encoder.size * (2 if name == "root_max" else 1)

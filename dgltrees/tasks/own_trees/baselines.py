@@ -1,0 +1,121 @@
+"""Models over bags of nodes, from scikit-learn: what a result would be without the trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.metrics.classes import class_metrics
+from dgltrees.metrics.regression import number_metrics
+from dgltrees.trees import Examples
+from dgltrees.trees.schema import NUMBERS
+from dgltrees.trees.segments import owner
+
+__all__ = ["bag_baselines", "bag_features"]
+
+_MOST_NAMES = 256  # counted per column; rarer ones are left out
+
+
+def bag_features(data: Examples, *, nodes: bool) -> NDArray[np.float64]:
+    """``(R, F)`` the columns of a tree's nodes without their order and edges, for each row.
+
+    Of names the counts, of numbers the sum, mean and largest value over the nodes of the tree (0
+    where all are missing), with the number of nodes and the depth. Where rows are nodes, the
+    columns of the node alone.
+
+    Arguments:
+        data: examples with inputs as a schema has read them.
+        nodes: whether rows are nodes; else trees, those of a pair side by side.
+    """
+    forest = data.forest
+    rows = forest.num_nodes if nodes else len(forest)
+    row_of_node = np.arange(rows) if nodes else owner(forest.sizes)
+    features: list[NDArray[Any]] = []
+    for name, vocab in forest.vocabs.items():
+        ids = forest.columns[name].reshape(forest.num_nodes, -1)
+        counts = np.zeros((rows, min(len(vocab), _MOST_NAMES)))
+        node, place = np.nonzero((ids >= 0) & (ids < counts.shape[1]))
+        np.add.at(counts, (row_of_node[node], ids[node, place]), 1)
+        features.append(counts)
+    if NUMBERS in forest.columns:
+        values = np.asarray(forest.columns[NUMBERS], np.float64)
+        present = ~np.isnan(values)
+        total = np.zeros((rows, values.shape[1]))
+        count, largest = np.zeros_like(total), np.full_like(total, -np.inf)
+        np.add.at(total, row_of_node, np.where(present, values, 0.0))
+        np.add.at(count, row_of_node, present)
+        np.maximum.at(largest, row_of_node, np.where(present, values, -np.inf))
+        largest = np.where(count > 0, largest, 0.0)
+        features += [total, total / np.maximum(count, 1), largest]
+        features += [np.sign(f) * np.log1p(np.abs(f)) for f in (total, largest)]
+    shape = (forest.depth, forest.degree) if nodes else (forest.depths, forest.sizes)
+    features.append(np.stack(shape, 1).astype(np.float64))
+    return np.concatenate(features, 1).reshape(rows // data.arity, -1)
+
+
+def bag_baselines(
+    task: Any, train: Examples, parts: Mapping[str, Optional[Examples]]
+) -> dict[str, dict[str, Any]]:
+    """Metrics of two models over :func:`bag_features`: ``linear`` and ``boosting``.
+
+    Linear or logistic regression, and gradient boosting of histograms, each with scikit-learn's
+    defaults; logarithms are predicted where all training targets are positive and the largest is
+    more than 100 times their median. There are none of several targets.
+
+    Arguments:
+        task: the task.
+        train: training examples.
+        parts: examples to measure on, by name; None for a part that there is not.
+    """
+    y, rows = task.targets(train), task.labeled(train)
+    if y.ndim > 1 and y.shape[1] > 1:
+        return {}
+    y = y.reshape(len(y), -1)[rows, 0]
+    x = bag_features(train, nodes=task.nodes)[rows]
+    report: dict[str, dict[str, Any]] = {}
+    for name, model in _models(y).items():
+        fitted = model.fit(x, y)
+        report[name] = {}
+        for part, data in parts.items():
+            if data is None or not task.labeled(data).any():
+                continue
+            labeled = task.labeled(data)
+            targets = task.targets(data).reshape(len(labeled), -1)[labeled, 0]
+            features = bag_features(data, nodes=task.nodes)[labeled]
+            report[name][part] = _measure(fitted, features, targets, len(data.targets))
+    return report
+
+
+def _models(y: NDArray[Any]) -> dict[str, Any]:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if y.dtype.kind == "i":
+        if len(np.unique(y)) < 2:
+            return {}
+        linear: Any = LogisticRegression(max_iter=1000)
+        boosting: Any = HistGradientBoostingClassifier(random_state=0)
+    else:
+        linear = RidgeCV(np.logspace(-3, 5, 9))
+        boosting = HistGradientBoostingRegressor(random_state=0)
+        if (y > 0).all() and y.max() > 100 * np.median(y):
+            pair = {"func": np.log, "inverse_func": np.exp}
+            linear, boosting = (TransformedTargetRegressor(m, **pair) for m in (linear, boosting))
+    return {"linear": make_pipeline(StandardScaler(), linear), "boosting": boosting}
+
+
+def _measure(
+    model: Any, features: NDArray[np.float64], targets: NDArray[Any], classes: int
+) -> dict[str, float]:
+    predicted = model.predict(features)
+    if targets.dtype.kind != "i":
+        return number_metrics(targets, predicted)
+    p = np.zeros((len(targets), classes))
+    p[:, model.classes_] = model.predict_proba(features)
+    return class_metrics(targets, predicted, p)

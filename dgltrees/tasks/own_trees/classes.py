@@ -1,0 +1,174 @@
+"""Classes and flags of one's own trees, or of their nodes: ``classify``, ``label``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.metrics.classes import class_metrics, flag_metrics
+from dgltrees.models import Classifier, ClassTarget, FlagTargets
+from dgltrees.options import Options
+from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
+from dgltrees.tasks.own_trees.reading import Names, read_examples
+from dgltrees.tasks.own_trees.settings import ClassesData, ClassesModel, NodeClassesModel
+from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
+from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.schema import Schema
+
+__all__ = ["CLASSIFY", "LABEL", "ClassesTask"]
+
+METRICS = (
+    ACCURACY,
+    Metric("macro_f1", label="macro F1"),
+    Metric("auroc", label="AUROC"),
+    Metric("average_precision"),
+    LOSS,
+)
+_NO, _YES = ("0", "false", "no"), ("1", "true", "yes")
+
+
+@dataclass(frozen=True)
+class ClassesTask(OwnTreesTask):
+    """One class of several; or, with several target columns, a flag in each of them."""
+
+    def encode_targets(
+        self, values: Mapping[str, list[Any]], settings: ClassesData, classes: Vocabulary
+    ) -> NDArray[Any]:
+        """Ids of classes ``(R,)``, or flags 0 and 1 ``(R, K)``; -1 where there is none."""
+        names = {column: [_name(value) for value in listed] for column, listed in values.items()}
+        if len(names) > 1:
+            return np.stack([_flags(listed, column) for column, listed in names.items()], 1)
+        (listed,) = names.values()
+        if not classes.frozen:
+            present = {name for name in listed if name is not None}
+            classes.encode(settings.classes or sorted(present, key=_order))
+            if settings.classes:
+                classes.freeze()
+        ids = np.full(len(listed), -1, np.int64)
+        for row, name in enumerate(listed):
+            if name is None:
+                continue
+            if classes.frozen and name not in classes:
+                shown = ", ".join(classes.names[:20])
+                raise TreeError(f"expected a class ({shown}), got {name!r}", tree=row)
+            ids[row] = classes.encode([name])[0]
+        return ids
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """One dictionary per example, see :meth:`Task.predictions`; of flags, one value each."""
+        if len(data.target_names) == 1:
+            yield from super().predictions(data, outputs)
+            return
+        for example, row in enumerate(self._roots(data)):
+            line: dict[str, Any] = {"example": example}
+            for k, name in enumerate(data.target_names):
+                probability = float(outputs[f"probability_{k}"][row])
+                line[name] = {"prediction": probability > 0.5, "probability": probability}
+            yield line
+
+    def majority(self, data: Examples) -> dict[str, int]:
+        """The most frequent class; of flags, the most frequent value of each."""
+        targets = self.targets(data)
+        if targets.ndim == 1:
+            return super().majority(data)
+        return {
+            name: int(np.mean(targets[targets[:, k] >= 0, k]) > 0.5)
+            for k, name in enumerate(data.target_names)
+        }
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """Accuracy, macro F1, AUROC, average precision and loss; ``majority`` is the accuracy of
+        always predicting training's most frequent class.
+
+        Raises:
+            TreeError: no row has a class.
+        """
+        targets, rows = self.targets(data), self.labeled(data)
+        if not rows.any():
+            raise TreeError("expected examples with classes, got none; the metrics need them")
+        loss, count = float(outputs["loss"][rows].mean()), int(rows.sum())
+        if targets.ndim > 1:
+            p = np.stack([outputs[f"probability_{k}"] for k in range(targets.shape[1])], 1)
+            flags = targets[rows]
+            most = np.array([majority[name] for name in data.target_names])
+            always = float((flags == most)[flags >= 0].mean())
+            report = flag_metrics(flags, p[rows])
+        else:
+            p = np.stack([outputs[f"probability_{k}"] for k in range(len(data.targets))], 1)
+            most_frequent = majority["node" if self.nodes else "root"]
+            always = float((targets[rows] == most_frequent).mean())
+            report = class_metrics(targets[rows], outputs["prediction"][rows], p[rows])
+        return {**report, "loss": loss, "examples": count, "majority": always}
+
+
+def _name(value: Any) -> Optional[str]:
+    """A class's name; None where there is none."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _order(name: str) -> tuple[int, float, str]:
+    """Numbers come in their order, before other names."""
+    try:
+        return 0, float(name), name
+    except ValueError:
+        return 1, 0.0, name
+
+
+def _flags(names: list[Optional[str]], column: str) -> NDArray[np.int64]:
+    flags = np.full(len(names), -1, np.int64)
+    for row, name in enumerate(names):
+        if name is None:
+            continue
+        if name.lower() not in _NO + _YES:
+            raise TreeError(
+                f"expected 0 or 1, or false or true, in the target {column!r} (several targets are "
+                f"flags), got {name!r}; for classes name one target",
+                tree=row,
+            )
+        flags[row] = name.lower() in _YES
+    return flags
+
+
+def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
+    schema = cast(Schema, names)
+    if len(schema.targets) > 1:
+        return make_model(model, schema, FlagTargets, len(schema.targets))
+    if len(schema["target"]) < 2:
+        raise TreeError(
+            f"expected at least two classes in the target {schema.targets[0]!r}, got "
+            f"{', '.join(schema['target'].names) or 'none'}"
+        )
+    return make_model(model, schema, ClassTarget, len(schema["target"]))
+
+
+def _read_trees(path: Path, settings: ClassesData, names: Names) -> Examples:
+    return CLASSIFY.examples(read_examples(path, settings), settings, names, path)
+
+
+def _read_nodes(path: Path, settings: ClassesData, names: Names) -> Examples:
+    return LABEL.examples(read_examples(path, settings), settings, names, path)
+
+
+CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, _read_trees, _build, metrics=METRICS)
+LABEL = ClassesTask(
+    "label",
+    ClassesData,
+    NodeClassesModel,
+    _read_nodes,
+    _build,
+    nodes=True,
+    accuracy_over="node",
+    metrics=METRICS,
+)

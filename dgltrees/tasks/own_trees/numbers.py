@@ -1,0 +1,146 @@
+"""Numbers of one's own trees, or of their nodes: ``regress``, ``regress-nodes``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import TreeError
+from dgltrees.metrics.regression import number_metrics
+from dgltrees.models import Classifier, NumberTargets
+from dgltrees.options import Options
+from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
+from dgltrees.tasks.own_trees.reading import Names, read_examples
+from dgltrees.tasks.own_trees.settings import NodeNumbersModel, NumbersModel, OwnTreesData
+from dgltrees.tasks.task import LOSS, Columns, Metric
+from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.schema import Schema
+
+__all__ = ["REGRESS", "REGRESS_NODES", "NumbersTask"]
+
+METRICS = (
+    LOSS,
+    Metric("mae", higher_is_better=False, format=".4g", label="MAE", scale=1.0),
+    Metric("rmse", higher_is_better=False, format=".4g", label="RMSE", scale=1.0),
+    Metric("r2", label="R2", scale=1.0),
+    Metric("pearson", scale=1.0),
+    Metric("spearman", scale=1.0),
+    Metric("q_error_median", higher_is_better=False, format=".3f", label="median q-error", scale=1),
+    Metric("q_error_95", higher_is_better=False, format=".3f", label="95 % q-error", scale=1.0),
+)
+
+
+@dataclass(frozen=True)
+class NumbersTask(OwnTreesTask):
+    """A number, or one in each of several target columns."""
+
+    def encode_targets(
+        self, values: Mapping[str, list[Any]], settings: OwnTreesData, classes: Vocabulary
+    ) -> NDArray[Any]:
+        """Float64 ``(R, K)``, NaN where there is none."""
+        return np.stack([_numbers(listed, column) for column, listed in values.items()], 1)
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """One dictionary per example: the ``prediction``, or one by the name of each target.
+
+        Where rows are nodes, ``nodes`` has the predictions of all nodes.
+        """
+        names = data.target_names
+        keys = ["prediction"] if len(names) == 1 else list(names)
+        for example, row in enumerate(self._roots(data)):
+            line: dict[str, Any] = {"example": example}
+            for k, key in enumerate(keys):
+                line[key] = float(outputs[f"prediction_{k}"][row])
+            if self.nodes:
+                start, stop = data.forest.offsets[example : example + 2]
+                line["nodes"] = outputs["prediction_0"][start:stop].tolist()
+            yield line
+
+    def majority(self, data: Examples) -> dict[str, Any]:
+        """The mean of each target: what is predicted best without looking at a tree."""
+        means = np.nanmean(self.targets(data), 0)
+        return dict(zip(data.target_names, means.tolist()))
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The measures of :func:`~dgltrees.metrics.regression.number_metrics` and the loss.
+
+        ``mean_mae`` is the error of always predicting the mean of the training targets. Of several
+        targets, the means over them, and ``by_target`` has the measures of each.
+
+        Raises:
+            TreeError: no row has a target.
+        """
+        targets = self.targets(data)
+        rows = self.labeled(data)
+        if not rows.any():
+            raise TreeError("expected examples with targets, got none; the metrics need them")
+        parts: dict[str, dict[str, float]] = {}
+        for k, name in enumerate(data.target_names):
+            known = ~np.isnan(targets[:, k])
+            if known.any():
+                y = targets[known, k]
+                parts[name] = number_metrics(y, outputs[f"prediction_{k}"][known])
+                parts[name]["mean_mae"] = float(np.abs(y - majority[name]).mean())
+        shared = [
+            key for key in next(iter(parts.values())) if all(key in p for p in parts.values())
+        ]
+        report: dict[str, Any] = {
+            "loss": float(outputs["loss"][rows].mean()),
+            **{key: float(np.mean([part[key] for part in parts.values()])) for key in shared},
+            "examples": int(rows.sum()),
+        }
+        return {**report, "by_target": parts} if len(parts) > 1 else report
+
+
+def _numbers(values: list[Any], column: str) -> NDArray[np.float64]:
+    numbers = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        try:
+            numbers[row] = float(value)
+        except (TypeError, ValueError):
+            raise TreeError(
+                f"expected a number as the target {column!r}, got {value!r:.40}; for names train "
+                "the task classify",
+                tree=row,
+            ) from None
+        if np.isinf(numbers[row]):
+            raise TreeError(
+                f"expected a finite number as the target {column!r}, got {value!r}; correct it, or "
+                "leave it out",
+                tree=row,
+            )
+    return numbers
+
+
+def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
+    schema = cast(Schema, names)
+    return make_model(model, schema, NumberTargets, len(schema.targets))
+
+
+def _read_trees(path: Path, settings: OwnTreesData, names: Names) -> Examples:
+    return REGRESS.examples(read_examples(path, settings), settings, names, path)
+
+
+def _read_nodes(path: Path, settings: OwnTreesData, names: Names) -> Examples:
+    return REGRESS_NODES.examples(read_examples(path, settings), settings, names, path)
+
+
+REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, _read_trees, _build, metrics=METRICS)
+REGRESS_NODES = NumbersTask(
+    "regress-nodes",
+    OwnTreesData,
+    NodeNumbersModel,
+    _read_nodes,
+    _build,
+    nodes=True,
+    metrics=METRICS,
+)

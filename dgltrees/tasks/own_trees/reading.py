@@ -1,0 +1,136 @@
+"""From files or forests of one's own to examples: input columns, and targets if there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import FORMATS, guess_format
+from dgltrees.tasks.own_trees.settings import OwnTreesData
+from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.schema import Schema, choose_columns, new_vocabulary
+
+__all__ = [
+    "Names",
+    "input_examples",
+    "read_examples",
+    "target_names",
+    "target_values",
+    "with_targets",
+]
+
+Names = Optional[Mapping[str, Vocabulary]]
+
+
+def read_examples(path: Path, settings: OwnTreesData) -> Examples:
+    """The trees of a file with all their columns, as the file has them.
+
+    Raises:
+        ConfigError: there is no such format.
+        TreeError: the file is not of its format.
+    """
+    name = settings.format or guess_format(path)
+    if name not in FORMATS:
+        raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
+    return FORMATS[name].read(path, layout=settings)
+
+
+def target_names(settings: OwnTreesData) -> tuple[str, ...]:
+    """The columns to predict."""
+    wanted = settings.target
+    return (wanted,) if isinstance(wanted, str) else tuple(wanted)
+
+
+def input_examples(
+    raw: Examples, settings: OwnTreesData, names: Names, *, file: Optional[PathLike] = None
+) -> Examples:
+    """Examples with input columns as a model reads them, and without targets yet.
+
+    Arguments:
+        raw: trees with all their columns.
+        settings: which of them are targets, and which are inputs.
+        names: the schema of the training trees; None for the first of these, whose columns decide.
+        file: the file, for errors.
+
+    Raises:
+        TreeError: the trees have not the columns that are asked for.
+    """
+    targets = target_names(settings)
+    try:
+        if isinstance(names, Schema) and names.inputs:
+            schema = names
+            if not schema["target"].frozen:
+                _check_same_columns(raw.forest, schema, settings)
+        else:
+            inputs = choose_columns(raw.forest, settings.columns, targets)
+            vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if not c.numeric}
+            if "target" in vocabs:
+                raise TreeError(
+                    "expected the input columns to have other names than 'target', which the "
+                    "classes have; rename it, or name it as data.target"
+                )
+            schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
+        forest = schema.read(raw.forest)
+    except TreeError as error:
+        raise TreeError(str(error), file=file) from None
+    return Examples(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
+
+
+def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:
+    """See that a further training file has the columns of the first one."""
+    missing = [each.name for each in schema.inputs if each.name not in forest.columns]
+    others = set(forest.columns) - {each.name for each in schema.inputs} - {*schema.targets}
+    if settings.columns is None and (missing or others):
+        raise TreeError(
+            "expected the columns of the first training file, "
+            f"{', '.join(each.name for each in schema.inputs)}, got {', '.join(forest.columns)}; "
+            "name those to read with data.columns"
+        )
+
+
+def target_values(raw: Examples, name: str, *, nodes: bool) -> Optional[list[Any]]:
+    """The values of a target column, per example or per node; None or NaN where one is missing.
+
+    Returns:
+        names or numbers; None where the data have no such column.
+    """
+    if nodes:
+        return _node_values(raw.forest, name, slice(None))
+    if name not in raw.columns:
+        return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
+    values = raw.columns[name].tolist()
+    if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
+        values = [raw.targets.names[i] if i >= 0 else None for i in values]
+    listed: list[Any] = values
+    return listed
+
+
+def _node_values(forest: Forest, name: str, rows: Any) -> Optional[list[Any]]:
+    if name not in forest.columns:
+        return None
+    values = np.asarray(forest.columns[name])[rows]
+    if name in forest.vocabs:
+        names: list[Optional[str]] = [*forest.vocabs[name].names, None]
+        return [names[i] for i in values.tolist()]
+    if values.ndim > 1:
+        raise TreeError(f"expected one value per row in the target {name!r}, got vectors")
+    listed: list[Any] = values.tolist()
+    return listed
+
+
+def with_targets(
+    examples: Examples, values: NDArray[Any], classes: Vocabulary, *, nodes: bool
+) -> Examples:
+    """Examples with the column ``"target"``: of the trees, or of the nodes."""
+    if not nodes:
+        return replace(examples, columns={**examples.columns, "target": values}, targets=classes)
+    columns = {**examples.forest.columns, "target": values}
+    forest = replace(examples.forest, columns=columns)
+    return replace(examples, forest=forest, targets=classes)

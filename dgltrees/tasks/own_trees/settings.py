@@ -1,0 +1,214 @@
+"""The settings of tasks on people's own trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Optional, Union
+
+from dgltrees.formats.layout import Layout
+from dgltrees.options import Count, Fraction, NonNegative, Positive
+from dgltrees.tasks.rrnet.settings import LSTMSettings, TransformerSettings
+from dgltrees.tasks.settings import WordSettings
+from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
+from dgltrees.values import PositiveShare
+
+__all__ = [
+    "ENCODERS",
+    "ClassesData",
+    "ClassesModel",
+    "NodeClassesModel",
+    "NodeNumbersModel",
+    "NumbersModel",
+    "OwnTreesData",
+]
+
+
+@dataclass(frozen=True)
+class OwnTreesData(Layout, WordSettings):
+    """Trees of one's own with a target."""
+
+    target: Union[str, list[str]] = "target"
+    """Column to predict, or several: beside the tree in its record, or of its root."""
+    columns: Optional[Union[list[str], dict[str, str]]] = None
+    """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
+    but the target, as ``dgltrees inspect`` shows them."""
+    min_count: Count = 2
+    """Names that occur less often than this in the training trees become the unknown name."""
+    unseen: Literal["unknown", "refuse"] = "unknown"
+    """A name that training did not have: counts as unknown, or is an error."""
+    format: Optional[str] = None
+    """Format of the files; by default told by the ending of their names or their first line."""
+    baselines: bool = True
+    """Report beside the result what linear and boosted models over bags of nodes reach."""
+
+
+@dataclass(frozen=True)
+class ClassesData(OwnTreesData):
+    """Trees of one's own with classes."""
+
+    classes: Optional[list[str]] = None
+    """Names of the classes in their order; by default those of training, sorted."""
+
+
+@dataclass(frozen=True)
+class TreeEncoderSettings(TreeModel):
+    """A cell that runs over the tree, from the leaves to the root."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label")
+
+    cell: str = "child_sum"
+    """Cell that makes a node's state from those of its children."""
+
+
+@dataclass(frozen=True)
+class ConvolutionSettings:
+    """Tree-based convolution (Mou et al., 2016)."""
+
+    layers: Count = 2
+    """Layers of convolution; each sees one level further down."""
+    dropout: Fraction = 0.0
+    """Probability of dropout between the layers."""
+
+
+ENCODERS: Mapping[str, Any] = {
+    "tree": TreeEncoderSettings,
+    "convolution": ConvolutionSettings,
+    "lstm": LSTMSettings,
+    "bilstm": LSTMSettings,
+    "transformer": TransformerSettings,
+    "bag": None,
+}
+"""The encoders of trees with columns, by the names that settings use."""
+
+
+@dataclass(frozen=True)
+class OwnTreesModel(HeadSettings):
+    """A model of trees whose nodes have columns."""
+
+    parts: ClassVar[Mapping[str, Any]] = {"encoder": ENCODERS}
+
+    encoder: str = "tree"
+    """Encoder: a cell over the tree, tree convolution, one of three over the nodes in their order
+    (lstm, bilstm, transformer), or a bag of nodes."""
+    hidden_size: Count = 128
+    """Size of a node's state."""
+    embedding: Count = 128
+    """Size of a node's input vector, which is a sum over its columns."""
+    input_dropout: Fraction = 0.0
+    """Probability of dropout on the input vectors."""
+    init: Literal["kaiming", "xavier", "uniform"] = "xavier"
+    """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
+
+    @property
+    def display_name(self) -> str:
+        """The encoder's name."""
+        return self.encoder
+
+
+@dataclass(frozen=True)
+class TreeReadout:
+    """From the states of a tree's nodes to its vector."""
+
+    readout: Literal["root", "mean", "max", "root_max", "attention"] = "root_max"
+    """Vector of a tree: the root's state; the mean, the largest values or a learned weighted mean
+    over its nodes; or root and largest values side by side."""
+
+
+@dataclass(frozen=True)
+class FocalSettings:
+    """The focal loss."""
+
+    gamma: NonNegative = 2.0
+    """Exponent of the focal loss: the larger, the less do well predicted rows count."""
+
+
+@dataclass(frozen=True)
+class ClassesObjective:
+    """Classes."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "objective": {"cross_entropy": None, "focal": FocalSettings, "ordinal": None}
+    }
+
+    objective: str = "cross_entropy"
+    """Loss: cross entropy; focal, for rare classes; or ordinal, for classes that have an order."""
+    balanced: bool = False
+    """Weigh every example by the inverse frequency of its class in training."""
+
+
+@dataclass(frozen=True)
+class HuberSettings:
+    """The Huber loss."""
+
+    delta: Positive = 1.0
+    """Error, in deviations of the training targets, beyond which the loss is linear."""
+
+
+@dataclass(frozen=True)
+class QuantileSettings:
+    """The quantile loss."""
+
+    quantile: PositiveShare = 0.5
+    """Quantile to predict: 0.5 is the median, 0.9 is exceeded by one target in ten."""
+
+
+@dataclass(frozen=True)
+class LevelsSettings:
+    """A scale of whole numbers."""
+
+    levels: Count = 5
+    """Whole numbers on the scale, the first of which is the smallest training target."""
+
+
+@dataclass(frozen=True)
+class NumbersObjective:
+    """Numbers."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "objective": {
+            "squared": None,
+            "huber": HuberSettings,
+            "quantile": QuantileSettings,
+            "levels": LevelsSettings,
+        }
+    }
+
+    objective: str = "huber"
+    """Loss of the standardised error: squared, huber or quantile; or levels, for targets on a scale
+    of whole numbers such as 1 to 5 (Tai et al., 2015)."""
+    log_target: bool = False
+    """Predict the logarithm of the target, for targets over several orders of magnitude."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """A scale of whole numbers has no logarithms."""
+        return (
+            {"log_target": "with model.objective levels"}
+            if (values["objective"] == "levels")
+            else {}
+        )
+
+
+@dataclass(frozen=True)
+class NodeClassesModel(ClassesObjective, OwnTreesModel):
+    """A classifier of nodes."""
+
+    parts: ClassVar[Mapping[str, Any]] = {**OwnTreesModel.parts, **ClassesObjective.parts}
+
+
+@dataclass(frozen=True)
+class ClassesModel(TreeReadout, NodeClassesModel):
+    """A classifier of trees."""
+
+
+@dataclass(frozen=True)
+class NodeNumbersModel(NumbersObjective, OwnTreesModel):
+    """A regression of nodes."""
+
+    parts: ClassVar[Mapping[str, Any]] = {**OwnTreesModel.parts, **NumbersObjective.parts}
+
+
+@dataclass(frozen=True)
+class NumbersModel(TreeReadout, NodeNumbersModel):
+    """A regression of trees."""

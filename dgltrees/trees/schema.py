@@ -1,0 +1,313 @@
+"""The columns of people's own trees: what each holds, and how further data are read alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Optional, Union, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.words import UNKNOWN
+
+__all__ = ["KINDS", "NUMBERS", "Column", "Kind", "Schema", "choose_columns", "infer_columns"]
+
+Kind = Literal["category", "number", "log", "vector", "text", "none"]
+"""What a column holds: one of many names; a number; a number whose logarithm counts; a list of
+numbers; words. A column of kind ``none`` is not read."""
+KINDS: tuple[str, ...] = get_args(Kind)
+
+NUMBERS = "(numbers)"
+"""The node column of a read forest that has all numbers and vectors side by side."""
+TEXT_WORDS = 32
+"""Words of a text that are read at most."""
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_HEAVY_TAIL = 100.0  # a largest value so many times the median calls for logarithms
+_FEW_NAMES = 20  # with so few different values, names with spaces are categories still
+
+
+@dataclass(frozen=True)
+class Column:
+    """One input column.
+
+    Attributes:
+        name: its name in the data.
+        kind: what it holds.
+        size: entries of a vector; 1 otherwise.
+    """
+
+    name: str
+    kind: str
+    size: int = 1
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a number or a vector."""
+        return self.kind in ("number", "log", "vector")
+
+
+class Schema(Mapping[str, Vocabulary]):
+    """What further data are read by: vocabularies, by column, and the columns that a model reads.
+
+    Arguments:
+        vocabs: names behind ids; ``"target"`` are the classes.
+        inputs: the columns that a model reads.
+        targets: the columns that it predicts.
+    """
+
+    def __init__(
+        self,
+        vocabs: Mapping[str, Vocabulary],
+        inputs: Sequence[Column] = (),
+        targets: Sequence[str] = (),
+    ) -> None:
+        self.vocabs, self.inputs, self.targets = dict(vocabs), tuple(inputs), tuple(targets)
+
+    def __getitem__(self, name: str) -> Vocabulary:
+        return self.vocabs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vocabs)
+
+    def __len__(self) -> int:
+        return len(self.vocabs)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{each.name}: {each.kind}" for each in self.inputs)
+        return f"Schema({columns or ', '.join(self.vocabs)})"
+
+    @property
+    def numbers(self) -> tuple[Column, ...]:
+        """The numbers and vectors, in the order of the column :data:`NUMBERS`."""
+        return tuple(each for each in self.inputs if each.numeric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Inputs and targets as plain values, for a text file; vocabularies have files."""
+        inputs = [{"name": c.name, "kind": c.kind, "size": c.size} for c in self.inputs]
+        return {"inputs": inputs, "targets": list(self.targets)}
+
+    @classmethod
+    def from_dict(cls, vocabs: Mapping[str, Vocabulary], values: Mapping[str, Any]) -> Schema:
+        """The schema of what :meth:`to_dict` gave, with its vocabularies."""
+        inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
+        return cls(vocabs, inputs, [str(name) for name in values["targets"]])
+
+    def read(self, forest: Forest) -> Forest:
+        """A forest with the columns of this schema alone, as a model reads them.
+
+        A category has ids of this schema's vocabulary, -1 where it is missing. A text has
+        ``(N, 32)`` ids of words, -1 beyond its end. The numbers and vectors are the float64 matrix
+        :data:`NUMBERS`, NaN where they are missing. A column that the forest does not have is
+        missing everywhere.
+
+        Raises:
+            TreeError: with tree and column: the forest has none of the columns, or one that holds
+                something else; a number is infinite; a name is not in a frozen vocabulary without
+                an unknown name.
+        """
+        names = [each.name for each in self.inputs]
+        if not set(names) & set(forest.columns):
+            raise TreeError(
+                f"expected trees with the columns {', '.join(names)}, got trees with "
+                f"{', '.join(forest.columns) or 'no columns'}; give trees like those of training"
+            )
+        columns: dict[str, NDArray[Any]] = {}
+        vocabs: dict[str, Vocabulary] = {}
+        for each in self.inputs:
+            if each.numeric:
+                continue
+            vocabs[each.name] = self.vocabs[each.name]
+            distinct, row = _distinct(forest, each)
+            encode = _words if each.kind == "text" else _ids
+            columns[each.name] = encode(distinct, vocabs[each.name], each.name)[row]
+        if self.numbers:
+            parts = [_numbers(forest, each) for each in self.numbers]
+            columns[NUMBERS] = np.concatenate(parts, 1)
+        return Forest(forest.parent, forest.pos, forest.offsets, columns, vocabs)
+
+
+def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, ...]:
+    """What each node column holds, by its values.
+
+    Names are a category, or a text where they are many and most have several words. Numbers are
+    ``log`` where none is negative and the largest is more than 100 times the median of those above
+    zero; a matrix is a vector for each node.
+
+    Arguments:
+        forest: the trees.
+        without: columns to leave out, such as targets.
+    """
+    return tuple(
+        Column(name, _kind(forest, name), _size(values))
+        for name, values in forest.columns.items()
+        if name not in without
+    )
+
+
+def choose_columns(
+    forest: Forest,
+    wanted: Union[Sequence[str], Mapping[str, str], None],
+    without: Sequence[str] = (),
+) -> tuple[Column, ...]:
+    """The input columns that a user asks for.
+
+    Arguments:
+        forest: the trees.
+        wanted: the names of the columns; or kinds by name, where ``none`` leaves a column out and
+            columns that are not named are as inferred; None for all as inferred.
+        without: columns that are no inputs, such as targets.
+
+    Raises:
+        TreeError: there is no such column, or no column at all, or it cannot be of that kind.
+        ConfigError: there is no such kind.
+    """
+    inferred = {each.name: each for each in infer_columns(forest, without)}
+    asked = [] if wanted is None else list(wanted)
+    for name in asked:
+        if name in without:
+            raise ConfigError(f"expected input columns, got {name!r}, which is the target")
+        if name not in inferred:
+            raise TreeError(
+                f"expected data.columns to name columns of the trees ({', '.join(inferred)}), "
+                f"got {name!r}"
+            )
+    if isinstance(wanted, Mapping):
+        chosen = [_of_kind(forest, each, wanted.get(each.name)) for each in inferred.values()]
+        chosen = [each for each in chosen if each.kind != "none"]
+    else:
+        chosen = list(inferred.values()) if wanted is None else [inferred[name] for name in asked]
+    if not chosen:
+        raise TreeError(
+            "expected trees with at least one input column beside the target, got none; "
+            "see data.columns"
+        )
+    return tuple(chosen)
+
+
+def _of_kind(forest: Forest, column: Column, kind: Optional[str]) -> Column:
+    if kind is None or kind == column.kind:
+        return column
+    if kind not in KINDS:
+        raise ConfigError(
+            f"expected data.columns.{column.name} to be one of {', '.join(KINDS)}, got {kind!r}"
+        )
+    named = column.name in forest.vocabs
+    wrong = named and kind not in ("category", "text", "none")
+    if wrong or ((column.kind == "vector") != (kind == "vector") and kind != "none"):
+        holds = "names" if named else f"a {column.kind}"
+        raise TreeError(
+            f"expected column {column.name!r} to hold a {kind}, which data.columns says, got "
+            f"{holds}"
+        )
+    if kind == "text" and not named:
+        raise TreeError(f"expected column {column.name!r} to hold texts, got numbers")
+    return Column(column.name, kind, column.size)
+
+
+def _kind(forest: Forest, name: str) -> str:
+    values = np.asarray(forest.columns[name])
+    if name in forest.vocabs:
+        names = forest.vocabs[name].names
+        several = sum(" " in each.strip() for each in names)
+        return "text" if len(names) > _FEW_NAMES and 2 * several > len(names) else "category"
+    if values.ndim > 1:
+        return "vector"
+    if values.dtype.kind in "US":
+        return "category"
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    positive = finite[finite > 0]
+    heavy = len(positive) and float(positive.max()) > _HEAVY_TAIL * float(np.median(positive))
+    return "log" if heavy and (finite >= 0).all() else "number"
+
+
+def _size(values: NDArray[Any]) -> int:
+    return int(values.shape[1]) if values.ndim > 1 else 1
+
+
+def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDArray[np.int64]]:
+    """The different names in a column, None for a missing one, and ``(N,)`` which each node has."""
+    values = forest.columns.get(column.name)
+    if values is None:
+        return [None], np.zeros(forest.num_nodes, np.int64)
+    values = np.asarray(values)
+    if column.name in forest.vocabs:
+        ids, row = np.unique(values, return_inverse=True)
+        all_names: list[Optional[str]] = [*forest.vocabs[column.name].names, None]
+        return [all_names[i] for i in ids.tolist()], row  # -1 is the last
+    if column.kind == "text" or values.ndim > 1:
+        raise TreeError(
+            f"expected column {column.name!r} to hold a {column.kind}, as in training, got "
+            f"{'vectors' if values.ndim > 1 else 'numbers'}"
+        )
+    numbers, row = np.unique(values, return_inverse=True)
+    return [None if each != each else f"{each:g}" for each in numbers.tolist()], row
+
+
+def _ids(names: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
+    """The id of each name, -1 for None."""
+    ids = np.full(len(names), -1, np.int32)
+    try:
+        encoded = vocab.encode([name for name in names if name is not None])
+    except TreeError as error:
+        raise TreeError(f"in column {column!r}: {error}") from None
+    ids[[name is not None for name in names]] = encoded
+    return ids
+
+
+def _words(texts: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
+    """``(len(texts), 32)`` the ids of each text's first words, -1 beyond its end."""
+    table = np.full((len(texts), TEXT_WORDS), -1, np.int32)
+    for row, text in enumerate(texts):
+        words = _WORD.findall((text or "").lower())[:TEXT_WORDS]
+        table[row, : len(words)] = _ids(words, vocab, column)
+    return table
+
+
+def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
+    """``(N, size)`` the values of a number or vector, NaN where they are missing."""
+    values = forest.columns.get(column.name)
+    if values is None:
+        return np.full((forest.num_nodes, column.size), np.nan)
+    if column.name in forest.vocabs or values.dtype.kind in "USO":
+        raise TreeError(
+            f"expected column {column.name!r} to hold numbers, as in training, got names"
+        )
+    matrix = np.asarray(values, np.float64).reshape(forest.num_nodes, -1)
+    if matrix.shape[1] != column.size:
+        raise TreeError(
+            f"expected column {column.name!r} to have {column.size} numbers per node, as in "
+            f"training, got {matrix.shape[1]}"
+        )
+    infinite = np.isinf(matrix).any(1)
+    if infinite.any():
+        raise _at(forest, int(infinite.argmax()), column, "finite numbers", "an infinite one")
+    if column.kind == "log" and (matrix < 0).any():
+        row = int((matrix < 0).any(1).argmax())
+        raise _at(forest, row, column, "numbers of at least 0 (its kind is log)", "a negative one")
+    return matrix
+
+
+def _at(forest: Forest, row: int, column: Column, wanted: str, got: str) -> TreeError:
+    tree = int(forest.tree_of_node[row])
+    return TreeError(
+        f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the column "
+        "out with data.columns",
+        tree=tree,
+        node=row - int(forest.offsets[tree]),
+    )
+
+
+def new_vocabulary(unseen: str) -> Vocabulary:
+    """A vocabulary for an input column.
+
+    Arguments:
+        unseen: ``"unknown"``, so that names that training did not have are unknown; or
+            ``"refuse"``, so that they are an error.
+    """
+    return Vocabulary(unknown=UNKNOWN if unseen == "unknown" else None)

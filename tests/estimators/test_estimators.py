@@ -1,0 +1,140 @@
+"""The estimators by scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from dgltrees import Forest, TreeClassifier, TreeEncoder, TreeRegressor
+from dgltrees.errors import ConfigError, TreeError
+from tests.training.samples import SAMPLES
+
+PLANS = [json.loads(line) for line in (SAMPLES / "plans" / "train.jsonl").read_text().splitlines()]
+X = Forest.from_objects(
+    [record["plan"] for record in PLANS],
+    children="Plans",
+    columns=["Node Type", "Table", "Plan Rows", "Plan Width"],
+)
+SECONDS = np.array([record["seconds"] for record in PLANS])
+SPEED = np.array([record["speed"] for record in PLANS])
+QUICK: dict[str, Any] = {
+    "hidden_size": 8,
+    "epochs": 2,
+    "settings": {"model.embedding": 8, "data.baselines": False},
+}
+
+
+def test_a_regressor_fits_predicts_scores_and_repeats() -> None:
+    first, second = (
+        TreeRegressor(log_target=True, seed=1, **QUICK).fit(X, SECONDS) for _ in range(2)
+    )
+    predicted = first.predict(X)
+    assert predicted.shape == (60,)
+    assert (predicted > 0).all()
+    np.testing.assert_array_equal(predicted, second.predict(X))
+    assert -10 < first.score(X, SECONDS) <= 1
+    assert len(first.history_) == 2
+    assert first.feature_names_in_.tolist() == ["Node Type", "Table", "Plan Rows", "Plan Width"]
+
+
+@pytest.mark.parametrize("y", [SPEED, SPEED == "slow", np.where(SPEED == "slow", 3, 7)])
+def test_a_classifier_gives_back_the_classes_that_it_got(y: Any) -> None:
+    model = TreeClassifier(**QUICK).fit(X, y)
+    assert set(model.classes_.tolist()) == set(y.tolist())
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(1), 1, rtol=1e-5)
+    np.testing.assert_array_equal(model.classes_[p.argmax(1)], model.predict(X))
+    assert model.score(X, y) == pytest.approx(np.mean(model.predict(X) == y))
+
+
+def test_several_targets_have_a_column_each() -> None:
+    numbers = TreeRegressor(**QUICK).fit(X, np.stack([SECONDS, X.sizes], 1))
+    assert numbers.predict(X).shape == (60, 2)
+    flags = TreeClassifier(**QUICK).fit(X, np.stack([SPEED == "slow", X.sizes > 3], 1))
+    assert flags.predict_proba(X).shape == (60, 2)
+    assert set(flags.predict(X).ravel().tolist()) <= {0, 1}
+
+
+def test_clones_cross_validation_search_and_pipelines() -> None:
+    model = TreeRegressor(log_target=True, cell="gru", **QUICK)
+    assert clone(model).get_params() == model.get_params()
+    assert cross_val_score(model, X, SECONDS, cv=2).shape == (2,)
+    search = GridSearchCV(model, {"encoder": ["bag", "convolution"], "cell": [None]}, cv=2)
+    assert search.fit(X, SECONDS).best_params_["encoder"] in ("bag", "convolution")
+    pipeline = make_pipeline(TreeEncoder(**QUICK), LogisticRegression(max_iter=2000))
+    assert pipeline.fit(X, SPEED).predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("kind", [TreeRegressor, TreeClassifier])
+def test_a_saved_model_predicts_the_same(tmp_path: Path, kind: Any) -> None:
+    y = SECONDS if kind is TreeRegressor else SPEED
+    model = kind(**QUICK).fit(X, y)
+    model.save(tmp_path / "model")
+    for again in (kind.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert again.get_params() == model.get_params()
+    with pytest.raises(ConfigError, match="a folder that is not there yet"):
+        model.save(tmp_path / "model")
+    other = TreeClassifier if kind is TreeRegressor else TreeRegressor
+    with pytest.raises(ConfigError, match=f"expected a {other.__name__} .* got a {kind.__name__}"):
+        other.load(tmp_path / "model")
+
+
+def test_validation_trees_and_a_callback_decide_when_to_stop() -> None:
+    seen: list[float] = []
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(line: dict[str, Any]) -> None:
+        seen.append(line["valid_loss"])
+        if len(seen) == 2:
+            raise EnoughError
+
+    model = TreeRegressor(**{**QUICK, "epochs": 50})
+    with pytest.raises(EnoughError):
+        model.fit(X[:40], SECONDS[:40], validation=(X[40:], SECONDS[40:]), on_epoch=stop)
+    assert len(seen) == 2
+
+
+def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
+    TreeRegressor(**QUICK).fit(X, SECONDS, out=tmp_path / "run")
+    assert (tmp_path / "run" / "schema.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "y", "message"),
+    [
+        ({}, SECONDS[:5], "a target per tree, got 5 targets for 60 trees"),
+        ({}, np.where(SECONDS > 0.1, np.nan, SECONDS), "expected a target 'target' for every"),
+        ({}, np.where(SECONDS > 0.1, np.inf, SECONDS), "expected a finite number as the target"),
+        ({"cell": "lsmt"}, SECONDS, "model.cell to be one of"),
+        ({"settings": {"rank": 3}}, SECONDS, "settings by full name"),
+        ({"settings": {"model.rank": 3}}, SECONDS, "model.rank is not read"),
+        ({"columns": ["Cost"]}, SECONDS, "data.columns to name columns of the trees"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: str) -> None:
+    with pytest.raises((TreeError, ConfigError), match=message):
+        TreeRegressor(**{**QUICK, **arguments}).fit(X, y)
+
+
+@pytest.mark.parametrize("wrong", [[], ["a tree"], "trees", None])
+def test_what_is_no_forest_is_refused(wrong: Any) -> None:
+    with pytest.raises(TreeError, match="expected trees as a Forest, got"):
+        TreeRegressor(**QUICK).fit(wrong, SECONDS)
+
+
+def test_nothing_is_predicted_before_fit() -> None:
+    with pytest.raises(NotFittedError, match="call fit first"):
+        TreeRegressor().predict(X)

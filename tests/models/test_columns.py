@@ -1,0 +1,97 @@
+"""Inputs by columns, tree convolution and bags, against slow forms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from dgltrees import Forest, Vocabulary
+from dgltrees.models import BagEncoder, ColumnsInput, ConvolutionEncoder
+from dgltrees.models.tree_convolution import TreeConvolution
+from dgltrees.trees.schema import NUMBERS, Column, Schema
+
+SCHEMA = Schema(
+    {"kind": Vocabulary(["<unk>", "a", "b"], unknown="<unk>"), "note": Vocabulary(["x", "y"])},
+    [Column("kind", "category"), Column("note", "text"), Column("n", "number"), Column("m", "log")],
+)
+KINDS = np.array([1, 2, 0, -1, 1])
+NOTES = np.array([[0, 1, -1], [-1, -1, -1], [1, 1, 0], [0, -1, -1], [1, -1, -1]])
+VALUES = np.array([[1.0, 0.0], [np.nan, 9.0], [3.0, 99.0], [5.0, np.nan], [7.0, 999.0]])
+
+
+def trees() -> Forest:
+    """A tree of three nodes and one of two."""
+    columns = {"kind": KINDS, "note": NOTES, NUMBERS: VALUES}
+    vocabs = {name: SCHEMA[name] for name in SCHEMA}
+    return Forest(
+        np.array([-1, 0, 0, -1, 0], np.int32),
+        np.array([0, 0, 1, 0, 0], np.int32),
+        np.array([0, 3, 5]),
+        columns,
+        vocabs,
+    )
+
+
+def columns_input() -> ColumnsInput:
+    torch.manual_seed(0)
+    inputs = ColumnsInput(SCHEMA, 4).double()
+    inputs.standardise(VALUES)
+    return inputs
+
+
+def test_a_nodes_vector_is_the_sum_over_its_columns() -> None:
+    inputs = columns_input()
+    kinds, notes = (each.weight for each in inputs.names)
+    assert inputs.numbers is not None
+    logs = np.log1p([0.0, 9.0, 99.0, 999.0])
+    numbers = np.array([1.0, 3.0, 5.0, 7.0])
+    for node in range(5):
+        total = inputs.bias.clone()
+        if KINDS[node] > 0:  # a name that training did not have adds nothing
+            total = total + kinds[KINDS[node]]
+        words = [notes[i] for i in NOTES[node] if i >= 0]
+        if words:
+            total = total + torch.stack(words).mean(0)
+        features = []
+        for value, seen, scale in (
+            (VALUES[node, 0], numbers, float),
+            (VALUES[node, 1], logs, math.log1p),
+        ):
+            features.append(0.0 if np.isnan(value) else (scale(value) - seen.mean()) / seen.std())
+        features += np.isnan(VALUES[node]).astype(float).tolist()
+        total = total + inputs.numbers.linear(torch.tensor(features, dtype=torch.float64))
+        torch.testing.assert_close(inputs(trees().batch())[node], total)
+
+
+def test_a_constant_column_and_one_without_numbers_stay_finite() -> None:
+    inputs = columns_input()
+    inputs.standardise(np.full((5, 2), [3.0, np.nan]))
+    assert inputs(trees().batch()).isfinite().all()
+
+
+def test_convolution_equals_its_formula_child_by_child() -> None:
+    torch.manual_seed(0)
+    layer = TreeConvolution(3, 2).double()
+    forest = Forest.build([-1, 0, 0, 0, 1, -1], pos=[0, 2, 0, 1, 0, 0], offsets=[0, 5, 6])
+    x = torch.randn(6, 3, dtype=torch.float64)
+    top, left, right = layer.W
+    children = {0: [2, 3, 1], 1: [4]}  # in the order of their positions
+    for node in range(6):
+        a = x[node] @ top + layer.b
+        below = children.get(node, [])
+        for j, child in enumerate(below):
+            share = j / (len(below) - 1) if len(below) > 1 else 0.5
+            a = a + x[child] @ (share * right + (1 - share) * left)
+        torch.testing.assert_close(layer(x, forest.batch())[node], torch.tanh(a))
+
+
+def test_convolution_sees_as_many_levels_as_it_has_layers_and_a_bag_none() -> None:
+    batch = trees().batch()
+    changed = batch.with_data({**batch.ndata, "kind": torch.tensor([1, 1, 0, -1, 1])})
+    bag, inputs = BagEncoder(columns_input(), 3).double(), columns_input()
+    convolution = ConvolutionEncoder(inputs, 3, layers=2).double()
+    assert (bag(batch).states != bag(changed).states).any(1).tolist() == [0, 1, 0, 0, 0]
+    differs = (convolution(batch).states != convolution(changed).states).any(1)
+    assert differs.tolist() == [1, 1, 0, 0, 0]
