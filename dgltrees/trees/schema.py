@@ -240,6 +240,8 @@ def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDAr
         ids, row = np.unique(values, return_inverse=True)
         all_names: list[Optional[str]] = [*forest.vocabs[column.name].names, None]
         return [all_names[i] for i in ids.tolist()], row  # -1 is the last
+    if _all_missing(values):
+        return [None], np.zeros(forest.num_nodes, np.int64)
     if column.kind == "text" or values.ndim > 1:
         raise TreeError(
             f"expected column {column.name!r} to hold a {column.kind}, as in training, got "
@@ -247,6 +249,11 @@ def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDAr
         )
     numbers, row = np.unique(values, return_inverse=True)
     return [None if each != each else f"{each:g}" for each in numbers.tolist()], row
+
+
+def _all_missing(values: NDArray[Any]) -> bool:
+    """Whether a column has no value at all, so that it could hold anything."""
+    return values.ndim == 1 and values.dtype.kind == "f" and bool(np.isnan(values).all())
 
 
 def _ids(names: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
@@ -274,10 +281,14 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     values = forest.columns.get(column.name)
     if values is None:
         return np.full((forest.num_nodes, column.size), np.nan)
+    if column.name in forest.vocabs and (np.asarray(values) < 0).all():
+        return np.full((forest.num_nodes, column.size), np.nan)
     if column.name in forest.vocabs or values.dtype.kind in "USO":
         raise TreeError(
             f"expected column {column.name!r} to hold numbers, as in training, got names"
         )
+    if _all_missing(values):
+        return np.full((forest.num_nodes, column.size), np.nan)
     matrix = np.asarray(values, np.float64).reshape(forest.num_nodes, -1)
     if matrix.shape[1] != column.size:
         raise TreeError(
