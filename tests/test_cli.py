@@ -151,7 +151,7 @@ def test_the_root_of_the_data(
     monkeypatch.delenv("DGLTREES_DATA", raising=False)
     argv = ["train", "listops-sum-c25", *_QUICK]
     message = _fails(capsys, *argv, "--out", str(tmp_path / "a"))
-    assert "set --data.root or DGLTREES_DATA" in message
+    assert "set data.root or DGLTREES_DATA" in message
     assert main([*argv, "--data.root", str(SAMPLES), "--out", str(tmp_path / "a")]) == 0
     monkeypatch.setenv("DGLTREES_DATA", str(SAMPLES))
     assert main([*argv, "--out", str(tmp_path / "b")]) == 0

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dgltrees.errors import ConfigError, TreeError
@@ -184,3 +185,18 @@ def test_a_misspelt_metric_is_the_task_s_fault(
     message = "the task listops to report 'acuracy', its first .*; did you mean accuracy"
     with pytest.raises(ConfigError, match=message):
         train(quick("listops-sum-c25"), tmp_path / "run", bar=False)
+
+
+def test_files_are_one_path_or_several_and_read_at_the_call(run: Run) -> None:
+    loaded, _ = run
+    lines = list(loaded.predict([_TEST]))
+    assert list(loaded.predict(_TEST)) == list(loaded.predict(Path(_TEST))) == lines
+    assert np.array_equal(loaded.encode(_TEST), loaded.encode([_TEST]))
+    with pytest.raises(ConfigError, match="^expected files to name a file, found none at .*/none"):
+        loaded.predict("none")  # before the first line is asked for
+
+
+def test_a_run_says_what_it_is(run: Run) -> None:
+    loaded, _ = run
+    path = str(loaded.directory.path)
+    assert repr(loaded) == f"LoadedRun({path!r}, task='listops', model='sum lstm')"
