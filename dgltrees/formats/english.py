@@ -77,7 +77,7 @@ def _english() -> Any:
             "splitting English text into words needs spaCy: pip install 'dgltrees[spacy]'; or give "
             "text with spaces between words"
         ) from None
-    english = spacy.blank("en")
+    english: Any = spacy.blank("en")
     english.add_pipe("sentencizer")
     for name in _ABBREVIATIONS:
         english.tokenizer.add_special_case(f"{name}.", [{ORTH: f"{name}."}])
