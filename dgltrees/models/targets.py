@@ -32,8 +32,8 @@ class TargetHead(Head):
         outputs: the number of outputs of the MLP.
         hidden: the sizes of its hidden layers.
         pairs: what goes into the MLP of the two vectors p and h of a pair: ``[p; h; |p - h|;
-            p * h]`` (``ordered``); or ``[|p - h|; p * h]`` (``symmetric``, Tai et al., 2015, section
-            4.2), so that the order of the two makes no difference.
+            p * h]`` (``ordered``); or ``[|p - h|; p * h]`` (``symmetric``; Tai et al., 2015,
+            section 4.2), so that the order of the two makes no difference.
         dropout: the probability of dropout before every layer.
         init: how weights are drawn.
     """

@@ -102,7 +102,5 @@ def test_wrong_data_are_refused(
 
 def test_a_model_of_pairs_refuses_single_trees(tmp_path: Path) -> None:
     train(settings("regress-pairs"), tmp_path / "run")
-    with pytest.raises(
-        TreeError, match="expected pairs of trees for the task .*, got 1"
-    ):
+    with pytest.raises(TreeError, match="expected pairs of trees for the task .*, got 1"):
         list(load(tmp_path / "run").predict(forests(RECORDS).first))
