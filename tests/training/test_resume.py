@@ -15,7 +15,7 @@ import pytest
 import yaml
 from safetensors.torch import load_file, save_file
 
-from dgltrees._checksums import with_checksum
+from dgltrees._checksums import file_checksum, with_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
@@ -318,32 +318,64 @@ def _other_size(path: Path) -> None:
     path.write_text(path.read_text().replace("hidden_size: 6", "hidden_size: 7"))
 
 
+def _other_cell(path: Path) -> None:
+    path.write_text(path.read_text().replace("cell: lstm", "cell: mine"))
+
+
+def _meant(damage: Damage) -> Damage:
+    """The same damage under a right checksum."""
+
+    def signed(path: Path) -> None:
+        damage(path)
+        run = path.parent / "run.json"
+        values = json.loads(run.read_text())
+        del values["checksum"]
+        sums = {**values["sha256"], path.name: file_checksum(path)}
+        run.write_text(json.dumps(with_checksum({**values, "sha256": sums})))
+
+    return signed
+
+
 @pytest.mark.parametrize(
     ("name", "damage", "named"),
     [
-        ("weights.safetensors", _cut, "weights.safetensors"),
-        ("weights.safetensors", lambda p: p.write_bytes(b""), "weights.safetensors"),
-        ("config.yaml", lambda p: p.write_text("a: [1"), "config.yaml"),
-        ("config.yaml", lambda p: p.write_text("- 1"), "config.yaml"),
-        ("config.yaml", lambda p: p.write_text("modle: {}"), "config.yaml"),
-        ("config.yaml", lambda p: p.unlink(), "config.yaml"),
-        ("config.yaml", _other_size, "config.yaml"),
-        ("run.json", _without("files"), "run.json"),
-        ("run.json", _without("majority"), "run.json"),
-        ("run.json", _without("format"), "run.json"),
-        ("run.json", lambda p: p.write_text("[]"), "run.json"),
-        ("vocabulary", shutil.rmtree, "vocabulary"),
-        ("vocabulary/op.txt", lambda p: p.unlink(), "vocabulary"),
-        ("vocabulary/op.txt", lambda p: p.write_text("MAX"), "vocabulary"),
-        ("vocabulary/op.txt", lambda p: p.write_text("dgltrees vocabulary 1 {"), "vocabulary"),
-        ("vocabulary/op.txt", _flip, "vocabulary"),
-        ("weights.safetensors", _flip, "weights.safetensors"),
-        ("config.yaml", _flip, "config.yaml"),
-        ("run.json", _flip, "run.json"),
-        ("run.json", _with_name("../../secret.txt"), "run.json"),
-        ("weights.safetensors", _nan, "weights.safetensors"),
-        ("weights.safetensors", _as_pipe, "weights.safetensors"),
-        ("config.yaml", _as_pipe, "config.yaml"),
+        ("weights.safetensors", _cut, "weights.safetensors is damaged"),
+        ("weights.safetensors", lambda p: p.write_bytes(b""), "weights.safetensors is damaged"),
+        ("config.yaml", lambda p: p.write_text("a: [1"), "config.yaml is damaged"),
+        ("config.yaml", lambda p: p.write_text("- 1"), "config.yaml is damaged"),
+        (
+            "config.yaml",
+            _meant(lambda p: p.write_text("modle: {}")),
+            "config.yaml was written by other",
+        ),
+        ("config.yaml", lambda p: p.unlink(), "config.yaml is damaged"),
+        ("config.yaml", _other_size, "config.yaml is damaged: it has changed"),
+        ("config.yaml", _meant(_other_size), "weights.safetensors was written by other code"),
+        (
+            "config.yaml",
+            _meant(_other_cell),
+            "config.yaml was .* code: expected model.cell .* got 'mine'",
+        ),
+        ("run.json", _without("files"), "run.json is damaged"),
+        ("run.json", _without("majority"), "run.json is damaged"),
+        ("run.json", _without("format"), "run.json is damaged"),
+        ("run.json", lambda p: p.write_text("[]"), "run.json is damaged"),
+        ("vocabulary", shutil.rmtree, "vocabulary is damaged"),
+        ("vocabulary/op.txt", lambda p: p.unlink(), "vocabulary is damaged"),
+        ("vocabulary/op.txt", lambda p: p.write_text("MAX"), "vocabulary is damaged"),
+        (
+            "vocabulary/op.txt",
+            lambda p: p.write_text("dgltrees vocabulary 1 {"),
+            "vocabulary is damaged",
+        ),
+        ("vocabulary/op.txt", _flip, "vocabulary is damaged: it has changed"),
+        ("weights.safetensors", _flip, "weights.safetensors is damaged: it has changed"),
+        ("config.yaml", _flip, "config.yaml is damaged"),
+        ("run.json", _flip, "run.json is damaged"),
+        ("run.json", _with_name("../../secret.txt"), "run.json is damaged"),
+        ("weights.safetensors", _nan, "weights.safetensors is damaged: .* not finite"),
+        ("weights.safetensors", _as_pipe, "weights.safetensors is damaged"),
+        ("config.yaml", _as_pipe, "config.yaml is damaged"),
     ],
 )
 def test_a_damaged_run_is_not_used(
@@ -351,7 +383,7 @@ def test_a_damaged_run_is_not_used(
 ) -> None:
     run = shutil.copytree(whole, tmp_path / "run")
     damage(run / name)
-    with pytest.raises(ConfigError, match=rf"{named} is damaged: .*; train it again or restore it"):
+    with pytest.raises(ConfigError, match=rf"{named}.*; (train it again or restore|use the code)"):
         load(run)
 
 
