@@ -34,6 +34,7 @@ COMMANDS = {
     "demo": "commands.demo:demo",
     "make": "commands.data:MAKE",
     "draw": "commands.data:draw",
+    "inspect": "commands.data:inspect",
     "presets": "commands.presets:presets",
     "show": "commands.presets:show",
     "bench": "bench.command:bench",
