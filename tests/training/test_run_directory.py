@@ -205,7 +205,7 @@ def test_a_monitor_that_these_data_do_not_have_leaves_nothing_behind(
 
     monkeypatch.setattr(Task, "report", without)
     with pytest.raises(ConfigError, match=r"training.monitor to be .*got 'accuracy'"):
-        train(_settings(), tmp_path / "run")
+        train(_settings(monitor="accuracy"), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
