@@ -220,14 +220,15 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Which nodes and columns a prediction hangs on, for Jupyter to show.
 
         Arguments:
-            X: trees.
-            tree: the number of the one to explain.
+            X: trees, or pairs.
+            tree: the number of the tree or pair to explain.
             options: ``target``, a class, or the flag or number of several targets; ``steps``.
 
         Returns:
             an :class:`~dgltrees.analyses.explain.Explanation`.
         """
-        return self._fitted().explain(as_forest(X), tree, **options)
+        run = self._fitted()
+        return run.explain(run.examples(as_examples(X)), tree, **options)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.

@@ -81,6 +81,7 @@ def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:
     model = TreeRegressor(log_target=True, **QUICK).fit(pairs, ratio)
     assert model.predict(pairs).shape == (30,)
     assert model.encode(pairs).shape == (30, 2 * 8)
+    assert len(model.explain(pairs, 3).forest) == 2
     assert cross_val_score(model, pairs, ratio, cv=2).shape == (2,)
     classes = TreeClassifier(**QUICK).fit(pairs, slower, validation=(pairs[:9], slower[:9]))
     assert classes.predict_proba(pairs).shape == (30, 2)
