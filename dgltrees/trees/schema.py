@@ -15,7 +15,16 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
-__all__ = ["KINDS", "NUMBERS", "Column", "Kind", "Schema", "choose_columns", "infer_columns"]
+__all__ = [
+    "KINDS",
+    "NUMBERS",
+    "Column",
+    "Kind",
+    "Schema",
+    "choose_columns",
+    "infer_columns",
+    "infer_kind",
+]
 
 Kind = Literal["category", "number", "log", "vector", "text", "none"]
 """What a column holds: one of many names; a number; a number whose logarithm counts; a list of
@@ -159,10 +168,32 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
         without: columns to leave out, such as targets.
     """
     return tuple(
-        Column(name, _kind(forest, name), _size(values))
+        Column(name, infer_kind(values, forest.vocabs.get(name)), _size(values))
         for name, values in forest.columns.items()
         if name not in without
     )
+
+
+def infer_kind(values: NDArray[Any], vocab: Optional[Vocabulary] = None) -> str:
+    """What a column holds, by the rules of :func:`infer_columns`.
+
+    Arguments:
+        values: its values, ids of names where there is a vocabulary.
+        vocab: the names.
+    """
+    values = np.asarray(values)
+    if vocab is not None:
+        names = vocab.names
+        several = sum(" " in each.strip() for each in names)
+        return "text" if len(names) > _FEW_NAMES and 2 * several > len(names) else "category"
+    if values.ndim > 1:
+        return "vector"
+    if values.dtype.kind in "US":
+        return "category"
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    positive = finite[finite > 0]
+    heavy = len(positive) and float(positive.max()) > _HEAVY_TAIL * float(np.median(positive))
+    return "log" if heavy and (finite >= 0).all() else "number"
 
 
 def choose_columns(
@@ -223,22 +254,6 @@ def _of_kind(forest: Forest, column: Column, kind: Optional[str]) -> Column:
     if kind == "text" and not named:
         raise TreeError(f"expected column {column.name!r} to hold texts, got numbers")
     return Column(column.name, kind, column.size)
-
-
-def _kind(forest: Forest, name: str) -> str:
-    values = np.asarray(forest.columns[name])
-    if name in forest.vocabs:
-        names = forest.vocabs[name].names
-        several = sum(" " in each.strip() for each in names)
-        return "text" if len(names) > _FEW_NAMES and 2 * several > len(names) else "category"
-    if values.ndim > 1:
-        return "vector"
-    if values.dtype.kind in "US":
-        return "category"
-    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    positive = finite[finite > 0]
-    heavy = len(positive) and float(positive.max()) > _HEAVY_TAIL * float(np.median(positive))
-    return "log" if heavy and (finite >= 0).all() else "number"
 
 
 def _size(values: NDArray[Any]) -> int:

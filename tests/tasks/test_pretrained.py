@@ -117,6 +117,13 @@ def test_texts_have_vectors_that_a_model_learns_from(
     np.testing.assert_allclose(read, [*expected, np.zeros(8)], rtol=1e-4, atol=1e-6)
     new = Forest.from_objects([{"text": "a d"}], columns=["text"])
     assert len(list(run.predict(new))) == 1
+    explained = run.explain([path])
+    added = explained.columns[:, explained.column_names.index("text")]
+    assert np.isfinite(added).all()
+    assert added[1] != 0.0
+    np.testing.assert_allclose(
+        explained.columns.sum(), explained.prediction - explained.baseline, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize(

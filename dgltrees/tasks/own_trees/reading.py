@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -51,7 +51,12 @@ def target_names(settings: OwnTreesData) -> tuple[str, ...]:
 
 
 def input_examples(
-    raw: Examples, settings: OwnTreesData, names: Names, *, file: Optional[PathLike] = None
+    raw: Examples,
+    settings: OwnTreesData,
+    names: Names,
+    *,
+    nodes: bool = False,
+    file: Optional[PathLike] = None,
 ) -> Examples:
     """Examples with input columns as a model reads them, and without targets yet.
 
@@ -59,6 +64,8 @@ def input_examples(
         raw: trees with all their columns.
         settings: which of them are targets, and which are inputs.
         names: the schema of the training trees; None for the first of these, whose columns decide.
+        nodes: whether targets are of nodes; otherwise a node column may have the name of a target
+            that stands beside the trees.
         file: the file, for errors.
 
     Raises:
@@ -74,7 +81,8 @@ def input_examples(
                 _check_same_columns(raw.forest, schema, settings)
         else:
             _check_edges(raw.forest)
-            inputs = choose_columns(raw.forest, settings.columns, targets)
+            inside = [name for name in targets if nodes or name not in raw.columns]
+            inputs = choose_columns(raw.forest, settings.columns, inside)
             inputs = _with_text_vectors(inputs, encoder)
             vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if c.named}
             if "target" in vocabs:
@@ -126,14 +134,24 @@ def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) 
         )
 
 
-def target_values(raw: Examples, name: str, *, nodes: bool) -> Optional[list[Any]]:
+def target_values(
+    raw: Examples, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
+) -> Optional[list[Any]]:
     """The values of a target column, per example or per node; None or NaN where one is missing.
+
+    Arguments:
+        raw: trees with all their columns.
+        name: of the target.
+        nodes: whether it is of nodes.
+        inputs: the input columns; a node column among them is no target.
 
     Returns:
         names or numbers; None where the data have no such column.
     """
     if nodes:
         return _node_values(raw.forest, name, slice(None))
+    if name not in raw.columns and any(name == each.name for each in inputs):
+        return None
     if name not in raw.columns:
         return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
     values = raw.columns[name].tolist()
