@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import torch
 from torch import nn
@@ -22,7 +22,7 @@ from dgltrees.tasks.splits import (
     most_children,
     schema_of,
 )
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import make_optimizer
@@ -31,7 +31,10 @@ from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 
-__all__ = ["Prepared", "prepare", "train", "train_seeds"]
+__all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_seeds"]
+
+OnOutputs = Callable[[Path, Task, Examples, Columns], None]
+"""Called with the folder of a run, its task, examples, and the model's outputs for them."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ def train(
     *,
     bar: Optional[bool] = None,
     on_epoch: OnEpoch = print_epoch,
+    on_outputs: Optional[OnOutputs] = None,
 ) -> dict[str, Any]:
     """Train in the run directory ``out``, or resume the training there.
 
@@ -90,6 +94,8 @@ def train(
         bar: whether to show a progress bar; by default if there is a terminal.
         on_epoch: is called after each epoch, in the first process, and may stop the training by an
             exception; by default a line is printed on standard error.
+        on_outputs: is called after the training, in the first process, with what the best epoch's
+            model says of the test examples, or without these of the validation examples.
 
     Returns:
         the content of ``result.json``: the best epoch, its metrics on the validation examples, and
@@ -123,11 +129,14 @@ def train(
     result: dict[str, Any] = {"best_epoch": progress.best_epoch, "parameters": parameters}
     prefix = "valid_"
     result["valid"] = {k[len(prefix) :]: v for k, v in valid.items() if k.startswith(prefix)}
-    if ready.test is not None:
+    last = splits.valid if ready.test is None else ready.test
+    if last is not None and (ready.test is not None or on_outputs is not None):
         model.load_state_dict(run.weights())
-        result["test"] = task.report(
-            ready.test, run_model(model, task, ready.test, fabric), majority
-        )
+        outputs = run_model(model, task, last, fabric)
+        if ready.test is not None:
+            result["test"] = task.report(ready.test, outputs, majority)
+        if on_outputs is not None and fabric.is_global_zero:
+            on_outputs(run.path, task, last, outputs)
     if fabric.is_global_zero:
         baselines = task.baselines(ready.settings.data, splits, ready.test)
         if baselines:
@@ -137,11 +146,17 @@ def train(
 
 
 def train_seeds(
-    settings: Settings, out: PathLike, seeds: Sequence[int], *, bar: Optional[bool] = None
+    settings: Settings,
+    out: PathLike,
+    seeds: Sequence[int],
+    *,
+    bar: Optional[bool] = None,
+    on_outputs: Optional[OnOutputs] = None,
 ) -> dict[str, Any]:
     """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 
-    A seed determines initial parameters, order and dropout; all runs have the same data split.
+    A seed determines initial parameters, order and dropout; all runs have the same data split. The
+    other arguments are those of :func:`train`.
 
     Raises:
         ConfigError: a seed occurs twice, or an error of :func:`train`.
@@ -150,7 +165,10 @@ def train_seeds(
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"expected every seed once, got {' '.join(map(str, seeds))}")
     runs = [settings.replace("training", seed=seed) for seed in seeds]
-    results = [train(each, Path(out) / f"seed-{each.training.seed}", bar=bar) for each in runs]
+    results = [
+        train(each, Path(out) / f"seed-{each.training.seed}", bar=bar, on_outputs=on_outputs)
+        for each in runs
+    ]
     summary: dict[str, Any] = {"seeds": list(seeds), "parameters": results[0]["parameters"]}
     for part in ("valid", "test"):
         if results[0].get(part):
