@@ -24,7 +24,7 @@ from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, checking, fingerprints
 from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.schema import Schema
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ __all__ = ["LoadedRun", "load"]
 
 Paths = Union[PathLike, Sequence[PathLike]]
 """A file, or several."""
-Source = Union[Paths, Examples, Forest]
-"""What a run can be asked about: files, examples that it has read, or trees."""
+Source = Union[Paths, Examples, Forest, TreePairs]
+"""What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
 
 
 class LoadedRun:
@@ -115,28 +115,33 @@ class LoadedRun:
         paths = data_files(data, "test", flag)
         return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
 
-    def examples(self, forest: Forest) -> Examples:
+    def examples(self, trees: Union[Examples, Forest, TreePairs]) -> Examples:
         """Trees as the model reads them, with the columns of the training trees.
 
         Arguments:
-            forest: trees with their columns; a target may be among them, and need not be.
+            trees: trees or pairs with their columns; a target may be among them, and need not be.
 
         Raises:
             ConfigError: the run's task reads its trees from files alone.
-            TreeError: the trees have not the columns of training.
+            TreeError: the trees have not the columns of training, or are pairs and those were not.
         """
         if not isinstance(self.task, OwnTreesTask):
             raise ConfigError(
                 f"expected a run of a task on trees of one's own, got one of {self.task.name}, "
                 "which reads files; give their names"
             )
-        return self.task.examples(Examples(forest), self.settings.data, self.vocabularies)
+        if isinstance(trees, TreePairs):
+            trees = trees.examples()
+        raw = Examples(trees) if isinstance(trees, Forest) else trees
+        return self.task.examples(raw, self.settings.data, self.vocabularies)
 
     def to_examples(self, source: Source) -> Examples:
         """The examples of files or trees, as :meth:`read` and :meth:`examples` give them."""
         if isinstance(source, Examples):
             return source
-        return self.examples(source) if isinstance(source, Forest) else self.read(source)
+        if isinstance(source, (Forest, TreePairs)):
+            return self.examples(source)
+        return self.read(source)
 
     def outputs(self, data: Examples) -> Columns:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""

@@ -1,4 +1,7 @@
-"""Classes and flags of one's own trees, or of their nodes: ``classify``, ``label``."""
+"""Classes and flags of one's own trees, pairs or nodes.
+
+The tasks ``classify``, ``classify-pairs`` and ``label``.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,17 @@ from dgltrees.models import Classifier, ClassTarget, FlagTargets
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
 from dgltrees.tasks.own_trees.reading import Names, read_examples
-from dgltrees.tasks.own_trees.settings import ClassesData, ClassesModel, NodeClassesModel
+from dgltrees.tasks.own_trees.settings import (
+    ClassesData,
+    ClassesModel,
+    NodeClassesModel,
+    PairClassesModel,
+)
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["CLASSIFY", "LABEL", "ClassesTask"]
+__all__ = ["CLASSIFY", "CLASSIFY_PAIRS", "LABEL", "ClassesTask"]
 
 METRICS = (
     ACCURACY,
@@ -157,11 +165,24 @@ def _read_trees(path: Path, settings: ClassesData, names: Names) -> Examples:
     return CLASSIFY.examples(read_examples(path, settings), settings, names, path)
 
 
+def _read_pairs(path: Path, settings: ClassesData, names: Names) -> Examples:
+    return CLASSIFY_PAIRS.examples(read_examples(path, settings), settings, names, path)
+
+
 def _read_nodes(path: Path, settings: ClassesData, names: Names) -> Examples:
     return LABEL.examples(read_examples(path, settings), settings, names, path)
 
 
 CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, _read_trees, _build, metrics=METRICS)
+CLASSIFY_PAIRS = ClassesTask(
+    "classify-pairs",
+    ClassesData,
+    PairClassesModel,
+    _read_pairs,
+    _build,
+    metrics=METRICS,
+    arity=2,
+)
 LABEL = ClassesTask(
     "label",
     ClassesData,

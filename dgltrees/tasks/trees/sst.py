@@ -8,7 +8,7 @@ five classes, or two without the neutral one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
@@ -17,13 +17,14 @@ from torch import nn
 
 from dgltrees.formats import FORMATS
 from dgltrees.formats.sst import read_sst
-from dgltrees.models import Classifier, EveryNode, WordEmbedding
+from dgltrees.models import Classifier, EveryNode
 from dgltrees.options import Options
+from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
 from dgltrees.tasks.trees.settings import SSTSettings, WordNodesModel
 from dgltrees.tasks.trees.supervision import root_labels
 from dgltrees.trees import Examples, Vocabulary
-from dgltrees.trees.words import UNKNOWN
+from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["SST"]
 
@@ -34,7 +35,9 @@ def _read(
     path: Path, settings: SSTSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Examples:
     words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
-    data = read_sst(path, vocabs={"word": words})
+    data = read_sst(path)
+    forest = recode(with_pretrained(data.forest, settings), {"word": words})
+    data = replace(data, forest=forest)
     data = _binary(data) if settings.binary else data
     return data if settings.supervise == "nodes" else root_labels(data)
 
@@ -50,12 +53,27 @@ def _binary(data: Examples) -> Examples:
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
+    words = make_words(model, vocabs)
     encoder = make_encoder(model, words)
     return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
-SST = TreeTask(
+@dataclass(frozen=True)
+class SSTTask(TreeTask):
+    """A task on trees with words at their leaves."""
+
+    def init_from_data(  # type: ignore[override]
+        self, model: nn.Module, settings: SSTSettings, data: Examples
+    ) -> None:
+        """Check that the model reads a pretrained encoder's vectors if there are any.
+
+        Raises:
+            ConfigError: it does not, or its word vectors have the wrong size.
+        """
+        check_pretrained(model, settings)
+
+
+SST = SSTTask(
     "sst-tree",
     SSTSettings,
     WordNodesModel,
