@@ -116,7 +116,7 @@ def train(
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
         try:
-            return _train(settings, splits, fabric, run, files, bar, on_epoch)
+            return _train(settings, splits, fabric, run, files, bar, on_epoch, on_outputs)
         except (ConfigError, TreeError):
             if fabric.is_global_zero:
                 run.clear()
@@ -131,6 +131,7 @@ def _train(
     files: dict[str, Any],
     bar: Optional[bool],
     on_epoch: OnEpoch,
+    on_outputs: Optional[OnOutputs],
 ) -> dict[str, Any]:
     """Train in a run directory that is ours alone."""
     ready = prepare(settings, splits)
