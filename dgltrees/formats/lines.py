@@ -5,16 +5,17 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import Any, BinaryIO, Callable, Optional, TypeVar, Union
+from typing import Any, BinaryIO, Callable, Optional, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.align import align
 from dgltrees.trees.builders.balance import check_utf8
@@ -31,6 +32,7 @@ __all__ = [
     "empty_file",
     "fields_of_lines",
     "files_of",
+    "first_line",
     "gather",
     "labels_of_lines",
     "line_chunks",
@@ -49,14 +51,23 @@ _CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
+def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
     """Open a text file as bytes, behind its byte order mark if it has one; gzip is unpacked.
+
+    Arguments:
+        path: the file; :data:`~dgltrees._files.STANDARD_INPUT`; or lines in memory.
 
     Raises:
         TreeError: the file is damaged gzip.
     """
     with ExitStack() as stack:
-        file = stack.enter_context(open(path, "rb"))
+        file: io.BufferedReader
+        if isinstance(path, Lines):
+            file = io.BufferedReader(io.BytesIO(path.data))
+        elif os.fspath(path) == STANDARD_INPUT:
+            file = cast(io.BufferedReader, sys.stdin.buffer)
+        else:
+            file = stack.enter_context(open(path, "rb"))
         if file.peek(len(_GZIP)).startswith(_GZIP):
             unpacked = stack.enter_context(gzip.open(file))
             file = stack.enter_context(io.BufferedReader(unpacked))
@@ -66,6 +77,17 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
             yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise TreeError(f"expected gzip, got a damaged file: {error}", file=path) from None
+
+
+def first_line(path: PathLike) -> str:
+    """The first line that is not blank, of the first hundred; of standard input, of what has come.
+
+    What comes from standard input can be read again.
+    """
+    with open_bytes(path) as file:
+        lines = islice(file, 100) if in_file(path) else file.peek(1).splitlines()
+        line = next((line for line in lines if line.strip()), b"")
+    return line.decode("utf-8", "replace").strip()
 
 
 def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
@@ -146,9 +168,7 @@ def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[
         raise empty_file(path)
 
 
-def line_chunks(
-    path: PathLike, trees: int, *, blank: bool = False
-) -> Iterator[tuple[bytes, int]]:
+def line_chunks(path: PathLike, trees: int, *, blank: bool = False) -> Iterator[tuple[bytes, int]]:
     """The text of ``trees`` successive lines at a time, and the number of the first of them.
 
     Arguments:

@@ -120,8 +120,8 @@ def _row(
     if len(fields) != (len(names) or 3):
         raise TreeError(
             f"expected {len(names) or 'question TAB sentence TAB 0/1, 3'} fields, got "
-            f"{len(fields)}; is the line cut off, or without the label that training and evaluation "
-            "need?",
+            f"{len(fields)}; is the line cut off, or without the label that training and "
+            "evaluation need?",
             file=path,
             line=line,
         )
