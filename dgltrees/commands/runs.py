@@ -69,7 +69,7 @@ def predict(
         batch_size: examples to read at a time; with 1, each line is answered at once.
     """
     loaded = load(run)
-    files, out = _share(loaded.files(input), out)
+    files, out = _share(loaded.files(input, flag="--input"), out)
 
     def lines() -> Iterator[dict[str, Any]]:
         if process_count() == 1:
@@ -105,7 +105,7 @@ def encode(
     if Path(out).suffix != ".npy":
         raise ConfigError(f"expected --out to end in .npy, got {out}")
     loaded = load(run)
-    files, part = _share(loaded.files(input), out)
+    files, part = _share(loaded.files(input, flag="--input"), out)
     write_rows(loaded.encode_parts(files, file_format=format, batch=batch_size), part or out)
 
 

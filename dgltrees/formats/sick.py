@@ -46,5 +46,5 @@ def sick_pairs(
                 file=path,
                 line=number,
             )
-        left, right = (words(side, path, number) for side in fields[1:3])
+        left, right = (words(side, path, number, labeled) for side in fields[1:3])
         yield Pair(number, fields[0].strip().lower(), left, right)

@@ -15,9 +15,9 @@ from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.english import tokenize
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.formats.pairs import Pair
-from dgltrees.formats.text import tokenize
 
 __all__ = ["companions", "jsonl_pairs", "leaves", "line_pairs", "tsv_pairs", "words"]
 
@@ -97,16 +97,18 @@ def _pair(values: Mapping[str, Any], path: PathLike, line: int, labeled: bool) -
         if not isinstance(values.get(name), str):
             raise TreeError(f"expected text in the field {name}, got none", file=path, line=line)
     label, left, right = (values[name] for name in _FIELDS)
-    return Pair(line, label, words(left, path, line), words(right, path, line))
+    return Pair(line, label, *(words(side, path, line, labeled) for side in (left, right)))
 
 
-def words(sentence: str, path: PathLike, line: int) -> list[str]:
-    """The words of a sentence: the leaves of a bracketed one, or else its tokens.
+def words(sentence: str, path: PathLike, line: int, labeled: bool) -> list[str]:
+    """The words of a sentence: the leaves of a bracketed one, as all with labels are, or else those
+    of its English text.
 
     Raises:
         TreeError: see :func:`leaves`.
+        ConfigError: splitting English text needs spaCy, which is not installed.
     """
-    if "(" in sentence or ")" in sentence:
+    if labeled or "(" in sentence or ")" in sentence:
         return leaves(sentence, path, line)
     return tokenize(sentence)
 

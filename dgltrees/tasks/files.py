@@ -55,7 +55,7 @@ def find_files(patterns: Sequence[PathLike], root: Optional[str], flag: str) -> 
         matches = next(filter(None, map(_matches, tried)), [])
         if not matches:
             places = " and ".join(dict.fromkeys(map(os.path.abspath, tried)))
-            cure = "" if root else "; set --data.root or DGLTREES_DATA to the folder of the data"
+            cure = "" if root else "; set data.root or DGLTREES_DATA to the folder of the data"
             raise ConfigError(f"expected {flag} to name a file, found none at {places}{cure}")
         paths.extend(map(Path, matches))
     return paths

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -32,7 +33,9 @@ __all__ = ["LoadedRun", "load"]
 
 _BATCH = 1_000  # examples to read and predict at a time
 
-Source = Union[Sequence[PathLike], Examples, Forest]
+Paths = Union[PathLike, Sequence[PathLike]]
+"""A file, or several."""
+Source = Union[Paths, Examples, Forest]
 """What a run can be asked about: files, examples that it has read, or trees."""
 
 
@@ -63,10 +66,11 @@ class LoadedRun:
         self.fabric = make_fabric(self.settings.training, one_device=True)
         with checking(self.directory / "vocabulary"):
             self.vocabularies: Schema = self.directory.schema()
+        with checking(self.directory.path, with_code=True):
             self.model: nn.Module = self.task.build(self.settings.model, self.vocabularies)
         self.fabric.setup_module(self.model)
         weights = self.directory.weights()
-        with checking(self.directory / "weights.safetensors"):
+        with checking(self.directory / "weights.safetensors", with_code=True):
             self.model.load_state_dict(weights)
         self.model.eval()
 
@@ -91,22 +95,28 @@ class LoadedRun:
             )
         return encoder
 
-    def read(self, files: Sequence[PathLike], *, flag: str = "--input") -> Examples:
+    def __repr__(self) -> str:
+        name = self.task.display_name(self.settings.model)
+        path = os.fspath(self.directory.path)
+        return f"LoadedRun({path!r}, task={self.task.name!r}, model={name!r})"
+
+    def read(self, files: Paths, *, flag: str = "files") -> Examples:
         """Read the examples of files, encoded by the vocabularies of the run.
 
         Arguments:
-            files: paths, or patterns such as ``data/*.tsv``.
+            files: a path, or several, or patterns such as ``data/*.tsv``.
             flag: the name of the argument in errors.
 
         Raises:
             ConfigError: a pattern names no file.
             TreeError: a file is not what the task reads.
         """
-        data = self.settings.replace("data", test=[os.fspath(file) for file in files]).data
-        paths = data_files(data, "test", flag)
-        return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
+        paths = [Path(file) for file in self.files(files, flag=flag)]
+        return load_examples(
+            self.task, self.settings.data, paths, self.vocabularies, self.max_children
+        )
 
-    def files(self, patterns: Sequence[PathLike], *, flag: str = "--input") -> list[PathLike]:
+    def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:
         """The files of patterns; standard input (``-``) and lines in memory stay as they are.
 
         Raises:
@@ -114,7 +124,7 @@ class LoadedRun:
         """
         root = self.settings.data.root
         files: list[PathLike] = []
-        for pattern in patterns:
+        for pattern in [patterns] if isinstance(patterns, (str, os.PathLike)) else patterns:
             files += find_files([pattern], root, flag) if in_file(pattern) else [pattern]
         return files
 
@@ -189,14 +199,14 @@ class LoadedRun:
             return load_examples(self.task, data, files, vocabs, self.max_children)
         fraction = settings.data.test_fraction
         if not fraction:
-            raise ConfigError("expected test files, got none; give --test FILE")
+            raise ConfigError("expected test files, got none; name them as test")
         # other files would be split in another way
         self.directory.check(settings, fingerprints(settings))
         held_out = load_splits(self.task, settings.data, self.max_children).test
         if held_out is None:
             raise ConfigError(
                 f"expected test examples, got none: {fraction} of the training examples is less "
-                "than one; give --test FILE"
+                "than one; name test files as test"
             )
         return held_out
 
@@ -287,7 +297,7 @@ class LoadedRun:
 def load(path: PathLike) -> LoadedRun:
     """Load the trained run in a directory, to predict, evaluate and encode.
 
-    ``dgltrees.load("runs/hosvd").predict(["trees.tsv"])``
+    ``dgltrees.load("runs/hosvd").predict("trees.tsv")``
 
     Arguments:
         path: the run directory that ``dgltrees train ... --out`` wrote.

@@ -110,11 +110,13 @@ class OwnTreesTask(Task):
             TreeError: with tree and column: a training tree has no target, or a value is none that
                 the task can learn; the trees have not the columns of the schema.
         """
-        read = input_examples(raw, settings, names, file=file)
+        read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
         try:
             values = {
-                name: target_values(raw, name, nodes=self.nodes) if labeled else None
+                name: target_values(raw, name, nodes=self.nodes, inputs=read.inputs)
+                if labeled
+                else None
                 for name in read.target_names
             }
             training = not read.targets.frozen

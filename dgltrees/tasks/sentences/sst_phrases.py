@@ -101,8 +101,12 @@ def _reader(sentences: Callable[[PathLike], Iterator[tuple[int, Sequence[str]]]]
     return sentence_reader(read)
 
 
-def _lines(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+def _text(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
     return ((n, tokenize(text)) for n, text in numbered_lines(path) if text.strip())
+
+
+def _lines(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+    return ((n, text.split()) for n, text in numbered_lines(path) if text.strip())
 
 
 def _conllu(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
@@ -125,9 +129,11 @@ SST_PHRASES = SentenceTask(
         "sst": sentence_reader(_read),
         "mrg": _reader(_brackets),
         "conllu": _reader(_conllu),
-        "text": _reader(_lines),
+        "text": _reader(_text),
+        "lines": _reader(_lines),
     },
     make_sentence_classifier,
     max_children=1,
-    reads=FORMATS["sst"].description,
+    reads=f"{FORMATS['sst'].description} To predict: mrg, conllu, or a sentence per line, as text "
+    "in English or as lines of words with spaces between them.",
 )

@@ -91,5 +91,6 @@ SST = TreeTask(
     _build,
     nodes=True,
     max_children=2,
-    reads=FORMATS["sst"].description,
+    reads=f"{FORMATS['sst'].description} To predict: these with labels or without, or parses as "
+    "mrg, conllu or dp.",
 )
