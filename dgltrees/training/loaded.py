@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import nn
 
 from dgltrees._files import Lines, PathLike, in_file
 from dgltrees.errors import ConfigError
+from dgltrees.formats.lines import gather
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.settings import Files
@@ -28,6 +29,9 @@ from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, Forest
 from dgltrees.trees.schema import Schema
+
+if TYPE_CHECKING:
+    from dgltrees.analyses.explain import Explanation
 
 __all__ = ["LoadedRun", "load"]
 
@@ -171,6 +175,10 @@ class LoadedRun:
         settings, schema = self.settings.data, self.vocabularies
         return self.task.examples(Examples(forest), settings, schema, labeled=labeled)
 
+    def to_examples(self, source: Source) -> Examples:
+        """The examples of :meth:`stream` all at once."""
+        return gather(self.stream(source))
+
     def outputs(self, data: Examples) -> Columns:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
         return run_model(self.model, self.task, data, self.fabric)
@@ -292,6 +300,22 @@ class LoadedRun:
         for ids, values in rows:
             vectors[ids] = values
         return vectors
+
+    def explain(self, source: Source, example: int = 0, **options: Any) -> Explanation:
+        """Which nodes and columns a prediction hangs on, for Jupyter to show.
+
+        ``run.explain(plans, 0).columns`` is a table of nodes and columns. The options and errors
+        are those of :func:`dgltrees.analyses.explain.explain`, which this calls.
+
+        Arguments:
+            source: files; or trees, see :meth:`examples`.
+            example: the number of the tree, from 0.
+            options: ``target``, the class, flag or number to explain; ``node``, where the model
+                predicts nodes; ``steps``.
+        """
+        from dgltrees.analyses.explain import explain
+
+        return explain(self, source, example, **options)
 
 
 def load(path: PathLike) -> LoadedRun:
