@@ -27,7 +27,7 @@ from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, checking, fingerprints
 from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.schema import Schema
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ _BATCH = 1_000  # examples to read and predict at a time
 
 Paths = Union[PathLike, Sequence[PathLike]]
 """A file, or several."""
-Source = Union[Paths, Examples, Forest]
-"""What a run can be asked about: files, examples that it has read, or trees."""
+Source = Union[Paths, Examples, Forest, TreePairs]
+"""What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
 
 
 class LoadedRun:
@@ -143,7 +143,7 @@ class LoadedRun:
         """
         if isinstance(source, Examples):
             return iter([source])
-        if isinstance(source, Forest):
+        if isinstance(source, (Forest, TreePairs)):
             return iter([self.examples(source, labeled=False)])
         paths = self.files(source)
         task, data = self.task, self.settings.data
@@ -156,24 +156,29 @@ class LoadedRun:
             for path in paths
         )
 
-    def examples(self, forest: Forest, *, labeled: bool = True) -> Examples:
+    def examples(
+        self, trees: Union[Examples, Forest, TreePairs], *, labeled: bool = True
+    ) -> Examples:
         """Trees as the model reads them, with the columns of the training trees.
 
         Arguments:
-            forest: trees with their columns; a target may be among them, and need not be.
+            trees: trees or pairs with their columns; a target may be among them, and need not be.
             labeled: whether to read the targets where they are.
 
         Raises:
             ConfigError: the run's task reads its trees from files alone.
-            TreeError: the trees have not the columns of training.
+            TreeError: the trees have not the columns of training, or are pairs and those were not.
         """
         if not isinstance(self.task, OwnTreesTask):
             raise ConfigError(
                 f"expected a run of a task on trees of one's own, got one of {self.task.name}, "
                 "which reads files; give their names"
             )
+        if isinstance(trees, TreePairs):
+            trees = trees.examples()
+        raw = Examples(trees) if isinstance(trees, Forest) else trees
         settings, schema = self.settings.data, self.vocabularies
-        return self.task.examples(Examples(forest), settings, schema, labeled=labeled)
+        return self.task.examples(raw, settings, schema, labeled=labeled)
 
     def to_examples(self, source: Source) -> Examples:
         """The examples of :meth:`stream` all at once."""

@@ -43,7 +43,13 @@ __all__ = ["OwnTreesTask", "make_model"]
 
 @dataclass(frozen=True)
 class OwnTreesTask(Task):
-    """A task whose trees have columns, and whose targets are of trees or of nodes."""
+    """A task whose trees have columns, and whose targets are of trees, of pairs or of nodes.
+
+    Arguments:
+        arity: the number of trees per example: 1, or 2 for pairs.
+    """
+
+    arity: int = 1
 
     def display_name(self, model: Options) -> str:
         """The encoder's name; of one that runs a cell, the cell's."""
@@ -108,8 +114,11 @@ class OwnTreesTask(Task):
 
         Raises:
             TreeError: with tree and column: a training tree has no target, or a value is none that
-                the task can learn; the trees have not the columns of the schema.
+                the task can learn; the trees have not the columns of the schema; they are pairs
+                where the task is on single trees, or the other way round.
         """
+        if raw.arity != self.arity:
+            raise TreeError(self._wrong_arity(raw.arity), file=file)
         read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
         try:
@@ -139,6 +148,17 @@ class OwnTreesTask(Task):
             return replace(read, columns={"target": targets})
         columns = {**read.forest.columns, "target": targets}
         return replace(read, forest=replace(read.forest, columns=columns))
+
+    def _wrong_arity(self, arity: int) -> str:
+        if self.arity == 1:
+            return (
+                f"expected single trees for the task {self.name}, got {arity} per example; train a "
+                "task on pairs, such as classify-pairs or regress-pairs"
+            )
+        return (
+            f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
+            "places of both in a record, such as --data.tree first second"
+        )
 
     @staticmethod
     def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
@@ -188,9 +208,7 @@ def _with_file(error: TreeError, raw: Examples, file: Optional[PathLike]) -> Tre
     return TreeError(error.message, file=file, line=line, tree=error.tree, node=error.node)
 
 
-def make_model(
-    model: Options, schema: Schema, head: type[TargetHead], count: int, *, pairs: bool = False
-) -> Classifier:
+def make_model(model: Options, schema: Schema, head: type[TargetHead], count: int) -> Classifier:
     """A model from columns to targets, as the settings describe it.
 
     Arguments:
@@ -198,15 +216,12 @@ def make_model(
         schema: the columns of the training trees.
         head: the class of its head.
         count: the number of classes, flags or numbers.
-        pairs: compare the trees of pairs.
     """
     inputs = ColumnsInput(schema, model["embedding"], dropout=model["input_dropout"])
     encoder = _encoder(model, inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]
-    targets = model.of(
-        head, size=size, count=count, hidden=model["head"], pairs=pairs, dropout=dropout
-    )
+    targets = model.of(head, size=size, count=count, hidden=model["head"], dropout=dropout)
     return Classifier(encoder, readout, targets)
 
 

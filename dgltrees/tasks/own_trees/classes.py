@@ -1,4 +1,7 @@
-"""Classes and flags of one's own trees, or of their nodes: ``classify``, ``label``."""
+"""Classes and flags of one's own trees, pairs or nodes.
+
+The tasks ``classify``, ``classify-pairs`` and ``label``.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,17 @@ from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models import Classifier, ClassTarget, FlagTargets
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
-from dgltrees.tasks.own_trees.settings import ClassesData, ClassesModel, NodeClassesModel
+from dgltrees.tasks.own_trees.settings import (
+    ClassesData,
+    ClassesModel,
+    NodeClassesModel,
+    PairClassesModel,
+)
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["CLASSIFY", "LABEL", "ClassesTask"]
+__all__ = ["CLASSIFY", "CLASSIFY_PAIRS", "LABEL", "ClassesTask"]
 
 METRICS = (
     ACCURACY,
@@ -152,6 +160,9 @@ def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
 
 
 CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, _build, metrics=METRICS)
+CLASSIFY_PAIRS = ClassesTask(
+    "classify-pairs", ClassesData, PairClassesModel, {}, _build, metrics=METRICS, arity=2
+)
 LABEL = ClassesTask(
     "label",
     ClassesData,

@@ -1,4 +1,7 @@
-"""Numbers of one's own trees, or of their nodes: ``regress``, ``regress-nodes``."""
+"""Numbers of one's own trees, pairs or nodes.
+
+The tasks ``regress``, ``regress-pairs`` and ``regress-nodes``.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,17 @@ from dgltrees.metrics.regression import number_metrics
 from dgltrees.models import Classifier, NumberTargets
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
-from dgltrees.tasks.own_trees.settings import NodeNumbersModel, NumbersModel, OwnTreesData
+from dgltrees.tasks.own_trees.settings import (
+    NodeNumbersModel,
+    NumbersModel,
+    OwnTreesData,
+    PairNumbersModel,
+)
 from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["REGRESS", "REGRESS_NODES", "NumbersTask"]
+__all__ = ["REGRESS", "REGRESS_NODES", "REGRESS_PAIRS", "NumbersTask"]
 
 METRICS = (
     LOSS,
@@ -125,6 +133,9 @@ def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
 
 
 REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, _build, metrics=METRICS)
+REGRESS_PAIRS = NumbersTask(
+    "regress-pairs", OwnTreesData, PairNumbersModel, {}, _build, metrics=METRICS, arity=2
+)
 REGRESS_NODES = NumbersTask(
     "regress-nodes",
     OwnTreesData,

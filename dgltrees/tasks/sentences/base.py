@@ -18,8 +18,8 @@ from dgltrees.formats import WordRules
 from dgltrees.models import Input, read_word_vectors
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.rrnet.base import ReaderTask, sequence_model_name
-from dgltrees.tasks.sentences.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.tasks.trees.base import cell_name

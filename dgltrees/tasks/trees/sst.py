@@ -8,7 +8,7 @@ five classes, or two without the neutral one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from torch import nn
@@ -16,8 +16,9 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.sst import SST_LABELS, stream_sst
-from dgltrees.models import Classifier, EveryNode, WordEmbedding
+from dgltrees.models import Classifier, EveryNode
 from dgltrees.options import Options
+from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
 from dgltrees.tasks.trees.settings import SSTSettings, WordNodesModel
@@ -39,9 +40,10 @@ def _read(
     path: PathLike, settings: SSTSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[Examples]:
     words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
-    for data in stream_sst(path, trees, vocabs={"word": words}, labeled=labeled):
-        if settings.binary:
-            data = _binary(data, labeled)
+    for data in stream_sst(path, trees, labeled=labeled):
+        forest = recode(with_pretrained(data.forest, settings), {"word": words})
+        data = replace(data, forest=forest)
+        data = _binary(data, labeled) if settings.binary else data
         yield data if settings.supervise == "nodes" else root_labels(data)
 
 
@@ -53,7 +55,7 @@ def _parses(name: str, binary: Callable[[Forest], Forest]) -> Reader:
     ) -> Iterator[Examples]:
         words = {"word": vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)}
         for data in FORMATS[name].chunks(path, trees):
-            forest = recode(binary(data.forest), words)
+            forest = recode(with_pretrained(binary(data.forest), settings), words)
             target = np.full(forest.num_nodes, -1)
             forest = replace(forest, columns={**forest.columns, "target": target})
             classes = _CLASSES[settings.binary]
@@ -73,12 +75,27 @@ def _binary(data: Examples, labeled: bool) -> Examples:
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
+    words = make_words(model, vocabs)
     encoder = make_encoder(model, words)
     return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 
-SST = TreeTask(
+@dataclass(frozen=True)
+class SSTTask(TreeTask):
+    """A task on trees with words at their leaves."""
+
+    def init_from_data(  # type: ignore[override]
+        self, model: nn.Module, settings: SSTSettings, data: Examples
+    ) -> None:
+        """Check that the model reads a pretrained encoder's vectors if there are any.
+
+        Raises:
+            ConfigError: it does not, or its word vectors have the wrong size.
+        """
+        check_pretrained(model, settings)
+
+
+SST = SSTTask(
     "sst-tree",
     SSTSettings,
     WordNodesModel,
