@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -22,7 +21,7 @@ from dgltrees.trees.schema import Column, Schema, choose_columns, new_vocabulary
 __all__ = [
     "Names",
     "input_examples",
-    "read_examples",
+    "stream_examples",
     "target_names",
     "target_values",
     "with_targets",
@@ -31,17 +30,29 @@ __all__ = [
 Names = Optional[Mapping[str, Vocabulary]]
 
 
-def read_examples(path: Path, settings: OwnTreesData) -> Examples:
-    """The trees of a file with all their columns, as the file has them.
+def stream_examples(
+    path: PathLike,
+    settings: OwnTreesData,
+    *,
+    file_format: Optional[str] = None,
+    trees: int = 10_000,
+) -> Iterator[Examples]:
+    """The trees of a file with all their columns, as the file has them, ``trees`` at a time.
+
+    Arguments:
+        path: the file.
+        settings: of the data.
+        file_format: the format of the file; by default that of the settings, or the file tells it.
+        trees: trees per chunk.
 
     Raises:
         ConfigError: there is no such format.
         TreeError: the file is not of its format.
     """
-    name = settings.format or guess_format(path)
+    name = file_format or settings.format or guess_format(path)
     if name not in FORMATS:
         raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
-    return FORMATS[name].read(path, layout=settings)
+    return FORMATS[name].chunks(path, trees, settings)
 
 
 def target_names(settings: OwnTreesData) -> tuple[str, ...]:
