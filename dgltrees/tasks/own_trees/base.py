@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Optional, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.lines import gather
 from dgltrees.models import (
     Attention,
     BagEncoder,
@@ -30,9 +31,9 @@ from dgltrees.models import (
 )
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines
-from dgltrees.tasks.own_trees.reading import Names, input_examples, target_values
+from dgltrees.tasks.own_trees.reading import input_examples, stream_examples, target_values
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Names, Task
 from dgltrees.tasks.trees.base import cell_name, make_encoder
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
@@ -69,8 +70,38 @@ class OwnTreesTask(Task):
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"])
 
+    def stream(
+        self,
+        path: PathLike,
+        settings: Any,
+        vocabs: Names = None,
+        *,
+        file_format: Optional[str] = None,
+        labeled: bool = True,
+        trees: int = 10_000,
+    ) -> Iterator[Examples]:
+        """The examples of a file in any format; see :meth:`Task.stream`.
+
+        The columns of training files are told from the whole file.
+        """
+        parts = stream_examples(path, settings, file_format=file_format, trees=trees)
+        if vocabs is None or not vocabs["target"].frozen:
+            parts = iter([gather(parts)])
+        for raw in parts:
+            yield self.examples(raw, settings, vocabs, path, labeled=labeled)
+
+    def format_of(self, path: PathLike) -> Optional[str]:
+        """None: the settings say it, or the file tells it."""
+        return None
+
     def examples(
-        self, raw: Examples, settings: Any, names: Names, file: Optional[Path] = None
+        self,
+        raw: Examples,
+        settings: Any,
+        names: Names,
+        file: Optional[PathLike] = None,
+        *,
+        labeled: bool = True,
     ) -> Examples:
         """Examples of trees with all their columns.
 
@@ -79,6 +110,7 @@ class OwnTreesTask(Task):
             settings: of the data.
             names: the schema of training; None for the first training trees.
             file: the file, for errors.
+            labeled: whether targets are read at all.
 
         Raises:
             TreeError: with tree and column: a training tree has no target, or a value is none that
@@ -92,6 +124,8 @@ class OwnTreesTask(Task):
         try:
             values = {
                 name: target_values(raw, name, nodes=self.nodes, inputs=read.inputs)
+                if labeled
+                else None
                 for name in read.target_names
             }
             training = not read.targets.frozen
@@ -166,7 +200,7 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
     )
 
 
-def _with_file(error: TreeError, raw: Examples, file: Optional[Path]) -> TreeError:
+def _with_file(error: TreeError, raw: Examples, file: Optional[PathLike]) -> TreeError:
     """The same error with the file, and the line of the tree where the file has lines."""
     line = None
     if error.tree is not None and "line" in raw.columns:

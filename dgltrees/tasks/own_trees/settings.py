@@ -40,6 +40,9 @@ class OwnTreesData(Layout, WordSettings):
     """Names that occur less often than this in the training trees become the unknown name."""
     unseen: Literal["unknown", "refuse"] = "unknown"
     """A name that training did not have: counts as unknown, or is an error."""
+    pretrained: Optional[str] = None
+    """Folder of a Hugging Face encoder that gives texts (columns of kind text) their vectors; by
+    default vectors of their words are learned."""
     format: Optional[str] = None
     """Format of the files; by default told by the ending of their names or their first line."""
     baselines: bool = True
