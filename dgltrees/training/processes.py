@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Optional
 
 import torch
 import torch.distributed as dist
 from lightning_fabric import Fabric
+from lightning_fabric.loggers import Logger
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 
@@ -16,12 +18,15 @@ from dgltrees.training.settings import TrainingSettings
 __all__ = ["gather", "is_first_process", "make_fabric", "process_count", "process_rank", "total"]
 
 
-def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabric:
+def make_fabric(
+    settings: TrainingSettings, *, one_device: bool = False, logger: Optional[Logger] = None
+) -> Fabric:
     """Launch the devices and processes of the settings.
 
     Arguments:
         settings: the settings of the training loop.
         one_device: whether to use a single device, regardless of the number in the settings.
+        logger: takes the metrics of epochs.
 
     Raises:
         ConfigError: this machine does not have them.
@@ -39,6 +44,7 @@ def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabr
             num_nodes=1 if one_device else settings.nodes,
             strategy="auto" if one_device else settings.strategy,
             precision=settings.precision,
+            loggers=logger,
         )
         fabric.launch()
     except (MisconfigurationException, RuntimeError, ValueError) as error:
