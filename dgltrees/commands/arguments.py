@@ -1,8 +1,8 @@
 """From the words of a command line to the arguments of a function.
 
-A command is a function: its parameters without a default are words in their order, the others are
-flags, and its docstring is the help. A parameter of the type :class:`Layer` takes all flags
-``--data.…``, ``--model.…`` and ``--training.…``.
+A command is a function: its parameters are words in their order, those behind ``*`` are flags, a
+``list`` takes several words, and its docstring is the help. A parameter of the type :class:`Layer`
+takes all flags ``--data.…``, ``--model.…`` and ``--training.…``.
 """
 
 from __future__ import annotations
@@ -127,6 +127,12 @@ def _check(option: Option, value: Any) -> None:
 
 
 def _options(command: Command) -> dict[str, Option]:
+    for name, parameter in inspect.signature(command).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise ConfigError(
+                f"expected the arguments of {command.__module__}.{command.__name__} one by one, "
+                f"got {parameter}; for several words write {name}: list[str]"
+            )
     return {name: each for name, each in options_of(command).items() if name != "layer"}
 
 

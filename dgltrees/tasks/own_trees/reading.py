@@ -69,6 +69,7 @@ def input_examples(
             if not schema["target"].frozen:
                 _check_same_columns(raw.forest, schema, settings)
         else:
+            _check_edges(raw.forest)
             inputs = choose_columns(raw.forest, settings.columns, targets)
             vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if not c.numeric}
             if "target" in vocabs:
@@ -81,6 +82,15 @@ def input_examples(
     except TreeError as error:
         raise TreeError(str(error), file=file) from None
     return Examples(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
+
+
+def _check_edges(forest: Forest) -> None:
+    """See that not every tree is a root alone, as where the key of the children is another."""
+    if len(forest) and forest.num_nodes == len(forest):
+        raise TreeError(
+            "expected trees, got a single node in each; say where the children are (data.children "
+            "is their key, data.tree the path from a record to its root)"
+        )
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:
