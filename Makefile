@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check bench gpu clean
+.PHONY: install demo test check docs pythons bench gpu clean
 
 install: $(VENV)/.installed
 
@@ -26,6 +26,20 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The reference of all public names, from their docstrings; begin at build/docs/index.html.
+docs: install
+	$(BIN)/python docs.py build/docs
+
+# Every other interpreter at hand reads every file, and shows the help, which needs no other package.
+PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python)
+pythons:
+	@for python in $(PYTHONS); do \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 9))' || continue; \
+		$$python --version && $$python -W error -B -m dgltrees --help > /dev/null && \
+		$$python -W error -c 'import pathlib, sys; [compile(path.read_bytes(), str(path), "exec") \
+			for room in ("dgltrees", "tests") for path in pathlib.Path(room).rglob("*.py")]' || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) demo build *.egg-info
