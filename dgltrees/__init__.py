@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRegressor
+    from dgltrees.tasks.own_trees.inspect import inspect_trees
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
-    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
+    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, TreePairs, Vocabulary
 
 __version__ = "0.1.0"
 
@@ -29,9 +30,11 @@ __all__ = [
     "TreeClassifier",
     "TreeEncoder",
     "TreeError",
+    "TreePairs",
     "TreeRegressor",
     "Vocabulary",
     "__version__",
+    "inspect_trees",
     "load",
     "prop_nodes_topo",
     "traverse",
@@ -41,9 +44,17 @@ __all__ = [
 _MODULES = {
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRegressor"),
+    "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
-    "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "Vocabulary"),
+    "dgltrees.trees": (
+        "BatchSampler",
+        "Examples",
+        "Forest",
+        "TreeBatch",
+        "TreePairs",
+        "Vocabulary",
+    ),
 }
 
 

@@ -13,7 +13,15 @@ from torch import Tensor
 from dgltrees.errors import ConfigError
 from dgltrees.training.settings import Settings, TrainingSettings
 
-__all__ = ["adopt_torchrun", "gather", "is_first_process", "make_fabric", "total"]
+__all__ = [
+    "adopt_torchrun",
+    "gather",
+    "is_first_process",
+    "make_fabric",
+    "process_count",
+    "process_rank",
+    "total",
+]
 
 
 def adopt_torchrun(settings: Settings) -> Settings:
@@ -90,6 +98,16 @@ def gather(fabric: Fabric, tensor: Tensor) -> Tensor:
     rows = torch.zeros(fabric.world_size, *tensor.shape, dtype=tensor.dtype)
     rows[fabric.global_rank] = tensor
     return total(fabric, rows)
+
+
+def process_rank() -> int:
+    """The number of this process among those that ``torchrun`` started, from 0."""
+    return int(os.environ.get("RANK", 0))
+
+
+def process_count() -> int:
+    """The number of processes that ``torchrun`` started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", 1))
 
 
 def is_first_process() -> bool:

@@ -95,3 +95,20 @@ def test_convolution_sees_as_many_levels_as_it_has_layers_and_a_bag_none() -> No
     assert (bag(batch).states != bag(changed).states).any(1).tolist() == [0, 1, 0, 0, 0]
     differs = (convolution(batch).states != convolution(changed).states).any(1)
     assert differs.tolist() == [1, 1, 0, 0, 0]
+
+
+def test_the_parts_of_the_columns_sum_to_the_vectors() -> None:
+    inputs = columns_input()
+    assert inputs.numbers is not None
+    torch.nn.init.normal_(inputs.numbers.linear.weight)
+    parts = inputs.parts(trees().batch())
+    assert list(parts) == ["kind", "note", "n", "m"]
+    biases = inputs.bias + inputs.numbers.linear.bias
+    torch.testing.assert_close(sum(parts.values(), start=biases), inputs(trees().batch()))
+
+
+def test_a_flag_that_training_never_set_adds_nothing() -> None:
+    inputs = columns_input()
+    assert inputs.numbers is not None
+    values = torch.tensor([[np.nan, np.nan]], dtype=torch.float64)
+    torch.testing.assert_close(inputs.numbers(values)[0], inputs.numbers.linear.bias)
