@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check bench gpu clean
+.PHONY: install demo test check bench gpu fuzz clean
 
 install: $(VENV)/.installed
 
@@ -26,6 +26,10 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
+fuzz: install
+	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz
 
 clean:
 	rm -rf $(VENV) demo build *.egg-info
