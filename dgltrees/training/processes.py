@@ -15,7 +15,7 @@ from torch import Tensor
 from dgltrees.errors import ConfigError
 from dgltrees.training.settings import TrainingSettings
 
-__all__ = ["gather", "is_first_process", "make_fabric", "total"]
+__all__ = ["gather", "is_first_process", "make_fabric", "process_count", "process_rank", "total"]
 
 _WATCHER = "dgltrees-parent"
 
@@ -101,6 +101,16 @@ def gather(fabric: Fabric, tensor: Tensor) -> Tensor:
     rows = torch.zeros(fabric.world_size, *tensor.shape, dtype=tensor.dtype)
     rows[fabric.global_rank] = tensor
     return total(fabric, rows)
+
+
+def process_rank() -> int:
+    """The number of this process among those that ``torchrun`` started, from 0."""
+    return int(os.environ.get("RANK", 0))
+
+
+def process_count() -> int:
+    """The number of processes that ``torchrun`` started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", 1))
 
 
 def is_first_process() -> bool:

@@ -23,12 +23,13 @@ def bag_features(data: Examples, *, nodes: bool) -> NDArray[np.float64]:
     """``(R, F)`` the columns of a tree's nodes without their order and edges, for each row.
 
     Of names the counts, of numbers the sum, mean and largest value over the nodes of the tree (0
-    where all are missing), with the number of nodes and the depth. Where rows are nodes, the
-    columns of the node alone.
+    where all are missing), with the number of nodes and the depth. Of two trees with a and b both,
+    |a - b| and a * b, as a model of pairs reads its vectors. Where rows are nodes, the columns of
+    the node alone.
 
     Arguments:
         data: examples with inputs as a schema has read them.
-        nodes: whether rows are nodes; else trees, those of a pair side by side.
+        nodes: whether rows are nodes; else trees or pairs.
     """
     forest = data.forest
     rows = forest.num_nodes if nodes else len(forest)
@@ -53,7 +54,11 @@ def bag_features(data: Examples, *, nodes: bool) -> NDArray[np.float64]:
         features += [np.sign(f) * np.log1p(np.abs(f)) for f in (total, largest)]
     shape = (forest.depth, forest.degree) if nodes else (forest.depths, forest.sizes)
     features.append(np.stack(shape, 1).astype(np.float64))
-    return np.concatenate(features, 1).reshape(rows // data.arity, -1)
+    each = np.concatenate(features, 1)
+    if data.arity == 1:
+        return each
+    a, b = each[0::2], each[1::2]
+    return np.concatenate([a, b, np.abs(a - b), a * b], 1)
 
 
 def bag_baselines(
