@@ -108,6 +108,7 @@ def test_texts_have_vectors_that_a_model_learns_from(
     path = documents(tmp_path / "documents.jsonl")
     result = train(text_settings(path, folder), tmp_path / "run")
     assert result["valid"]["accuracy"] == 1.0
+    assert result["baselines"]["linear"]["valid"]["accuracy"] == 1.0  # from the texts too
     run = load(tmp_path / "run")
     assert run.vocabularies.inputs[0] == Column("text", "text", 8)
     assert "text" not in run.vocabularies
