@@ -112,9 +112,9 @@ def draft_folder(beside: Path, name: str) -> Iterator[Path]:
             tempfile.TemporaryDirectory(dir=beside, prefix=f".{name}.", suffix=_ENDING)
         )
         draft = Path(folder)
-        file = stack.enter_context(open(draft / _LOCK, "wb"))
+        lock = stack.enter_context(open(draft / _LOCK, "wb"))
         with contextlib.suppress(OSError):
-            try_lock(file)
+            try_lock(lock)
         yield draft
 
 

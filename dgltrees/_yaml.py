@@ -19,15 +19,16 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(
                 problem=f"got the alias *{event.anchor}, expected the value itself",
                 problem_mark=event.start_mark,
             )
         if self.depth > _DEEPEST:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(
                 problem=f"got more than {_DEEPEST} mappings and lists within each other",
-                problem_mark=self.peek_event().start_mark,
+                problem_mark=event.start_mark,
             )
         self.depth += 1
         try:

@@ -52,7 +52,8 @@ def preset_values(name: str) -> dict[str, Any]:
         ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or
             it builds on itself.
     """
-    layers, at, seen = [], name, [name]
+    layers: list[tuple[str, dict[str, Any]]] = []
+    at, seen = name, [name]
     while at:
         try:
             values = _own_values(at)
