@@ -29,7 +29,7 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer, make_optimizer
-from dgltrees.training.processes import is_first_process, make_fabric
+from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
@@ -118,6 +118,7 @@ def train(
         TreeError: data are not what the task reads.
     """
     check_optimizer(settings.training)  # refused before all else
+    settings = adopt_torchrun(settings)
     fabric, run = make_fabric(settings.training), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)
