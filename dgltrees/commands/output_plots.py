@@ -14,11 +14,11 @@ from dgltrees.draw.strings import printable
 from dgltrees.tasks.own_trees.numbers import NumbersTask
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.trees import Examples
-from dgltrees.trees.schema import infer_kind
 
 __all__ = ["confusion", "draw_outputs", "predicted_against_true"]
 
 _MOST_CLASSES = 30  # that a matrix shows; the most frequent ones
+_HEAVY_TAIL = 20.0  # a largest number so many times the median calls for logarithmic axes
 _NUMBERS_SHOWN = 12  # classes up to which cells have their numbers
 
 
@@ -104,7 +104,7 @@ def predicted_against_true(
             both = np.concatenate([x, y])
             ends = [float(both.min()), float(both.max())]
             axes.plot(ends, ends, color="0.5", linewidth=1)
-            if both.min() > 0 and infer_kind(x) == "log":
+            if both.min() > 0 and both.max() > _HEAVY_TAIL * np.median(both):
                 axes.set(xscale="log", yscale="log")
         axes.set(xlabel=f"true {printable(names[k])}", ylabel=f"predicted {printable(names[k])}")
     save_figure(figure, path)
