@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRegressor
+    from dgltrees.tasks.own_trees.inspect import inspect_trees
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
     from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
@@ -32,6 +33,7 @@ __all__ = [
     "TreeRegressor",
     "Vocabulary",
     "__version__",
+    "inspect_trees",
     "load",
     "prop_nodes_topo",
     "traverse",
@@ -41,6 +43,7 @@ __all__ = [
 _MODULES = {
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRegressor"),
+    "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
     "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "Vocabulary"),

@@ -34,6 +34,7 @@ COMMANDS = {
     "demo": "commands.demo:demo",
     "make": "commands.data:MAKE",
     "draw": "commands.data:draw",
+    "inspect": "commands.data:inspect",
     "presets": "commands.presets:presets",
     "show": "commands.presets:show",
     "bench": "bench.command:bench",
@@ -76,6 +77,7 @@ def _run(words: Sequence[str]) -> int:
         return 0
     name, argv = words[0], words[1:]
     try:
+        argv = _imported(argv)
         if name in FORMER_NAMES:
             warnings.warn(f"the command {name} is called {FORMER_NAMES[name]} now", stacklevel=1)
             name = FORMER_NAMES[name]
@@ -97,6 +99,37 @@ def _run(words: Sequence[str]) -> int:
         _fail("stopped" + ("; the same command goes on from here" if resumes else ""))
         return 130
     return 0
+
+
+def _imported(argv: Sequence[str]) -> list[str]:
+    """Import the modules that ``--import`` names; the words without that flag.
+
+    Nothing is ever imported because a run asks for it.
+
+    Raises:
+        ConfigError: there is no such module.
+    """
+    rest, modules = [], []
+    words = iter(argv)
+    for word in words:
+        flag, equals, module = word.partition("=")
+        if flag == "--import":
+            modules.append(module if equals else next(words, ""))
+        else:
+            rest.append(word)
+    folder = os.getcwd()
+    if modules and folder not in sys.path:
+        sys.path.append(folder)
+    for module in modules:
+        try:
+            if not all(part.isidentifier() for part in module.split(".")):
+                raise ImportError("that is no name of a module")
+            importlib.import_module(module)
+        except ImportError as error:
+            raise ConfigError(
+                f"expected --import to name a module here or in PYTHONPATH, got {module!r}: {error}"
+            ) from None
+    return rest
 
 
 def _call(name: str, argv: Sequence[str]) -> None:
@@ -147,7 +180,12 @@ def _one_line(
 def _help() -> str:
     lines = [f"  {name:21}{_sentence(place)}" for name, place in COMMANDS.items()]
     start = ["usage: dgltrees COMMAND ...", "", "Neural networks over trees.", ""]
-    end = ["", "dgltrees COMMAND --help says more; dgltrees --version prints the version."]
+    end = [
+        "",
+        "dgltrees COMMAND --help says more; dgltrees --version prints the version.",
+        "--import MODULE, with any command, imports a module of your own first, such as one that",
+        "adds a cell to dgltrees.cells.CELLS.",
+    ]
     return "\n".join([*start, *lines, *end])
 
 

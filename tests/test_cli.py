@@ -151,7 +151,7 @@ def test_the_root_of_the_data(
     monkeypatch.delenv("DGLTREES_DATA", raising=False)
     argv = ["train", "listops-sum-c25", *_QUICK]
     message = _fails(capsys, *argv, "--out", str(tmp_path / "a"))
-    assert "set --data.root or DGLTREES_DATA" in message
+    assert "set data.root or DGLTREES_DATA" in message
     assert main([*argv, "--data.root", str(SAMPLES), "--out", str(tmp_path / "a")]) == 0
     monkeypatch.setenv("DGLTREES_DATA", str(SAMPLES))
     assert main([*argv, "--out", str(tmp_path / "b")]) == 0
@@ -347,6 +347,15 @@ def test_wrong_settings_leave_nothing_behind(
     flags = [f"--{name}", *value.split()] if " " in value else [f"--{flag}"]
     assert message in _fails(capsys, *argv, *flags, "--out", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
+
+
+def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Capture) -> None:
+    argv = ["train", "listops-hosvd-c20-r3", "--help", "--model.aggregator"]
+    message = "model.rank of the preset listops-hosvd-c20-r3 is not read with these settings"
+    with pytest.warns(UserWarning, match=message):
+        assert main([*argv, "sum"]) == 0
+    assert main([*argv, "canonical"]) == 0  # without a warning, which is an error here
+    assert "--model.rank" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

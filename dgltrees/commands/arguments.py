@@ -1,8 +1,9 @@
 """From the words of a command line to the arguments of a function.
 
-A command is a function: its parameters without a default are words in their order, the others are
-flags, and its docstring is the help. A parameter of the type :class:`Layer` takes all flags
-``--data.…``, ``--model.…`` and ``--training.…``.
+A command is a function: its parameters are words in their order, those behind ``*`` are flags, a
+``list`` takes several words, and its docstring is the help. A parameter of the type :class:`Layer`
+takes all flags ``--data.…``, ``--model.…`` and ``--training.…``; one of the type
+:class:`~dgltrees.formats.Layout` a flag for each of its fields.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Callable, Optional
 import docstring_parser
 
 from dgltrees.errors import ConfigError
+from dgltrees.formats.layout import Layout
 from dgltrees.options import GOOGLE, Option, nearest, options_of
 
 __all__ = ["Layer", "arguments", "help_text", "needs_settings"]
@@ -89,6 +91,9 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
     for option in options.values():
         if values.get(option.name) in (None, []):
             _check_required(command, option, f"--{option.name}", name)
+    if _takes_layout(command):
+        fields = [each for each in options_of(Layout) if each in values]
+        values["layout"] = Layout(**{each: values.pop(each) for each in fields})
     return values
 
 
@@ -96,8 +101,7 @@ def _check_required(
     command: Command, option: Option, shown: str, name: str, cure: str = ""
 ) -> None:
     """Raise ConfigError if an argument that is missing has no default."""
-    parameter = inspect.signature(command).parameters[option.name]
-    if parameter.default is parameter.empty:
+    if _is_required(command, option):
         sentence = option.sentence.replace("``", "").rstrip(".")
         raise ConfigError(
             f"dgltrees {name} expected {shown}, got none{cure}: {sentence} "
@@ -127,12 +131,28 @@ def _check(option: Option, value: Any) -> None:
 
 
 def _options(command: Command) -> dict[str, Option]:
-    return {name: each for name, each in options_of(command).items() if name != "layer"}
+    for name, parameter in inspect.signature(command).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise ConfigError(
+                f"expected the arguments of {command.__module__}.{command.__name__} one by one, "
+                f"got {parameter}; for several words write {name}: list[str]"
+            )
+    options = {n: each for n, each in options_of(command).items() if n not in ("layer", "layout")}
+    return {**options, **options_of(Layout)} if _takes_layout(command) else options
+
+
+def _takes_layout(command: Command) -> bool:
+    return "layout" in inspect.signature(command).parameters
+
+
+def _is_required(command: Command, option: Option) -> bool:
+    parameter = inspect.signature(command).parameters.get(option.name)
+    return parameter is not None and parameter.default is parameter.empty
 
 
 def _is_positional(command: Command, option: Option) -> bool:
-    parameter = inspect.signature(command).parameters[option.name]
-    return parameter.kind is not parameter.KEYWORD_ONLY
+    parameter = inspect.signature(command).parameters.get(option.name)
+    return parameter is not None and parameter.kind is not parameter.KEYWORD_ONLY
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
@@ -200,10 +220,7 @@ def _table(
         return ""
     lines = [f"{title}:"]
     for option in options:
-        required = False
-        if command is not None:
-            parameter = inspect.signature(command).parameters[option.name]
-            required = parameter.default is parameter.empty
+        required = command is not None and _is_required(command, option)
         value = "required" if required else f"now {_shown(values[option.name])}"
         if command is not None and not required:
             value = f"default {_shown(values[option.name])}"

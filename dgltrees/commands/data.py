@@ -1,4 +1,4 @@
-"""Commands about data: make, draw."""
+"""Commands about data: make, draw, inspect."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import functools
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Optional, Union
 
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
+from dgltrees.formats.layout import Layout
 from dgltrees.formats.synthetic import GENERATORS
+from dgltrees.options import Count
+from dgltrees.tasks.own_trees.inspect import inspect_trees
 
-__all__ = ["MAKE", "draw"]
+__all__ = ["MAKE", "draw", "inspect"]
 
 
 def _printing(generator: Callable[..., Mapping[str, Path]]) -> Callable[..., None]:
@@ -43,6 +46,36 @@ def draw(**arguments: Any) -> None:
 draw.__doc__ = (draw_file.__doc__ or "").replace(
     ":data:`dgltrees.formats.FORMATS`", ", ".join(FORMATS)
 )
+
+
+def inspect(
+    path: str,
+    *,
+    format: Optional[str] = None,
+    trees: Optional[Count] = 10_000,
+    target: Optional[str] = None,
+    columns: Optional[Union[list[str], dict[str, str]]] = None,
+    layout: Layout = Layout(),  # noqa: B008
+) -> None:
+    """Look at a file of trees, and print what to type next: inspect FILE.
+
+    Prints the shapes of the trees, what each column holds, what could be predicted, what looks
+    wrong, one of the trees, and the command that trains on them. Where trees and children stand in
+    JSON is guessed by its first records, unless --tree or --children says it.
+
+    Arguments:
+        path: the file or folder of trees to look at.
+        format: the file's format; by default inferred from its ending or first line.
+        trees: how many trees to look at, from the first on; null for all. Memory grows with them.
+        target: the column to predict; by default one is proposed.
+        columns: input columns; by default all but the target.
+        layout: where the trees stand in the file.
+    """
+    found = inspect_trees(
+        path, format=format, trees=trees, target=target, columns=columns, layout=layout
+    )
+    for line in found.lines(ascii_only=not _speaks_utf8()):
+        print(line)
 
 
 def _speaks_utf8() -> bool:

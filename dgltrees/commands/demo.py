@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dgltrees.commands.plots import has_matplotlib, learning_curve
 from dgltrees.formats.synthetic import make_listops
+from dgltrees.tasks.task import ACCURACY
 from dgltrees.training.catalog import load_preset
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
@@ -60,7 +61,7 @@ def run_demo(out: Path) -> dict[str, float]:
     print(f"{'':14}{'accuracy':>9}{'aggregation':>14}{'cell':>12}{'model':>12}")
     print("\n".join([*lines, f"{'majority class':14}{results['majority']:>9.2%}"]))
     curve, runs = out / "curve.png", [out / name for name in PRESETS]
-    learning_curve(runs, curve, ["accuracy"], baseline="majority")
+    learning_curve(runs, curve, [ACCURACY])
     if has_matplotlib():
         print(f"\nlearning curves: {curve}")
     print(f"run directories: {', '.join(str(out / name) for name in PRESETS)}")

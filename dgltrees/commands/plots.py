@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
+from dgltrees.tasks.task import Metric
 from dgltrees.training.rundir import RunDirectory
 
 if TYPE_CHECKING:
@@ -40,9 +41,8 @@ def has_matplotlib() -> bool:
 
 def save_curve(
     folder: PathLike,
-    metrics: Sequence[str],
+    metrics: Sequence[Metric],
     *,
-    baseline: Optional[str] = None,
     separate_losses: bool = False,
 ) -> None:
     """Draw the learning curves of the run in ``folder``, or of its seeds, to ``curve.png`` there.
@@ -51,21 +51,14 @@ def save_curve(
     """
     folder = Path(folder)
     runs = [folder] if (folder / "run.json").exists() else sorted(folder.glob("seed-*"))
-    learning_curve(
-        runs,
-        folder / "curve.png",
-        metrics,
-        baseline=baseline,
-        separate_losses=separate_losses,
-    )
+    learning_curve(runs, folder / "curve.png", metrics, separate_losses=separate_losses)
 
 
 def learning_curve(
     runs: Sequence[Path],
     path: Path,
-    metrics: Sequence[str],
+    metrics: Sequence[Metric],
     *,
-    baseline: Optional[str] = None,
     separate_losses: bool = False,
 ) -> None:
     """Draw the losses and a validation metric of every epoch of ``runs``, one colour per run.
@@ -73,8 +66,8 @@ def learning_curve(
     Arguments:
         runs: run directories.
         path: the picture, written whole or not at all; its ending is the format.
-        metrics: names of metrics; the first that a run has on validation data is drawn.
-        baseline: name of a metric that is drawn as a dotted line, at its value in the last epoch.
+        metrics: the first that a run has on validation data is drawn, and its baseline as a dotted
+            line, at its value in the last epoch.
         separate_losses: whether training and validation loss have a scale each, because they are
             different quantities: the loss of a policy is part of the training loss alone.
 
@@ -88,7 +81,7 @@ def learning_curve(
     if figure is None:
         return
     names = {name for history in histories.values() for line in history for name in line}
-    metric = next((name for name in metrics if f"valid_{name}" in names), None)
+    metric = next((each for each in metrics if f"valid_{each.name}" in names), None)
     panels = figure.subplots(
         1, 1 if metric is None else 2, squeeze=False, gridspec_kw={"wspace": 0.1}
     )[0]
@@ -106,7 +99,7 @@ def learning_curve(
             valid_axes, history, "valid_loss", color=color, linestyle="--", markerfacecolor="none"
         )
     if metric is not None:
-        _plot_metric(panels[1], histories, metric, baseline)
+        _plot_metric(panels[1], histories, metric)
     panels[-1].legend()
     for axes in panels:
         axes.set(xlabel="epoch")
@@ -114,7 +107,7 @@ def learning_curve(
     _save(figure, path)
 
 
-def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: str, path: Path) -> None:
+def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, path: Path) -> None:
     """Draw a metric over the number of parameters on a logarithmic axis.
 
     Figures 4 and 5 of Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor
@@ -122,8 +115,9 @@ def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: str, path:
 
     Arguments:
         rows: the rows of a sweep, each with ``group`` (one line and colour each), ``parameters``,
-            ``cell_parameters``, and under the name of the metric its ``mean`` and ``deviation``.
-        metric: name of the metric.
+            ``parameters_of`` (what these are counted of, the same in all rows), and under the name
+            of the metric its ``mean`` and ``deviation``.
+        metric: the metric.
         path: the picture, written whole or not at all; its ending is the format.
     """
     figure = _figure(figsize=(6, 4))
@@ -134,15 +128,14 @@ def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: str, path:
         points = sorted((r for r in rows if r["group"] == group), key=lambda r: r["parameters"])
         axes.errorbar(
             [row["parameters"] for row in points],
-            [row[metric]["mean"] for row in points],
-            [row[metric]["deviation"] for row in points],
+            [row[metric.name]["mean"] for row in points],
+            [row[metric.name]["deviation"] for row in points],
             marker="o",
             capsize=3,
             label=group,
         )
-    of_cell = all(row["parameters"] == row["cell_parameters"] for row in rows)
-    part = "the cell" if of_cell else "one aggregation"
-    axes.set(xscale="log", xlabel=f"parameters of {part}", ylabel=f"validation {_title(metric)}")
+    part = rows[0]["parameters_of"]
+    axes.set(xscale="log", xlabel=f"parameters of {part}", ylabel=f"validation {metric.title}")
     axes.legend()
     _save(figure, path)
 
@@ -201,20 +194,14 @@ def _plot(axes: Axes, history: Sequence[dict[str, Any]], name: str, **style: Any
 def _plot_metric(
     axes: Axes,
     histories: Mapping[str, Sequence[dict[str, Any]]],
-    metric: str,
-    baseline: Optional[str],
+    metric: Metric,
 ) -> None:
-    """The curves of a metric, and dotted lines at the last value of the baseline."""
-    label = f"validation {_title(metric)}"
+    """The curves of a metric, and dotted lines at the last value of its baseline."""
+    label, baseline = f"validation {metric.title}", f"valid_{metric.baseline}"
     for number, (run, history) in enumerate(histories.items()):
-        _plot(axes, history, f"valid_{metric}", color=f"C{number}", label=run)
-        values = [line[f"valid_{baseline}"] for line in history if f"valid_{baseline}" in line]
+        _plot(axes, history, f"valid_{metric.name}", color=f"C{number}", label=run)
+        values = [line[baseline] for line in history if baseline in line]
         if values:
             axes.axhline(values[-1], color="0.5", linestyle=":", linewidth=1)
-            label = f"validation {_title(metric)} (dotted: {_title(str(baseline))})"
+            label = f"validation {metric.title} (dotted: {Metric(metric.baseline).title})"
     axes.set(ylabel=label)
-
-
-def _title(name: str) -> str:
-    """The name of a metric in words."""
-    return name.replace("_", " ")

@@ -54,7 +54,8 @@ def predict(
         input: files of trees or sentences, in a format of the run's task.
         out: file to write; by default standard output.
     """
-    write_lines(load(run).predict(input), out)
+    loaded = load(run)
+    write_lines(loaded.predict(loaded.read(input, flag="--input")), out)
 
 
 def encode(run: str, *, input: list[str], out: str) -> None:
@@ -67,7 +68,8 @@ def encode(run: str, *, input: list[str], out: str) -> None:
     """
     if Path(out).suffix != ".npy":
         raise ConfigError(f"expected --out to end in .npy, got {out}")
-    vectors = load(run).encode(input)
+    loaded = load(run)
+    vectors = loaded.encode(loaded.read(input, flag="--input"))
     with replacing(out, "wb") as file:
         np.save(file, vectors, allow_pickle=False)
 

@@ -10,7 +10,7 @@ from dgltrees.commands.arguments import Layer
 from dgltrees.options import Option, Options
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.old_settings import RENAMED
-from dgltrees.training.settings import SECTIONS, Settings, layered, readable_options
+from dgltrees.training.settings import SECTIONS, Settings, flat, layered, readable_options
 
 __all__ = ["settings_of", "settings_tables"]
 
@@ -22,11 +22,27 @@ def settings_of(preset: str, layer: Layer) -> Settings:
         preset: a preset's name, or the path of a YAML file.
         layer: the flags ``--data.…``, ``--model.…`` and ``--training.…`` without the dashes.
 
+    Warns:
+        UserWarning: what the preset sets is not read any more, such as the rank with another
+            aggregator.
+
     Raises:
         ConfigError: a setting is not read, or its value is not one that it may have.
     """
     values = preset_values(preset)
-    return Settings(layered(values, _layer_values(values, layer)))
+    settings = Settings(layered(values, _layer_values(values, layer)))
+    unread = [
+        f"{section}.{name}"
+        for section in SECTIONS
+        for name in flat(values.get(section, {}))
+        if name not in settings.sections[section]
+    ]
+    if unread:
+        warnings.warn(
+            f"{', '.join(unread)} of the preset {settings.preset} is not read with these settings",
+            stacklevel=2,
+        )
+    return settings
 
 
 def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:

@@ -19,6 +19,10 @@ from dgltrees.training.settings import Settings
 __all__ = ["Point", "combinations", "run_points", "table"]
 
 
+ONE_AGGREGATION, THE_CELL = "one aggregation", "the cell"
+"""What the parameters of a row are those of: one map as a paper's table counts it, or all."""
+
+
 @dataclass(frozen=True)
 class Point:
     """One place of the grid: the name of its folder, and its settings."""
@@ -54,6 +58,10 @@ def combinations(grid: Sequence[str]) -> list[tuple[list[str], dict[str, list[st
 def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list[dict[str, Any]]:
     """Train every point with every seed in ``out/POINT/seed-N``; one row a point.
 
+    Points are compared by :attr:`~dgltrees.training.settings.Settings.compared`, and their
+    parameters are counted alike: as in the paper's tables where these count all points, else those
+    of the cell.
+
     The rows are also in ``out/table.json`` and, as :func:`table` shows them, ``out/table.txt``,
     rewritten after every point. All data are read and all models built before any is trained.
 
@@ -65,54 +73,66 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"the grid has the point {name} twice; take one of them out")
-    metrics = dict.fromkeys(point.settings.task.metrics[0].name for point in points)
+    metrics = list(dict.fromkeys(point.settings.compared for point in points))
     if len(metrics) > 1:
-        raise ConfigError(f"a sweep compares by one metric, got {' and '.join(metrics)}")
+        names = [metric.name for metric in metrics]
+        raise ConfigError(
+            f"a sweep compares by one metric, got {' and '.join(names)}; set training.monitor"
+        )
+    counts = []
     for point in points:  # the last one's mistakes are found before the first is trained
-        if prepare(point.settings).splits.valid is None:
+        ready = prepare(point.settings)
+        if ready.splits.valid is None:
             raise ConfigError(
                 "a sweep compares on validation examples; set data.valid_fraction or data.valid"
             )
+        counts.append(ready.task.parameters(ready.model))
+    in_table = all(count["table"] is not None for count in counts)
     rows: list[dict[str, Any]] = []
-    for point in points:
+    for point, count in zip(points, counts):
         summary = train_seeds(point.settings, out / point.name, seeds)
-        task, counts = point.settings.task, summary["parameters"]
-        name, valid = task.metrics[0].name, summary["valid"]
+        name, valid = metrics[0].name, summary["valid"]
         rows.append(
             {
                 "name": point.name,
-                "group": task.display_name(point.settings.model),
-                "parameters": counts["table"] or counts["cell"],
-                "cell_parameters": counts["cell"],
-                **{key: valid[key] for key in (name, "majority") if key in valid},
+                "group": point.settings.task.display_name(point.settings.model),
+                "parameters": count["table" if in_table else "cell"],
+                "parameters_of": ONE_AGGREGATION if in_table else THE_CELL,
+                "cell_parameters": count["cell"],
+                **{key: valid[key] for key in (name, metrics[0].baseline) if key in valid},
                 **({"test": summary["test"][name]} if "test" in summary else {}),
             }
         )
         if is_first_process():
             write_json(out / "table.json", rows)
             with replacing(out / "table.txt") as file:
-                file.write(table(rows, task.metrics[0]) + "\n")
+                file.write(table(rows, metrics[0]) + "\n")
     return rows
 
 
 def table(rows: Sequence[dict[str, Any]], metric: Metric) -> str:
-    """The rows as text: name, parameters (the paper's count, the cell's), metric ± deviation.
+    """The rows as text: name, parameters, metric ± deviation.
+
+    Where every row has the count of the paper's tables, it stands before that of the cell.
 
     Arguments:
         rows: as :func:`run_points` returns them.
-        metric: the metric of the rows' task; values are shown times its ``scale``.
+        metric: the metric of the rows; values are shown times its ``scale``.
     """
     width = max(len(row["name"]) for row in rows) + 2
-    title = f"{'':{width}}{'parameters':>12}{'(cell)':>12}  {metric.title:17}"
-    lines = [title + ("majority" if "majority" in rows[0] else "")]
+    counts = {"cell_parameters": "(cell)"}
+    if rows[0]["parameters_of"] == ONE_AGGREGATION:
+        counts = {"parameters": "parameters", **counts}
+    else:
+        counts["cell_parameters"] = "of the cell"
+    title = f"{'':{width}}{''.join(f'{head:>12}' for head in counts.values())}  {metric.title:17}"
+    lines = [title + (metric.baseline if metric.baseline in rows[0] else "")]
     for row in rows:
         mean, deviation = (metric.scale * row[metric.name][key] for key in ("mean", "deviation"))
         cells = [f"{mean:6.2f} ± {deviation:5.2f}"]
-        for name, label in (("majority", ""), ("test", "test ")):
+        for name, label in ((metric.baseline, ""), ("test", "test ")):
             if name in row:
                 cells.append(f"{label}{metric.scale * row[name]['mean']:6.2f}")
-        lines.append(
-            f"{row['name']:{width}}{row['parameters']:>12,}{row['cell_parameters']:>12,}  "
-            + "   ".join(cells)
-        )
+        numbers = "".join(f"{row[count]:>12,}" for count in counts)
+        lines.append(f"{row['name']:{width}}{numbers}  " + "   ".join(cells))
     return "\n".join(line.rstrip() for line in lines)

@@ -55,7 +55,9 @@ def sweep(
 ) -> None:
     """Train a grid of settings and seeds: sweep PRESET --grid model.rank=3,5.
 
-    Prints a table of means and deviations, and draws the metric against the number of parameters.
+    Prints a table of means and deviations of the metric that training.monitor names, and draws it
+    against the number of parameters: of one aggregation, as the tensor Tree-LSTMs' paper counts
+    them, where it counts all points, else of the cell.
 
     Arguments:
         presets: one or several presets, or .yaml files of settings.
@@ -72,13 +74,13 @@ def sweep(
     folder = Path(out)
     rows = sweeps.run_points(points, seeds or [0], folder)
     if is_first_process():
-        metric = points[0].settings.task.metrics[0]
+        metric = points[0].settings.compared
         print(sweeps.table(rows, metric))
-        plots.metric_against_parameters(rows, metric.name, folder / f"{metric.name}.png")
+        plots.metric_against_parameters(rows, metric, folder / f"{metric.name}.png")
 
 
 def _save_curve(folder: str, settings: Settings) -> None:
     """Draw the learning curves of the run, or runs, in a folder."""
-    names = [metric.name for metric in settings.task.metrics]
+    metrics = list(dict.fromkeys([settings.compared, *settings.task.metrics]))
     learns = settings.model.get("policy.operations") == "policy"  # its loss has another scale
-    plots.save_curve(folder, names, baseline="majority", separate_losses=learns)
+    plots.save_curve(folder, metrics, separate_losses=learns)

@@ -14,7 +14,7 @@ from dgltrees.draw.labels import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Format, guess_format
+from dgltrees.formats import FORMATS, Format, Layout, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.options import Count
 from dgltrees.trees.examples import Examples
@@ -34,6 +34,7 @@ def draw_file(
     style: Optional[Style] = None,
     positions: Positions = "auto",
     svg_limit: Count = 2000,
+    layout: Layout = Layout(),  # noqa: B008
 ) -> str:
     """Draw a selection of the trees of a file.
 
@@ -51,13 +52,14 @@ def draw_file(
         positions: which edges show a child's position: all, none, or auto, those below nodes that
             lack a child before another; the arcs of dependency trees show none.
         svg_limit: the most nodes that an SVG may have.
+        layout: where the trees stand in the file, for formats that read that.
 
     Returns:
         the drawing as text or SVG, whether or not it was written to ``out``.
 
     Raises:
-        ConfigError: the format, selection or style is unknown, or the style does not fit the
-            ending of ``out``.
+        ConfigError: the format, selection or style is unknown, the style does not fit the ending
+            of ``out``, or the format does not read the layout.
         TreeError: the file breaks a rule of its format, a number or range selects no tree of it,
             or the trees have too many nodes for an SVG.
     """
@@ -72,7 +74,7 @@ def draw_file(
         format = guess_format(path)  # noqa: A001
     if format not in FORMATS:
         raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {format!r}")
-    numbers, examples = _read(path, FORMATS[format], _ranges(trees))
+    numbers, examples = _read(path, FORMATS[format], layout, _ranges(trees))
     drawing: Picture
     if FORMATS[format].dependencies:
         titles = [f"tree {number}" for number in numbers]
@@ -139,13 +141,15 @@ def _ranges(trees: str) -> list[range]:
     return ranges
 
 
-def _read(path: PathLike, form: Format, ranges: list[range]) -> tuple[list[int], Examples]:
+def _read(
+    path: PathLike, form: Format, layout: Layout, ranges: list[range]
+) -> tuple[list[int], Examples]:
     """The numbers in ``ranges`` that a file has, and the examples of these numbers."""
     stop = max(r.stop for r in ranges)
     parts: list[Examples] = []
     numbers: list[int] = []
     first = 0
-    for chunk in form.chunks(path, max(1, min(stop, 10_000))):
+    for chunk in form.chunks(path, max(1, min(stop, 10_000)), layout):
         ids = np.arange(first, first + len(chunk))
         selected = ids[np.any([(ids >= r.start) & (ids < r.stop) for r in ranges], axis=0)]
         parts.append(chunk.select(selected - first))

@@ -13,6 +13,7 @@ from dgltrees.formats.conllu import (
     write_conllu,
 )
 from dgltrees.formats.dp import read_dp, stream_dp
+from dgltrees.formats.english import split_sentences, tokenize
 from dgltrees.formats.entailment import ENTAILMENT_LABELS, read_entailment, stream_entailment
 from dgltrees.formats.inex import read_inex, stream_inex
 from dgltrees.formats.jsonl import read_jsonl, stream_jsonl, write_jsonl
@@ -39,7 +40,7 @@ from dgltrees.formats.rows import read_rows, stream_rows
 from dgltrees.formats.running_text import read_running_text, stream_running_text
 from dgltrees.formats.sst import SST_LABELS, read_sst, stream_sst
 from dgltrees.formats.table import FORMATS, Format, format_by_suffix, guess_format
-from dgltrees.formats.text import sentences_of_lines, sentences_of_text, split_sentences, tokenize
+from dgltrees.formats.text import sentences_of_lines, sentences_of_text
 from dgltrees.formats.wikiqa import WIKIQA_LABELS, read_wikiqa, stream_wikiqa
 
 __all__ = [

@@ -1,71 +1,19 @@
-"""Plain English text split into sentences and words by a few regular expressions."""
+"""Sentences of plain text: one per line, or paragraphs of running English text."""
 
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.english import split_sentences
 from dgltrees.formats.lines import empty_file
 from dgltrees.formats.sentences import Sentence
 
-__all__ = ["sentences_of_lines", "sentences_of_text", "split_sentences", "tokenize"]
-
-_ABBREVIATIONS = (
-    "Mr|Mrs|Ms|Messrs|Mme|Mlle|Dr|Prof|Rev|Hon|St|Sr|Jr|Esq|Capt|Col|Gen|Lieut|Lt|Sergt|Maj|Gov|"
-    "Sen|Vol|Chap|Fig|vs|viz|etc|i\\.e|e\\.g|cf|Co|Inc|Ltd|Jan|Feb|Aug|Sept|Oct|Nov|Dec"
-)
-_TOKEN = re.compile(
-    rf"""
-    (?: {_ABBREVIATIONS} )\. (?= \s+ \S)            # Mr. Holmes, but a last word has no full stop
-    | (?: [A-Za-z]\. ){{2,}}                        # U.S.
-    | [A-HJ-Z]\. (?= \s+ [A-Z])                     # an initial
-    | [^\W\d_]+ (?: ['’-] [^\W_]+ )*                # words, with hyphens and apostrophes
-    | \d+ (?: [.,:/-]? [^\W_]+ )*                   # 1,214  3.5  10:30  1890s
-    | \.{{2,}} | -{{2,}} | `` | ''                  # ... and -- are one word
-    | [^\s_]                                        # any other punctuation mark
-    """,
-    re.VERBOSE,
-)
-_CLITIC = re.compile(r"(.+?)(n['’]t|['’](?:s|m|d|ll|re|ve))", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"""([.!?]+)["'”’)\]]*\s+(?=["'“‘`(\[]*[A-Z])""")
-_ABBREVIATION_END = re.compile(
-    rf"""(?:^|[\s"'“‘`(\[-])(?:{_ABBREVIATIONS}|[A-HJ-Z]|(?:[A-Za-z]\.)+[A-Za-z])$"""
-)
-
-
-def tokenize(text: str) -> list[str]:
-    """The words of a sentence, much as English treebanks split them.
-
-    A punctuation mark is a word. Words with hyphens and apostrophes are not split, except for
-    clitics (``do n't``, ``Ada 's``). Abbreviations and initials keep their full stop; ``...`` and
-    ``--`` are one word each. Underscores, which mark emphasis in plain text, are dropped.
-    """
-    words: list[str] = []
-    for token in _TOKEN.findall(text):
-        parts = _CLITIC.fullmatch(token)
-        words += parts.groups() if parts else [token]
-    return words
-
-
-def split_sentences(text: str) -> list[str]:
-    """The sentences of a paragraph.
-
-    A sentence ends at full stops, question and exclamation marks, and the quotes and brackets that
-    close behind them, before a capital; but not at the full stop of an abbreviation or an initial.
-    """
-    sentences, start = [], 0
-    for end in _SENTENCE_END.finditer(text):
-        if end[1] == "." and _ABBREVIATION_END.search(text, start, end.start()):
-            continue
-        sentences.append(text[start : end.end()].strip())
-        start = end.end()
-    remainder = text[start:].strip()
-    return [*sentences, remainder] if remainder else sentences
+__all__ = ["sentences_of_lines", "sentences_of_text"]
 
 
 def sentences_of_lines(path: PathLike, *, encoding: str = "utf-8") -> Iterator[Sentence]:
@@ -99,15 +47,15 @@ def sentences_of_text(
             file is read.
 
     Raises:
-        TreeError, ConfigError: see :func:`sentences_of_lines`.
+        TreeError: see :func:`sentences_of_lines`.
+        ConfigError: the encoding does not exist, or spaCy is not installed.
     """
     empty, header = True, 0 if after is None else _line_with(after, path, encoding)
     lines = ((number, line) for number, line in _lines(path, encoding) if number > header)
     for number, paragraph in _paragraphs(lines):
-        for sentence in split_sentences(paragraph):
-            if words := tokenize(sentence):
-                empty = False
-                yield _sentence(words, number)
+        for words in split_sentences(paragraph):
+            empty = False
+            yield _sentence(words, number)
     if empty:
         raise empty_file(path, "sentence")
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.english import tokenize
 from dgltrees.formats.lengths import VERBATIM, WordRules
 from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
 from dgltrees.formats.pairs import Pair, pair_examples
-from dgltrees.formats.text import tokenize
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
@@ -79,7 +79,7 @@ def stream_wikiqa(
         TreeError: with file and line: the file is not UTF-8, a line has another number of fields, a
             sentence is empty or too long, a label is not 0 or 1, or a word is not in a frozen
             vocabulary; or the file is empty.
-        ConfigError: ``trees`` is below 1.
+        ConfigError: ``trees`` is below 1; the official file needs spaCy, which is missing.
     """
     check_chunk_size(trees)
     words = vocabs_for(vocabs, "word")["word"]

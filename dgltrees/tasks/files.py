@@ -38,7 +38,7 @@ def data_files(settings: DataSettings, role: str, flag: Optional[str] = None) ->
         matches = next(filter(None, map(_matches, tried)), [])
         if not matches:
             places = " and ".join(dict.fromkeys(map(os.path.abspath, tried)))
-            cure = "" if root else "; set --data.root or DGLTREES_DATA to the folder of the data"
+            cure = "" if root else "; set data.root or DGLTREES_DATA to the folder of the data"
             raise ConfigError(
                 f"expected {flag or f'data.{role}'} to name a file, found none at {places}{cure}"
             )

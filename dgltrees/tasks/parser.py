@@ -84,7 +84,7 @@ class TagEmbedding(WordEmbedding):
                 batch,
                 node,
                 "expected a part of speech (UPOS) at each word, which this parser reads, got none; "
-                "train one with --model.tags false",
+                "train one with model.tags false",
             )
 
 

@@ -57,7 +57,7 @@ def load_examples(
         TreeError: a file is not what the task reads, or a node has more than ``max_children``.
     """
     if not paths:
-        raise ConfigError(f"expected data files for the task {task.name}, got none; give --data.…")
+        raise ConfigError(f"expected data files for the task {task.name}, got none; set data.train")
     parts = []
     for path in paths:
         parts.append(_read(task, path, settings, vocabs))
@@ -90,7 +90,7 @@ def _check_children(forest: Forest, most: int, path: Path) -> None:
         child, tree = int(children[0]), int(forest.tree_of_node[children[0]])
         raise TreeError(
             f"expected at most {most} children, which is what the model takes, got one at "
-            f"position {forest.pos[child]}; train with --model.max_children or leave it out",
+            f"position {forest.pos[child]}; train with model.max_children or leave it out",
             file=path,
             tree=tree,
             node=int(forest.parent[child]),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.accuracy import accuracy
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
@@ -29,6 +29,8 @@ __all__ = [
     "Task",
 ]
 
+OF_CLASSES = ("targets", "labeled", "report", "predictions")
+"""The methods of a task that take its targets for classes."""
 Columns = Mapping[str, NDArray[Any]]
 """Predictions: named columns ``(R,)`` with a value per row."""
 
@@ -46,6 +48,7 @@ class Metric:
         format: how a value is printed, as in ``format(value, ".4f")``.
         label: the text at an axis or above a column; by default the name.
         scale: the factor of values in tables (100 for per cent).
+        baseline: key in a report of what predicting without a model reaches; by default none.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Metric:
     format: str = ".4f"
     label: str = ""
     scale: float = 100.0
+    baseline: str = ""
 
     @property
     def title(self) -> str:
@@ -60,7 +64,7 @@ class Metric:
         return self.label or self.name.replace("_", " ")
 
 
-ACCURACY = Metric("accuracy")
+ACCURACY = Metric("accuracy", baseline="majority")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
@@ -117,7 +121,8 @@ class Task:
 
     def labeled(self, data: Examples) -> NDArray[np.bool_]:
         """``(R,)`` which rows have a class."""
-        return self.targets(data) >= 0
+        mask: NDArray[np.bool_] = self._classes(data) >= 0
+        return mask
 
     def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the examples ``ids``, in the order in which the model predicts them."""
@@ -195,9 +200,10 @@ class Task:
         """The most frequent class of ``data``: of examples, and of nodes where nodes are rows."""
         if not self.has_majority:
             return {}
-        classes = {"root": _most_frequent(self.targets(data)[self._roots(data)])}
+        targets = self._classes(data)
+        classes = {"root": _most_frequent(targets[self._roots(data)])}
         if self.nodes:
-            classes["node"] = _most_frequent(self.targets(data))
+            classes["node"] = _most_frequent(targets)
         return classes
 
     def baselines(
@@ -255,6 +261,21 @@ class Task:
                 for v in np.unique(values[labeled])
             }
         return report
+
+    def _classes(self, data: Examples) -> NDArray[np.int64]:
+        """The targets, which are classes unless methods of the task say otherwise.
+
+        Raises:
+            ConfigError: they are no classes.
+        """
+        targets = self.targets(data)
+        if not np.issubdtype(targets.dtype, np.integer):
+            raise ConfigError(
+                f"expected the targets of the task {self.name} to be classes, got {targets.dtype}; "
+                f"{type(self).__name__} wants has_majority = False and methods of its own: "
+                f"{', '.join(OF_CLASSES)}"
+            )
+        return targets
 
     def _roots(self, data: Examples) -> NDArray[np.int64]:
         """The row of each example."""

@@ -94,8 +94,10 @@ def load_checkpoint(
             part, _, key = name.partition(".")
             if key:
                 parts[part][key] = tensor
+    with checking(path, with_code=True):
         model.load_state_dict(parts["model"])
         load_optimizer(optimizer, parts["optimizer"], about["optimizer"])
+    with checking(path):
         _set_random_state(tensors["random"][fabric.global_rank], fabric.device)
         return Progress(**about["progress"])
 

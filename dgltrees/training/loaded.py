@@ -30,7 +30,9 @@ from dgltrees.trees.schema import Schema
 __all__ = ["LoadedRun", "load"]
 
 
-Source = Union[Sequence[PathLike], Examples, Forest]
+Paths = Union[PathLike, Sequence[PathLike]]
+"""A file, or several."""
+Source = Union[Paths, Examples, Forest]
 """What a run can be asked about: files, examples that it has read, or trees."""
 
 
@@ -61,10 +63,11 @@ class LoadedRun:
         self.fabric = make_fabric(self.settings.training, one_device=True)
         with checking(self.directory / "vocabulary"):
             self.vocabularies: Schema = self.directory.schema()
+        with checking(self.directory.path, with_code=True):
             self.model: nn.Module = self.task.build(self.settings.model, self.vocabularies)
         self.fabric.setup_module(self.model)
         weights = self.directory.weights()
-        with checking(self.directory / "weights.safetensors"):
+        with checking(self.directory / "weights.safetensors", with_code=True):
             self.model.load_state_dict(weights)
         self.model.eval()
 
@@ -89,18 +92,23 @@ class LoadedRun:
             )
         return encoder
 
-    def read(self, files: Sequence[PathLike], *, flag: str = "--input") -> Examples:
+    def __repr__(self) -> str:
+        name = self.task.display_name(self.settings.model)
+        path = os.fspath(self.directory.path)
+        return f"LoadedRun({path!r}, task={self.task.name!r}, model={name!r})"
+
+    def read(self, files: Paths, *, flag: str = "files") -> Examples:
         """Read the examples of files, encoded by the vocabularies of the run.
 
         Arguments:
-            files: paths, or patterns such as ``data/*.tsv``.
+            files: a path, or several, or patterns such as ``data/*.tsv``.
             flag: the name of the argument in errors.
 
         Raises:
             ConfigError: a pattern names no file.
             TreeError: a file is not what the task reads.
         """
-        data = self.settings.replace("data", test=[os.fspath(file) for file in files]).data
+        data = self.settings.replace("data", test=_paths(files)).data
         paths = data_files(data, "test", flag)
         return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
 
@@ -154,14 +162,14 @@ class LoadedRun:
             return load_examples(self.task, data, files, vocabs, self.max_children)
         fraction = settings.data.test_fraction
         if not fraction:
-            raise ConfigError("expected test files, got none; give --test FILE")
+            raise ConfigError("expected test files, got none; name them as test")
         # other files would be split in another way
         self.directory.check(settings, fingerprints(settings))
         held_out = load_splits(self.task, settings.data, self.max_children).test
         if held_out is None:
             raise ConfigError(
                 f"expected test examples, got none: {fraction} of the training examples is less "
-                "than one; give --test FILE"
+                "than one; name test files as test"
             )
         return held_out
 
@@ -183,7 +191,7 @@ class LoadedRun:
             TreeError: a file is not what the task reads.
         """
         data = self._data(source)
-        yield from self.task.predictions(data, self.outputs(data))
+        return self.task.predictions(data, self.outputs(data))
 
     @torch.no_grad()
     def encode(self, source: Source) -> NDArray[np.float32]:
@@ -209,10 +217,15 @@ class LoadedRun:
         return vectors
 
 
+def _paths(files: Paths) -> list[str]:
+    several = [files] if isinstance(files, (str, os.PathLike)) else files
+    return [os.fspath(file) for file in several]
+
+
 def load(path: PathLike) -> LoadedRun:
     """Load the trained run in a directory, to predict, evaluate and encode.
 
-    ``dgltrees.load("runs/hosvd").predict(["trees.tsv"])``
+    ``dgltrees.load("runs/hosvd").predict("trees.tsv")``
 
     Arguments:
         path: the run directory that ``dgltrees train ... --out`` wrote.

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
+from dgltrees.options import nearest
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
 from dgltrees.training.checkpoint import Progress, load_checkpoint, save_checkpoint
@@ -67,8 +68,7 @@ class Trainer:
         on_epoch: Optional[OnEpoch] = None,
     ) -> None:
         self.task, self.splits, self.settings = settings.task, splits, settings.training
-        names = {metric.name: metric for metric in self.task.metrics}
-        self.monitor = names[settings.monitor]
+        self.monitor = settings.monitored
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
         self.on_epoch = on_epoch or print_epoch
         self.plain = model
@@ -187,7 +187,7 @@ class Trainer:
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})
-            value = _monitored(report, self.monitor, self.task)
+            value = _monitored(report, self.monitor, self.task, self.settings.monitor)
             value = value if self.monitor.higher_is_better else -value
         else:
             value = float(state.epoch)  # the last epoch is the best
@@ -236,19 +236,32 @@ class Trainer:
         )
 
 
-def _monitored(report: dict[str, Any], monitor: Metric, task: Task) -> float:
+def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: Optional[str]) -> float:
     """The value in a report that decides which epoch is the best.
+
+    Arguments:
+        report: of the validation examples.
+        monitor: the metric.
+        task: what has reported.
+        chosen: the setting ``training.monitor``; None where the task's first metric is taken.
 
     Raises:
         ConfigError: the report for these data and this model does not have it.
     """
-    if monitor.name not in report:
-        names = [metric.name for metric in task.metrics if metric.name in report]
+    if monitor.name in report:
+        return float(report[monitor.name])
+    names = [metric.name for metric in task.metrics if metric.name in report]
+    cure = f"set training.monitor to {' or '.join(names)}" if names else "correct the task"
+    if chosen is not None:
         raise ConfigError(
             f"expected training.monitor to be {' or '.join(names)}, which this model reports of "
-            f"these data, got {monitor.name!r}"
+            f"these data, got {chosen!r}"
         )
-    return float(report[monitor.name])
+    numbers = [name for name, value in report.items() if isinstance(value, float)]
+    raise ConfigError(
+        f"expected the task {task.name} to report {monitor.name!r}, its first metric, of these "
+        f"data, got {', '.join(numbers)}; {nearest(monitor.name, numbers, cure)}"
+    )
 
 
 def _fill_gradients(model: nn.Module) -> None:

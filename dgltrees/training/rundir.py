@@ -51,18 +51,33 @@ _ERRORS = (
 )
 
 
+_DAMAGED = "is damaged", "train it again or restore it"
+_OF_OTHER_CODE = (
+    "was written by other code",
+    "use the code that trained it (--import MODULE, where it stands in one of your own), or train "
+    "again",
+)
+
+
 @contextmanager
-def checking(path: Path) -> Iterator[None]:
+def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
     """Turn errors of the body, which reads ``path`` of a run directory, into one clear error.
 
+    Arguments:
+        path: the file.
+        with_code: whether the body uses what it has read with the code of the model.
+
     Raises:
-        ConfigError: the file is damaged.
+        ConfigError: the file is damaged; or, where it is used with code, written by other code.
     """
     try:
         yield
     except _ERRORS as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-        raise ConfigError(f"{path} is damaged: {what:.300}; train it again or restore it") from None
+        fault, cure = _DAMAGED
+        if with_code and not isinstance(error, KeyError):  # which a missing vocabulary is
+            fault, cure = _OF_OTHER_CODE
+        raise ConfigError(f"{path} {fault}: {what:.300}; {cure}") from None
 
 
 class RunDirectory:
@@ -169,6 +184,7 @@ class RunDirectory:
             values = yaml.safe_load((self / "config.yaml").read_text(encoding="utf-8"))
             if not isinstance(values, dict):
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
+        with checking(self / "config.yaml", with_code=True):
             return Settings(_SETTINGS[self.metadata()["format"]](values))
 
     def schema(self) -> Schema:

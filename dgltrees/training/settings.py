@@ -23,7 +23,7 @@ from dgltrees.options import (
 )
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Metric, Task
 
 __all__ = [
     "SECTIONS",
@@ -174,6 +174,19 @@ class Settings:
     def monitor(self) -> str:
         """Name of the metric that decides which epoch is the best."""
         return self.training.monitor or self.task.metrics[0].name
+
+    @property
+    def monitored(self) -> Metric:
+        """The metric that decides which epoch is the best."""
+        return {metric.name: metric for metric in self.task.metrics}[self.monitor]
+
+    @property
+    def compared(self) -> Metric:
+        """The metric by which runs are compared: the monitored one, or the task's first.
+
+        The first where the schedule ``halve`` leaves no choice but to monitor a loss.
+        """
+        return self.task.metrics[0] if self.training.schedule == "halve" else self.monitored
 
     def replace(self, section: str, **values: Any) -> Settings:
         """The same settings with other values of a section; what is not read any more goes."""

@@ -16,12 +16,19 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint as recomputed
 
 from dgltrees.traversal.builtin import BuiltinReduce, Message, Reduce
+from dgltrees.traversal.calls import call
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Nodes
 from dgltrees.trees.segments import inverse
 
 __all__ = ["Update", "run"]
+
+NO_MAIL = (
+    "; nodes without children get nothing from reduce: ask for its fields with `in nodes.data`, or "
+    "let prepare return them for all nodes"
+)
+"""Behind the error of an update function that expects mail at the leaves."""
 
 Update = Callable[[Nodes], Mapping[str, Tensor]]
 
@@ -66,7 +73,7 @@ def _run_whole(work: _Work) -> States:
     """Prepare all nodes at once and run the leaves, then level after level."""
     schedule, stop = work.schedule, len(work.schedule.levels)
     rows = len(schedule.leaves)
-    columns = Columns(work.ordered, work.ndata, work.prepare)
+    columns = Columns(work.ordered, work.ndata, work.prepare, len(work.order))
     sources = gathered(columns.fields, work.places(schedule.src))
     part = _Part(schedule, columns, sources, 1, stop, skip=rows)
     states = States(schedule, lambda: part.levels.fields(0))
@@ -82,12 +89,13 @@ def _run_segments(work: _Work) -> States:
     cuts = segments([level.nodes for level in schedule.levels])
     parts = [schedule.levels[start:stop] for start, stop in cuts]
     nodes = [sum(level.nodes for level in part) for part in parts]
-    fields = Pieces(work.ordered, [len(schedule.leaves), *nodes])
+    rows = [len(schedule.leaves), *nodes]
+    fields = Pieces(work.ordered, rows)
     edges = [sum(level.edges for level in part) for part in parts]
     source_fields = Pieces(gathered(ndata, schedule.src), edges)
 
     def columns(piece: int) -> Columns:
-        return Columns(fields.fields(piece), ndata, prepare)
+        return Columns(fields.fields(piece), ndata, prepare, rows[piece])
 
     # The first tensor tells torch on which device there are random states to save.
     def leaves(_: Tensor) -> dict[str, Tensor]:
@@ -99,8 +107,10 @@ def _run_segments(work: _Work) -> States:
         states, inner = before.part(start, stop), columns(number + 1)
 
         def source(name: str) -> Tensor:
-            rows = source_fields.fields(number)
-            return (Columns(rows, ndata, prepare).fields if name in inner.prepared else rows)[name]
+            sources = source_fields.fields(number)
+            if name in inner.prepared:
+                sources = Columns(sources, ndata, prepare, edges[number]).fields
+            return sources[name]
 
         part = _Part(schedule, inner, Fields(inner.fields.keys(), source), start, stop)
         for index in range(start, stop):
@@ -215,7 +225,8 @@ class _Work:
             states = reduce.without_messages(messages, len(schedule.leaves))
         if update is not None:
             data = Fields(fields.keys(), fields.__getitem__, states)
-            states = dict(update(Nodes(schedule.leaves, data, {}, schedule.leaf_groups)))
+            leaves = Nodes(schedule.leaves, data, {}, schedule.leaf_groups)
+            states = call(update, leaves, len(schedule.leaves), NO_MAIL)
         return columns.in_dtypes(states)
 
     def level(self, index: int, states: States, part: _Part) -> dict[str, Tensor]:
@@ -224,21 +235,22 @@ class _Work:
         With ``group_by`` each bucket is updated separately, since groups are adjacent within it.
         """
         (message, reduce, update), level = self.functions, self.schedule.levels[index]
-        messages = dict(message(self._edges(index, states, part)))
+        messages = call(message, self._edges(index, states, part), level.edges)
         mask = None if self.mask is None else self.mask[index]
         before = self.calls[part.start]
-        by_bucket: list[Mapping[str, Tensor]] = []
+        by_bucket: list[dict[str, Tensor]] = []
         for number, mailbox in enumerate(self._mailboxes(index, level, messages)):
-            call, groups = self.calls[index] + number, level.groups[number]
-            ids, piece = self.call_ids[call], call - before + 1
-            new = reduce(Nodes(ids, part.calls.fields(piece), mailbox, groups, mask))
+            at, groups = self.calls[index] + number, level.groups[number]
+            ids, piece = self.call_ids[at], at - before + 1
+            rows = level.buckets[number][0]
+            new = call(reduce, Nodes(ids, part.calls.fields(piece), mailbox, groups, mask), rows)
             if update is not None and groups is not None:
-                new = update(Nodes(ids, part.calls.fields(piece, dict(new)), {}, groups))
+                new = call(update, Nodes(ids, part.calls.fields(piece, new), {}, groups), rows)
             by_bucket.append(new)
         new, piece = _joined(by_bucket), index - part.start + 1
         if update is not None and level.groups[0] is None:
             fields = part.levels.fields(piece, new)
-            new = dict(update(Nodes(self.level_ids[index], fields, {})))
+            new = call(update, Nodes(self.level_ids[index], fields, {}), level.nodes)
         for name in states.leaves:  # fields that leaves alone return
             if name not in new and name in part.levels.data:
                 new[name] = part.levels.get(name, piece)
@@ -288,8 +300,14 @@ def _in_slots(message: Tensor, level: Level, slots: Tensor) -> Tensor:
     return message.reshape(level.nodes, -1, *message.shape[1:])
 
 
-def _joined(parts: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     """The fields of the buckets of a level, concatenated."""
     if len(parts) == 1:
-        return dict(parts[0])
+        return parts[0]
+    for part in parts:
+        if part.keys() != parts[0].keys():
+            raise ValueError(
+                f"expected every call of a level to return the fields {sorted(parts[0])}, got "
+                f"{sorted(part)}; return the same keys every time"
+            )
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}

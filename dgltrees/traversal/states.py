@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from dgltrees.errors import TreeError
+from dgltrees.traversal.calls import call
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.views import Fields
 
@@ -67,13 +68,14 @@ class Columns:
         fields: the fields of these nodes.
         ndata: the fields of all nodes.
         prepare: the cell's ``prepare`` function.
+        rows: the number of these nodes.
     """
 
-    def __init__(self, fields: Fields, ndata: Data, prepare: Optional[Prepare]) -> None:
+    def __init__(self, fields: Fields, ndata: Data, prepare: Optional[Prepare], rows: int) -> None:
         self.prepared: dict[str, Tensor] = {}
         if prepare is not None:
             try:
-                self.prepared.update(prepare(fields))
+                self.prepared.update(call(prepare, fields, rows))
             except TreeError:
                 prepare(ndata)  # raises too, and counts nodes as the batch does
                 raise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Protocol, Union, cast
 import torch
 from torch import Tensor
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.builtin import (
     Message,
     Reduce,
@@ -16,6 +16,7 @@ from dgltrees.traversal.builtin import (
     message_function,
     reduce_function,
 )
+from dgltrees.traversal.calls import call, check_fields, name_of
 from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import make_schedule
@@ -178,6 +179,7 @@ def traverse(
     fields = batch.ndata if ndata is None else ndata
     with tree_in_errors(batch):
         if fused and backend == "levels" and edata is None and not checkpoint:
+            check_fields("node", fields, batch.num_nodes)
             states = compiled_states(cell, batch, fields)
             if states is not None:
                 return states if outputs is None else {name: states[name] for name in outputs}
@@ -257,13 +259,18 @@ def _run(
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     message, reduce, update = functions
+    check_fields("node", ndata, batch.num_nodes)
+    check_fields("edge", edata, len(batch.src))
     slots = None if is_builtin(reduce) else slots  # a built-in sees no mailbox
     if backend not in BACKENDS:
         raise ConfigError(f"expected backend to be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "dgl" and checkpoint:
         raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
-        ndata = ndata if prepare is None else {**ndata, **prepare(ndata)}
+        if prepare is not None:
+            ndata = {**ndata, **call(prepare, ndata, batch.num_nodes)}
+        if group_by is not None:
+            _groups(ndata, group_by, reduce)
         states = run_dgl(
             batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
         )
@@ -271,8 +278,22 @@ def _run(
     group = None
     if group_by is not None:
         prepared = {} if prepare is None or group_by in ndata else prepare(ndata)
-        group = {**ndata, **prepared}[group_by]
+        group = _groups({**ndata, **prepared}, group_by, reduce)
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
     three = message_function(message), reduce_function(reduce), update
     return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)
+
+
+def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:
+    """The node field by which a function's nodes are grouped.
+
+    Raises:
+        TreeError: there is none of this name.
+    """
+    if name not in fields:
+        raise TreeError(
+            f"expected a node field {name!r}, by which {name_of(reduce)} groups its nodes, got "
+            f"only {sorted(fields)}"
+        )
+    return fields[name]

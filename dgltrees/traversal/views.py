@@ -8,7 +8,9 @@ from typing import Optional
 
 from torch import Tensor
 
-__all__ = ["Edges", "Fields", "Groups", "IndexedRows", "Nodes"]
+from dgltrees.errors import ConfigError
+
+__all__ = ["Edges", "FieldError", "Fields", "Groups", "IndexedRows", "Nodes"]
 
 Groups = list[tuple[int, int]]
 """Runs of equal values that partition the rows of a batch of nodes: ``(value, count)``."""
@@ -34,6 +36,12 @@ class IndexedRows:
         return self.rows.index_select(0, self.index)
 
 
+class FieldError(ConfigError, KeyError):
+    """A function reads a field of nodes or edges that is not there."""
+
+    __str__ = ConfigError.__str__  # that of KeyError is in quotes
+
+
 class Fields(MutableMapping[str, Tensor]):
     """Named tensors that are fetched when they are first read; writing changes only this view.
 
@@ -56,7 +64,7 @@ class Fields(MutableMapping[str, Tensor]):
         tensor = self._tensors.get(name)
         if tensor is None:
             if name not in self._names:
-                raise KeyError(f"no field {name!r} here; there are {sorted(self)}")
+                raise FieldError(f"no field {name!r} here; there are {sorted(self)}")
             tensor = self._tensors[name] = self._fetch(name)
         return tensor
 
@@ -65,7 +73,7 @@ class Fields(MutableMapping[str, Tensor]):
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
-            raise KeyError(f"no field {name!r} here; there are {sorted(self)}")
+            raise FieldError(f"no field {name!r} here; there are {sorted(self)}")
         self._tensors.pop(name, None)
         self._names = {other for other in self._names if other != name}
 

@@ -15,7 +15,16 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
-__all__ = ["KINDS", "NUMBERS", "Column", "Kind", "Schema", "choose_columns", "infer_columns"]
+__all__ = [
+    "KINDS",
+    "NUMBERS",
+    "Column",
+    "Kind",
+    "Schema",
+    "choose_columns",
+    "infer_columns",
+    "infer_kind",
+]
 
 Kind = Literal["category", "number", "log", "vector", "text", "none"]
 """What a column holds: one of many names; a number; a number whose logarithm counts; a list of
@@ -144,10 +153,32 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
         without: columns to leave out, such as targets.
     """
     return tuple(
-        Column(name, _kind(forest, name), _size(values))
+        Column(name, infer_kind(values, forest.vocabs.get(name)), _size(values))
         for name, values in forest.columns.items()
         if name not in without
     )
+
+
+def infer_kind(values: NDArray[Any], vocab: Optional[Vocabulary] = None) -> str:
+    """What a column holds, by the rules of :func:`infer_columns`.
+
+    Arguments:
+        values: its values, ids of names where there is a vocabulary.
+        vocab: the names.
+    """
+    values = np.asarray(values)
+    if vocab is not None:
+        names = vocab.names
+        several = sum(" " in each.strip() for each in names)
+        return "text" if len(names) > _FEW_NAMES and 2 * several > len(names) else "category"
+    if values.ndim > 1:
+        return "vector"
+    if values.dtype.kind in "US":
+        return "category"
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    positive = finite[finite > 0]
+    heavy = len(positive) and float(positive.max()) > _HEAVY_TAIL * float(np.median(positive))
+    return "log" if heavy and (finite >= 0).all() else "number"
 
 
 def choose_columns(
@@ -210,22 +241,6 @@ def _of_kind(forest: Forest, column: Column, kind: Optional[str]) -> Column:
     return Column(column.name, kind, column.size)
 
 
-def _kind(forest: Forest, name: str) -> str:
-    values = np.asarray(forest.columns[name])
-    if name in forest.vocabs:
-        names = forest.vocabs[name].names
-        several = sum(" " in each.strip() for each in names)
-        return "text" if len(names) > _FEW_NAMES and 2 * several > len(names) else "category"
-    if values.ndim > 1:
-        return "vector"
-    if values.dtype.kind in "US":
-        return "category"
-    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    positive = finite[finite > 0]
-    heavy = len(positive) and float(positive.max()) > _HEAVY_TAIL * float(np.median(positive))
-    return "log" if heavy and (finite >= 0).all() else "number"
-
-
 def _size(values: NDArray[Any]) -> int:
     return int(values.shape[1]) if values.ndim > 1 else 1
 
@@ -240,6 +255,8 @@ def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDAr
         ids, row = np.unique(values, return_inverse=True)
         all_names: list[Optional[str]] = [*forest.vocabs[column.name].names, None]
         return [all_names[i] for i in ids.tolist()], row  # -1 is the last
+    if _all_missing(values):
+        return [None], np.zeros(forest.num_nodes, np.int64)
     if column.kind == "text" or values.ndim > 1:
         raise TreeError(
             f"expected column {column.name!r} to hold a {column.kind}, as in training, got "
@@ -247,6 +264,11 @@ def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDAr
         )
     numbers, row = np.unique(values, return_inverse=True)
     return [None if each != each else f"{each:g}" for each in numbers.tolist()], row
+
+
+def _all_missing(values: NDArray[Any]) -> bool:
+    """Whether a column has no value at all, so that it could hold anything."""
+    return values.ndim == 1 and values.dtype.kind == "f" and bool(np.isnan(values).all())
 
 
 def _ids(names: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
@@ -274,10 +296,14 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     values = forest.columns.get(column.name)
     if values is None:
         return np.full((forest.num_nodes, column.size), np.nan)
+    if column.name in forest.vocabs and (np.asarray(values) < 0).all():
+        return np.full((forest.num_nodes, column.size), np.nan)
     if column.name in forest.vocabs or values.dtype.kind in "USO":
         raise TreeError(
             f"expected column {column.name!r} to hold numbers, as in training, got names"
         )
+    if _all_missing(values):
+        return np.full((forest.num_nodes, column.size), np.nan)
     matrix = np.asarray(values, np.float64).reshape(forest.num_nodes, -1)
     if matrix.shape[1] != column.size:
         raise TreeError(

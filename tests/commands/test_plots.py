@@ -11,7 +11,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from dgltrees.commands import plots
+from dgltrees.commands.sweeps import ONE_AGGREGATION, THE_CELL
 from dgltrees.errors import ConfigError
+from dgltrees.tasks.task import ACCURACY, Metric
 
 Line = dict[str, float]
 
@@ -46,7 +48,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
         (epochs(2, train_loss=1), {}, ["loss (solid: training, dashed: validation)"]),
         (
             epochs(1, train_loss=1, valid_loss=2, valid_accuracy=0.1, valid_majority=0.1),
-            {"baseline": "majority"},
+            {},
             [
                 "loss (solid: training, dashed: validation)",
                 "validation accuracy (dotted: majority)",
@@ -54,7 +56,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
         ),
         (
             epochs(2, train_loss=-1, valid_loss=2, valid_word_perplexity=7, valid_accuracy=0.1),
-            {"baseline": "majority", "separate_losses": True},
+            {"separate_losses": True},
             ["training loss (solid)", "validation word perplexity", "validation loss (dashed)"],
         ),
     ],
@@ -68,7 +70,7 @@ def test_axes_of_a_learning_curve(
     labels: list[str],
 ) -> None:
     run = run_folder(tmp_path / "run", lines)
-    metrics = ["f1", "word_perplexity", "accuracy"]
+    metrics = [Metric("f1"), Metric("word_perplexity"), ACCURACY]
     plots.learning_curve([run], tmp_path / "curve.png", metrics, **options)
     axes = figures[0].axes
     assert [each.get_ylabel() for each in axes] == labels
@@ -84,7 +86,7 @@ def test_learning_curves_of_runs_with_and_without_validation(
     lines = epochs(3, train_loss=1, valid_loss=2, valid_accuracy=0.1)
     for seed, history in enumerate((lines, epochs(2, train_loss=1))):
         run_folder(tmp_path / f"seed-{seed}", history)
-    plots.save_curve(tmp_path, ["accuracy"])
+    plots.save_curve(tmp_path, [ACCURACY])
     losses, accuracies = figures[0].axes
     assert [np.size(line.get_xdata()) for line in losses.lines] == [3, 3, 2, 0]
     assert [np.size(line.get_xdata()) for line in accuracies.lines] == [3, 0]
@@ -92,13 +94,13 @@ def test_learning_curves_of_runs_with_and_without_validation(
 
 def test_a_metric_against_parameters(tmp_path: Path, figures: list[Figure]) -> None:
     row = {"group": "sum", "parameters": 10, "f1": {"mean": 0.5, "deviation": 0.1}}
-    for cell_parameters in (10, 20):
-        rows = [{**row, "cell_parameters": cell_parameters}]
-        plots.metric_against_parameters(rows, "f1", tmp_path / "f1.png")
+    for part in (THE_CELL, ONE_AGGREGATION):
+        rows = [{**row, "parameters_of": part}]
+        plots.metric_against_parameters(rows, Metric("f1", label="F1"), tmp_path / "f1.png")
     labels = [(axes.get_xlabel(), axes.get_ylabel()) for figure in figures for axes in figure.axes]
     assert labels == [
-        ("parameters of the cell", "validation f1"),
-        ("parameters of one aggregation", "validation f1"),
+        ("parameters of the cell", "validation F1"),
+        ("parameters of one aggregation", "validation F1"),
     ]
 
 
@@ -112,7 +114,7 @@ def test_the_ending_is_the_format(tmp_path: Path, ending: str, start: bytes) -> 
 def test_no_epochs(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     with pytest.raises(ConfigError, match=r"at least one epoch, got \['a'\]"):
-        plots.learning_curve([tmp_path / "a"], tmp_path / "curve.png", ["accuracy"])
+        plots.learning_curve([tmp_path / "a"], tmp_path / "curve.png", [ACCURACY])
     assert not (tmp_path / "curve.png").exists()
 
 
@@ -122,6 +124,6 @@ def test_without_matplotlib(
     run = run_folder(tmp_path / "a", epochs(1, train_loss=1))
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(plots, "find_spec", lambda n: None if n == "matplotlib" else find_spec(n))
-    plots.learning_curve([run], tmp_path / "curve.png", ["accuracy"])
+    plots.learning_curve([run], tmp_path / "curve.png", [ACCURACY])
     assert not (tmp_path / "curve.png").exists()
     assert "pip install 'dgltrees[plots]'" in capsys.readouterr().err

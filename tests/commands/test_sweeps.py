@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dgltrees.commands.sweeps import combinations, table
+from dgltrees.commands import sweeps
+from dgltrees.commands.sweeps import (
+    ONE_AGGREGATION,
+    THE_CELL,
+    Point,
+    combinations,
+    run_points,
+    table,
+)
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.task import ACCURACY, PERPLEXITY, Metric
+from tests.training.samples import quick, with_model
 
 
 def test_a_grid_is_a_product() -> None:
@@ -41,6 +51,34 @@ def test_the_table_shows_mean_and_deviation(
     metric: Metric, values: dict[str, Any], words: list[str]
 ) -> None:
     row = {"name": "run", "parameters": 18, "cell_parameters": 1234, **values}
-    head, line = table([row], metric).splitlines()
+    head, line = table([{**row, "parameters_of": ONE_AGGREGATION}], metric).splitlines()
     assert head.split()[:3] == ["parameters", "(cell)", metric.name]
     assert line.split() == ["run", "18", "1,234", *words]
+    head, line = table([{**row, "parameters_of": THE_CELL}], metric).splitlines()
+    assert head.split()[:4] == ["of", "the", "cell", metric.name]
+    assert line.split() == ["run", "1,234", *words]
+
+
+def test_points_are_compared_by_the_monitored_metric_and_one_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the cells of both points the paper counts one."""
+    cells = [{"cell": "lstm"}, {"cell": "child_sum"}, {"cell": "s_lstm"}]
+    small = {"hidden_size": 3}
+    points = [
+        Point(each["cell"], with_model(quick("inex", monitor="loss"), **{**each, **small}))
+        for each in cells
+    ]
+    summary = {"valid": {"loss": {"mean": 1.5, "deviation": 0.5}, "accuracy": {}, "majority": {}}}
+    monkeypatch.setattr(sweeps, "train_seeds", lambda *_: summary)
+    rows = run_points(points[:2], [0], tmp_path)
+    assert [row["parameters"] for row in rows] == [3**2, 3**2]
+    assert {row["parameters_of"] for row in rows} == {ONE_AGGREGATION}
+    rows = run_points(points, [0], tmp_path)
+    assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
+    assert {row["parameters_of"] for row in rows} == {THE_CELL}
+    assert all("accuracy" not in row and "majority" not in row for row in rows)
+    assert "  1.50 ±  0.50\n" in (tmp_path / "table.txt").read_text()
+    points[0] = Point("lstm", quick("inex"))
+    with pytest.raises(ConfigError, match=r"one metric, got accuracy and loss; set training.monit"):
+        run_points(points, [0], tmp_path)

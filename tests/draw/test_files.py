@@ -8,7 +8,7 @@ import pytest
 
 from dgltrees.draw import draw_file
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats import guess_format
+from dgltrees.formats import Layout, guess_format
 from tests.formats.table import SAMPLES
 from tests.trees.nested import write
 
@@ -154,3 +154,12 @@ def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
     prose.write_text("Once upon a time\n")
     with pytest.raises(TreeError, match=r"prose.txt: .* begins with 'Once upon a time'; if it is"):
         draw_file(prose)
+
+
+def test_a_layout_says_where_the_trees_stand(tmp_path: Path) -> None:
+    path = tmp_path / "plans.jsonl"
+    path.write_text('{"plan": {"op": "join", "inputs": [{"op": "scan"}]}, "seconds": 3}\n')
+    layout = Layout(tree="plan", children="inputs")
+    assert draw_file(path, layout=layout) == "tree 0\njoin\n└─ scan"
+    with pytest.raises(ConfigError, match="this format reads"):
+        draw_file(path, layout=Layout(depth="level"))

@@ -5,54 +5,11 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import sentences_of_lines, sentences_of_text, split_sentences, tokenize
+from dgltrees.formats import sentences_of_lines, sentences_of_text
 from dgltrees.formats.sentences import Sentence
 from tests.trees.nested import write
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("The end.", "The end ."),
-        ("Mr. and Mrs. Lake, of the U.S., left.", "Mr. and Mrs. Lake , of the U.S. , left ."),
-        ("J. Lake's dog didn't bark; they'd know.", "J. Lake 's dog did n't bark ; they 'd know ."),
-        ("It was I. He can’t.", "It was I . He ca n’t ."),
-        ("A well-known--and old--rule...", "A well-known -- and old -- rule ..."),
-        ("1,214 cars at 10:30 for $3.50", "1,214 cars at 10:30 for $ 3.50"),
-        ("“Stop!” (she _never_ said)", "“ Stop ! ” ( she never said )"),
-        ("Where the U.S. goes", "Where the U.S. goes"),
-        ("six o'clock , as it was", "six o'clock , as it was"),
-        ("", ""),
-    ],
-)
-def test_a_text_is_split_into_words(text: str, words: str) -> None:
-    assert tokenize(text) == words.split()
-
-
-@given(st.text())
-def test_words_are_the_text_without_spaces_and_underscores(text: str) -> None:
-    letters = "".join(c for c in text if not c.isspace() and c != "_")
-    assert "".join(tokenize(text)) == letters
-    assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
-
-
-@pytest.mark.parametrize(
-    ("paragraph", "sentences"),
-    [
-        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
-        ('"Is it?" said he. "No." So it went.', ['"Is it?" said he.', '"No."', "So it went."]),
-        ("Dr. J. Lake met Mr. B. Sea. They left.", ["Dr. J. Lake met Mr. B. Sea.", "They left."]),
-        ("It was I. We went... and came.", ["It was I.", "We went... and came."]),
-        ("In the U.S. Army they sing.", ["In the U.S. Army they sing."]),
-        ("no end", ["no end"]),
-    ],
-)
-def test_a_paragraph_is_split_into_sentences(paragraph: str, sentences: list[str]) -> None:
-    assert split_sentences(paragraph) == sentences
 
 
 def test_a_sentence_per_line(tmp_path: Path) -> None:

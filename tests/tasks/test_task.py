@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.heads import class_nll
 from dgltrees.tasks.splits import load_examples, most_children
 from dgltrees.tasks.table import TASKS, get_task
+from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Forest, Vocabulary
 from tests.tasks.build import build, predictions, run
 from tests.training.samples import SAMPLES, SENTENCES
@@ -112,6 +114,23 @@ def test_examples_without_any_class_have_no_accuracy() -> None:
     data.columns["target"][:] = -1
     with pytest.raises(TreeError, match="expected examples with classes"):
         task.report(data, predictions(np.zeros(len(data), np.int64)), {"root": 0})
+
+
+@dataclass(frozen=True)
+class Numbers(Task):
+    """A task with a number each, whose other methods take them for classes."""
+
+    def targets(self, data: Examples) -> Any:
+        return np.linspace(0, 1, len(data))
+
+
+def test_targets_that_are_no_classes_want_methods_of_their_own() -> None:
+    listops = {each.name: getattr(get_task("listops"), each.name) for each in fields(Task)}
+    task = Numbers(**{**listops, "name": "numbers"})
+    with pytest.raises(ConfigError, match="task numbers to be classes, got float64; Numbers wants"):
+        task.majority(_data("listops"))
+    with pytest.raises(ConfigError, match="own: targets, labeled, report, predictions"):
+        task.labeled(_data("listops"))
 
 
 def test_tasks_stand_in_the_table_under_their_names() -> None:

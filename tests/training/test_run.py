@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.tasks.table import TASKS
+from dgltrees.tasks.task import LOSS, Metric
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train, train_seeds
 from tests.training.samples import SAMPLES, quick, with_model
@@ -171,3 +175,28 @@ def test_more_children_than_the_model_has_places_for_are_refused(tmp_path: Path)
     assert not (tmp_path / "valid").exists()
     train(with_model(settings, cell="child_sum"), tmp_path / "free")
     assert load(tmp_path / "free").evaluate(test=str(wide))["examples"] == 2
+
+
+def test_a_misspelt_metric_is_the_task_s_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = replace(TASKS["listops"], metrics=(Metric("acuracy"), LOSS))
+    monkeypatch.setitem(TASKS, "listops", task)
+    message = "the task listops to report 'acuracy', its first .*; did you mean accuracy"
+    with pytest.raises(ConfigError, match=message):
+        train(quick("listops-sum-c25"), tmp_path / "run", bar=False)
+
+
+def test_files_are_one_path_or_several_and_read_at_the_call(run: Run) -> None:
+    loaded, _ = run
+    lines = list(loaded.predict([_TEST]))
+    assert list(loaded.predict(_TEST)) == list(loaded.predict(Path(_TEST))) == lines
+    assert np.array_equal(loaded.encode(_TEST), loaded.encode([_TEST]))
+    with pytest.raises(ConfigError, match="^expected files to name a file, found none at .*/none"):
+        loaded.predict("none")  # before the first line is asked for
+
+
+def test_a_run_says_what_it_is(run: Run) -> None:
+    loaded, _ = run
+    path = str(loaded.directory.path)
+    assert repr(loaded) == f"LoadedRun({path!r}, task='listops', model='sum lstm')"

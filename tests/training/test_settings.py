@@ -77,9 +77,11 @@ def test_other_training_files_put_aside_the_preset_files() -> None:
 
 def test_what_a_layer_makes_unread_goes() -> None:
     """The rank of a preset is not in the way of another aggregator."""
-    settings = settings_of("listops-hosvd-c20-r3", Layer({"model.aggregator": ["sum"]}))
+    with pytest.warns(UserWarning, match=r"^model.rank of the preset .* is not read with these"):
+        settings = settings_of("listops-hosvd-c20-r3", Layer({"model.aggregator": ["sum"]}))
     assert "rank" not in settings.model
-    lstm = settings_of("sick", Layer({"model.encoder": ["lstm"]})).model
+    with pytest.warns(UserWarning, match=r"model\..*, .* of the preset sick is not read"):
+        lstm = settings_of("sick", Layer({"model.encoder": ["lstm"]})).model
     assert not {"cell", "leaves", "trees"} & {*lstm}
 
 

@@ -123,7 +123,10 @@ def test_further_trees_have_the_ids_of_training_and_all_numbers_side_by_side() -
 
 
 def test_a_column_that_is_not_there_is_missing_everywhere() -> None:
-    plan = schema(forest(kind=["a", "b"] * 20, cost=np.arange(40.0)))
+    plan = schema(forest(kind=["a", "b"] * 20, cost=np.arange(40.0), note=TEXTS))
+    nothing = np.full(40, np.nan)
+    read = plan.read(forest(kind=nothing, cost=nothing, note=nothing))
+    assert all((read.columns[name] == -1).all() for name in ("kind", "note"))
     read = plan.read(forest(kind=["a"] * 40))
     assert np.isnan(read.columns[NUMBERS]).all()
     assert (plan.read(forest(cost=np.ones(40))).columns["kind"] == -1).all()

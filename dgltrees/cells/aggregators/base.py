@@ -73,9 +73,12 @@ class Aggregator(nn.Module, ABC):
             self.W = nn.Parameter(torch.empty(label_size, gates * size))
 
     @staticmethod
-    @abstractmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
-        """Parameters of one map as the paper's tables count them: no biases, no label."""
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> Optional[int]:
+        """Parameters of one map as the paper's tables count them: no biases, no label.
+
+        None, which is the default, for a map that is not in these tables.
+        """
+        return None
 
     @abstractmethod
     def _draw(self) -> None:

@@ -78,10 +78,13 @@ class OwnTreesTask(Task):
             TreeError: with tree and column: a training tree has no target, or a value is none that
                 the task can learn; the trees have not the columns of the schema.
         """
-        read = input_examples(raw, settings, names, file=file)
+        read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
         try:
-            values = {n: target_values(raw, n, nodes=self.nodes) for n in read.target_names}
+            values = {
+                name: target_values(raw, name, nodes=self.nodes, inputs=read.inputs)
+                for name in read.target_names
+            }
             training = not read.targets.frozen
             for name, column in values.items():
                 if training and column is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -15,7 +15,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, guess_format
 from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.trees import Examples, Forest, Vocabulary
-from dgltrees.trees.schema import Schema, choose_columns, new_vocabulary
+from dgltrees.trees.schema import Column, Schema, choose_columns, new_vocabulary
 
 __all__ = [
     "Names",
@@ -49,7 +49,12 @@ def target_names(settings: OwnTreesData) -> tuple[str, ...]:
 
 
 def input_examples(
-    raw: Examples, settings: OwnTreesData, names: Names, *, file: Optional[PathLike] = None
+    raw: Examples,
+    settings: OwnTreesData,
+    names: Names,
+    *,
+    nodes: bool = False,
+    file: Optional[PathLike] = None,
 ) -> Examples:
     """Examples with input columns as a model reads them, and without targets yet.
 
@@ -57,6 +62,8 @@ def input_examples(
         raw: trees with all their columns.
         settings: which of them are targets, and which are inputs.
         names: the schema of the training trees; None for the first of these, whose columns decide.
+        nodes: whether targets are of nodes; otherwise a node column may have the name of a target
+            that stands beside the trees.
         file: the file, for errors.
 
     Raises:
@@ -69,7 +76,9 @@ def input_examples(
             if not schema["target"].frozen:
                 _check_same_columns(raw.forest, schema, settings)
         else:
-            inputs = choose_columns(raw.forest, settings.columns, targets)
+            _check_edges(raw.forest)
+            inside = [name for name in targets if nodes or name not in raw.columns]
+            inputs = choose_columns(raw.forest, settings.columns, inside)
             vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if not c.numeric}
             if "target" in vocabs:
                 raise TreeError(
@@ -81,6 +90,15 @@ def input_examples(
     except TreeError as error:
         raise TreeError(str(error), file=file) from None
     return Examples(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
+
+
+def _check_edges(forest: Forest) -> None:
+    """See that not every tree is a root alone, as where the key of the children is another."""
+    if len(forest) and forest.num_nodes == len(forest):
+        raise TreeError(
+            "expected trees, got a single node in each; say where the children are (data.children "
+            "is their key, data.tree the path from a record to its root)"
+        )
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:
@@ -95,14 +113,24 @@ def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) 
         )
 
 
-def target_values(raw: Examples, name: str, *, nodes: bool) -> Optional[list[Any]]:
+def target_values(
+    raw: Examples, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
+) -> Optional[list[Any]]:
     """The values of a target column, per example or per node; None or NaN where one is missing.
+
+    Arguments:
+        raw: trees with all their columns.
+        name: of the target.
+        nodes: whether it is of nodes.
+        inputs: the input columns; a node column among them is no target.
 
     Returns:
         names or numbers; None where the data have no such column.
     """
     if nodes:
         return _node_values(raw.forest, name, slice(None))
+    if name not in raw.columns and any(name == each.name for each in inputs):
+        return None
     if name not in raw.columns:
         return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
     values = raw.columns[name].tolist()

@@ -107,7 +107,7 @@ class SentenceTask(ReaderTask):
             if not words.requires_grad:
                 raise ConfigError(
                     "expected data.vectors with model.fixed_words, got none; give a file of word "
-                    "vectors, or learn them with --model.fixed_words false"
+                    "vectors, or learn them with model.fixed_words false"
                 )
             return
         vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words)

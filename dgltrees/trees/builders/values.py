@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -39,16 +40,18 @@ def typed_columns(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
     """Columns by what their values are, and the vocabularies of those that hold names.
 
+    A column that is missing everywhere is NaN, and a warning names it: its name may be misspelt.
+
     Arguments:
         values: columns, each ``(N,)``, of names, numbers, truth values or vectors, with None where
             a value is missing.
         error: makes the error that is raised from its message and the index of a value.
         vocabs: vocabularies of columns of names to use.
         kinds: the kinds that columns have to be of, from ``KINDS``. These, and columns with a
-            vocabulary, may be missing everywhere.
+            vocabulary, may be missing everywhere without a warning.
 
     Raises:
-        TreeError: the values of a column are of several kinds or of none, or all missing; what
+        TreeError: the values of a column are of several kinds or of none; what
             ``_number_array`` raises; a name is not in a frozen vocabulary.
         ConfigError: ``vocabs`` has a vocabulary for a column that does not hold names.
     """
@@ -62,7 +65,10 @@ def typed_columns(
 
         kind = "name" if key in vocabs else kinds.get(key, "")
         kind = _kind_of_values(column, column_error, kind)
-        if kind == "name":
+        if not kind:  # one plan may well have no index
+            warnings.warn(f"column {key!r} has no value at any node", stacklevel=4)
+            columns[key] = np.full(len(column), np.nan)
+        elif kind == "name":
             names[key] = column
             if set(map(type, column)) - {str, type(None)}:  # strings that are more than their text
                 names[key] = [None if text is None else str.__str__(text) for text in column]
@@ -74,7 +80,7 @@ def typed_columns(
 
 
 def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
-    """What all of some values are, one of ``KINDS``.
+    """What all of some values are, one of ``KINDS``; ``""`` where all are missing.
 
     Arguments:
         values: the values, None where one is missing.
@@ -82,15 +88,14 @@ def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
         kind: the kind that they have to be; by default that of the first value.
 
     Raises:
-        TreeError: a value is of another kind, or of none; or all are missing and there is no
-            ``kind``.
+        TreeError: a value is of another kind, or of none.
     """
     kinds = {value_type: _kind(value_type) for value_type in set(map(type, values)) - {type(None)}}
     expected = f"a {kind}"
     if not kind:
         first = next((value for value in values if value is not None), None)
         if first is None:
-            raise error("expected a value at some node, got none at any; correct its name", 0)
+            return ""
         kind = kinds[type(first)]
         expected = f"a {kind} as at the nodes before" if kind else f"a {' or '.join(KINDS)}"
     if not kind or set(kinds.values()) - {kind}:

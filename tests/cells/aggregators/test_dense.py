@@ -1,4 +1,4 @@
-"""Every aggregator equals an einsum with the dense tensor that it factorises."""
+"""Every aggregator is affine in each child, and equals the dense tensor that it factorises."""
 
 from __future__ import annotations
 
@@ -152,33 +152,61 @@ LABELS = [
     for name, cls in AGGREGATORS.items()
     for label in (None, "mode" if "label" in options_of(cls) else "add")
 ]
+DENSE = (
+    *(Sum, SharedSum, Full, SymmetricFull, HOSVD, SymmetricHOSVD),
+    *(Canonical, SharedCanonical, TensorTrain, SharedTensorTrain),
+)
+"""The aggregators of which :func:`dense` has the tensor; the others have their values alone."""
 
 
-@pytest.mark.parametrize(("name", "label"), LABELS)
-def test_equals_the_dense_tensor(name: str, label: Optional[str]) -> None:
-    f = make(name, label_size=M if label else 0, label=label)
+def children_and_labels(label: Optional[str]) -> tuple[Tensor, Optional[Tensor]]:
+    """States of six nodes' children, some absent, and labels."""
     h, x = torch.randn(6, L, C).double(), torch.randn(6, M).double()
     h[1, 2] = 0.0
     h[2] = 0.0
-    vectors = [bar(h[:, j]) for j in range(L)]
-    if label:
-        vectors = [bar(x), *vectors]
+    return h, x if label else None
+
+
+@pytest.mark.parametrize(("name", "label"), LABELS)
+def test_is_affine_in_every_child_and_the_label(name: str, label: Optional[str]) -> None:
+    """It equals an einsum with its values where each argument is zero or a unit vector."""
+    f = make(name, label_size=M if label else 0, label=label)
+    h, x = children_and_labels(label)
+    sizes = [M] * (x is not None) + [C] * L
+    index = torch.cartesian_prod(*(torch.arange(size + 1) for size in sizes))
+    units = [torch.eye(size + 1, size).double()[i] for size, i in zip(sizes, index.T)]
+    T = f(torch.stack(units[-L:], 1), None, units[0] if label else None)
+    T = T.view(*(size + 1 for size in sizes), G, C)
+    for mode, size in enumerate(sizes):  # from values to slopes; the last entry is the constant
+        slopes, constant = T.split([size, 1], mode)
+        T = torch.cat([slopes - constant, constant], mode)
+    vectors = [bar(v) for v in (*([] if x is None else [x]), *h.unbind(1))]
+    expected = torch.stack([einsum(T[..., g, :], vectors) for g in range(G)], 1)
+    assert_close(f(h, None, x), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [(name, label) for name, label in LABELS if AGGREGATORS[name] in DENSE]
+)
+def test_equals_the_dense_tensor(name: str, label: Optional[str]) -> None:
+    f = make(name, label_size=M if label else 0, label=label)
+    h, x = children_and_labels(label)
+    vectors = [bar(v) for v in (*([] if x is None else [x]), *h.unbind(1))]
     expected = torch.stack([einsum(dense(f, 0, g), vectors) for g in range(G)], 1)
-    assert_close(f(h, None, x if label else None), expected)
+    assert_close(f(h, None, x), expected)
 
 
 @pytest.mark.parametrize("name", AGGREGATORS)
-def test_types_equal_their_dense_tensors(name: str) -> None:
+def test_types_equal_one_type_each(name: str) -> None:
     f = make(name, types=K)
     h = torch.randn(6, L, C).double()
-    types = [0, 0, 0, 2, 2, 1]
-    rows = [
-        torch.stack(
-            [einsum(dense(f, k, g), [bar(h[i : i + 1, j]) for j in range(L)])[0] for g in range(G)]
-        )
-        for i, k in enumerate(types)
-    ]
-    assert_close(f(h, [(0, 3), (2, 2), (1, 1)]), torch.stack(rows))
+    runs = [(0, 3), (2, 2), (1, 1)]
+    rows = []
+    for (k, count), part in zip(runs, h.split([count for _, count in runs])):
+        (a,) = f._formula(part[None], *(p[k : k + 1] for p in f.parameters_by_type()))
+        assert len(a[0]) == count
+        rows.append(a[0])
+    assert_close(f(h, runs), torch.cat(rows))
 
 
 @pytest.mark.parametrize(("name", "label"), [each for each in LABELS if each[1]])

@@ -148,6 +148,10 @@ BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         *("regress", {"target": "seconds", "columns": ["Table", "cost"]}, lambda rs: rs),
         "expected data.columns to name columns of the trees .* got 'cost'",
     ),
+    "children under another key": (
+        *("regress", {"target": "seconds", "tree": None}, lambda rs: rs),
+        "plans.jsonl: expected trees, got a single node in each; say where the children are",
+    ),
     "setting of another format": (
         *("regress", {"target": "seconds", "depth": "level"}, lambda rs: rs),
         "layout of what this format reads .* got depth",

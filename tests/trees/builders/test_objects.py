@@ -210,10 +210,6 @@ def rows(*values: Any) -> dict[str, Any]:
             [rows({}, {})],
             "tree 0, node 0: column 'x': expected a name or truth value or number or ",
         ),
-        (
-            [rows(None)],
-            "tree 0, node 0: column 'x': expected a value at some node, got none at any",
-        ),
         ([rows(1, 1j)], "tree 0, node 1: column 'x': expected a number as at the nodes before"),
         (
             [rows(2**60 + 1, None)],
@@ -312,3 +308,9 @@ def test_names_are_plain_strings() -> None:
     names = from_objects([root], columns=["label"]).vocabs["label"].names
     assert names == ["+", "a", "b"]
     assert {type(name) for name in names} == {str}
+
+
+def test_a_column_without_any_value_is_nan_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="column 'x' has no value at any node"):
+        forest = Forest.from_objects([{}, {}], "children", ["x"])
+    assert np.isnan(forest.columns["x"]).tolist() == [True, True]

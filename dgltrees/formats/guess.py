@@ -1,0 +1,88 @@
+"""Where the trees stand in JSON records, told by the first of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.layout import Layout
+from dgltrees.formats.lines import record_chunks
+from dgltrees.formats.records import parse_json
+from dgltrees.formats.tables import Table
+
+__all__ = ["guess_layout"]
+
+
+def guess_layout(path: PathLike, form: str, count: int = 100) -> Layout:
+    """The layout of a file of JSON: the place with the most nodes below it under one key.
+
+    Arguments:
+        path: the file.
+        form: the name of its format; of those but ``jsonl`` and ``rows`` nothing is guessed.
+        count: how many records to look at.
+
+    Returns:
+        the layout; the default one where no record has objects in lists.
+
+    Raises:
+        TreeError: the file is empty, or its first records are no JSON.
+    """
+    nodes: Counter[tuple[tuple[str, ...], str]] = Counter()
+    if form in _RECORDS:
+        for record in _RECORDS[form](path, count):
+            _count_nodes(record, nodes)
+    if not nodes:
+        return Layout()
+    place, children = max(nodes, key=lambda key: (nodes[key], -len(key[0])))
+    return Layout(children=children, tree=".".join(place) or None)
+
+
+def _lines(path: PathLike, count: int) -> Iterator[Any]:
+    numbers, texts = next(record_chunks(path, count))
+    for number, text in zip(numbers, texts):
+        yield parse_json(text, path, number)
+
+
+def _cells(path: PathLike, count: int) -> Iterator[Any]:
+    """The JSON objects in the cells of the first rows, each under the name of its column."""
+    batch = next(Table(path).batches(count))
+    for name, cells in batch.cells.items():
+        for line, cell in zip(batch.lines.tolist(), cells.tolist()):
+            if str(cell).startswith(("{", "[{")):
+                with suppress(TreeError):  # a text in brackets, perhaps
+                    yield {name: parse_json(str(cell), path, line)}
+
+
+_RECORDS = {"jsonl": _lines, "rows": _cells}
+
+
+def _count_nodes(record: Any, nodes: Counter[tuple[tuple[str, ...], str]]) -> None:
+    """Count, for each object at a path of keys, the nodes below it by the key of the children."""
+    stack: list[tuple[tuple[str, ...], Any]] = [((), record)]
+    while stack:
+        place, value = stack.pop()
+        if not isinstance(value, Mapping):
+            continue
+        for key, member in value.items():
+            if isinstance(member, Mapping) and "." not in key:
+                stack.append(((*place, key), member))
+            elif isinstance(member, list):
+                below = _nodes_below(member, key)
+                if below:
+                    nodes[place, key] += below
+
+
+def _nodes_below(members: list[Any], key: str) -> int:
+    count, stack = 0, [members]
+    while stack:
+        for node in stack.pop():
+            if isinstance(node, Mapping):
+                count += 1
+                children = node.get(key)
+                if isinstance(children, list):
+                    stack.append(children)
+    return count

@@ -1,0 +1,301 @@
+"""What a file of trees holds, what of it could be learned, and the command that learns it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.draw import Drawing, draw
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import FORMATS, Layout, guess_format
+from dgltrees.formats.guess import guess_layout
+from dgltrees.formats.lines import gather
+from dgltrees.options import Count
+from dgltrees.trees import Examples, Forest
+from dgltrees.trees.schema import Column, choose_columns
+from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
+
+__all__ = ["Inspection", "inspect_trees"]
+
+_SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
+_FEW = 10  # so many different whole numbers may be classes
+_PLACES = ("line", "file", "line_")  # example columns that say where a tree stands
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What some trees hold; ``print`` shows all of it.
+
+    Attributes:
+        source: the file, or what else was looked at.
+        form: the name of the file's format; None without a file.
+        layout: where the trees stand in the file, as given or guessed.
+        shapes: numbers, sizes, depths and arities of the trees.
+        complete: whether all trees were looked at.
+        columns: the node columns that a model would read.
+        beside: what stands beside each tree: possible targets.
+        target: the column to predict, as given or proposed; None where there is none.
+        warnings: what looks wrong.
+        command: the command that trains on the file.
+        drawing: one of the smaller trees.
+    """
+
+    source: str
+    form: Optional[str]
+    layout: Layout
+    shapes: ShapeSummary
+    complete: bool
+    columns: tuple[ColumnSummary, ...]
+    beside: tuple[ColumnSummary, ...]
+    target: Optional[str]
+    warnings: tuple[str, ...]
+    command: str
+    drawing: Drawing
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, *, ascii_only: bool = False) -> Iterator[str]:
+        """The lines of the text, without line ends; with ``ascii_only`` the drawing in ASCII."""
+        shapes = self.shapes
+        what = FORMATS[self.form].description.split(",")[0].rstrip(".:") if self.form else "Forest"
+        first = "" if self.complete else "the first "
+        yield f"{self.source}: {what} ({self.form or 'in memory'})"
+        flags = " ".join(_flags(self.layout, "--"))
+        if flags:
+            yield f"read with {flags}"
+        yield f"{first}{shapes.trees:,} trees, {shapes.nodes:,} nodes"
+        yield ""
+        rows = [["per tree", "min", "median", "max"]]
+        triples = {"nodes": shapes.size, "depth": shapes.depth, "children": shapes.arity}
+        rows += [[name, *map(str, triple)] for name, triple in triples.items()]
+        yield from _table(rows)
+        for title, columns in (("node column", self.columns), ("beside a tree", self.beside)):
+            if columns:
+                yield ""
+                table = [[title, "kind", "values", "missing", "what"]]
+                table += [[c.name, c.kind, f"{c.count}", f"{c.missing}", c.words] for c in columns]
+                yield from _table(table)
+        for warning in self.warnings:
+            yield ""
+            yield f"warning: {warning}"
+        yield ""
+        yield from self.drawing.lines(ascii_only=ascii_only)
+        yield ""
+        yield "next:"
+        yield f"  {self.command}"
+
+
+def inspect_trees(
+    source: Union[PathLike, Forest, Examples],
+    *,
+    format: Optional[str] = None,  # noqa: A002
+    trees: Optional[Count] = 10_000,
+    target: Optional[str] = None,
+    columns: Optional[Union[list[str], dict[str, str]]] = None,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Inspection:
+    """Look at trees: their shapes, their columns, what could be predicted.
+
+    The formats are those of :data:`dgltrees.formats.FORMATS`. Where ``layout`` is not given, that
+    of JSON is guessed by its first records.
+
+    Arguments:
+        source: the file or folder of trees to look at; in Python trees too.
+        format: the file's format; by default inferred from its ending or first line.
+        trees: how many trees to look at, from the first on; null for all. Memory grows with them.
+        target: the column to predict; by default one is proposed.
+        columns: input columns, or kinds by name; by default all but the target, as inferred.
+        layout: where the trees stand in the file.
+
+    Raises:
+        ConfigError: the format is unknown, or does not read the layout.
+        TreeError: the file breaks a rule of its format, or there is no such column.
+    """
+    form: Optional[str] = None
+    if isinstance(source, (Forest, Examples)):
+        examples = Examples(source) if isinstance(source, Forest) else source
+        complete = trees is None or len(examples) <= trees
+        if not complete:
+            examples = examples.select(np.arange(trees or 0))
+    else:
+        form = format or guess_format(source)
+        if form not in FORMATS:
+            raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {form!r}")
+        if (layout.tree, layout.children) == (Layout.tree, Layout.children):
+            guess = guess_layout(source, form, min(trees or 100, 100))
+            layout = replace(layout, tree=guess.tree, children=guess.children)
+        examples, complete = _read(source, form, layout, trees)
+    forest = examples.forest
+    if not len(forest):
+        raise TreeError("expected at least one tree, got none")
+    beside = tuple(
+        summarize_column(
+            name, values, examples.targets if name == "target" and len(examples.targets) else None
+        )
+        for name, values in examples.columns.items()
+        if name not in _PLACES
+    )
+    if target is None:
+        target = _proposed(beside, forest)
+    elif target not in (*examples.columns, *forest.columns):
+        raise TreeError(
+            f"expected a target among {', '.join((*examples.columns, *forest.columns))}, "
+            f"got {target!r}"
+        )
+    without = [] if target is None or target in examples.columns else [target]
+    inputs: tuple[ColumnSummary, ...] = ()
+    if columns is not None or set(forest.columns) - set(without):
+        chosen = choose_columns(forest, columns, without)
+        inputs = tuple(_summary_of_nodes(forest, column) for column in chosen)
+    shapes = summarize_shapes(forest)
+    path = str(source) if form else "FILE"
+    return Inspection(
+        path if form else "trees",
+        form,
+        layout,
+        shapes,
+        complete,
+        inputs,
+        beside,
+        target,
+        (*_tree_warnings(shapes, target), *_column_warnings((*inputs, *beside))),
+        _command(path, format, layout, target, columns, examples),
+        _example(forest, inputs),
+    )
+
+
+def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
+    """The summary of a node column, with a warning where it is the name of each tree."""
+    values = np.asarray(forest.columns[column.name])
+    vocab = forest.vocabs.get(column.name)
+    summary = summarize_column(column.name, values, vocab, kind=column.kind)
+    many = 1 < len(forest) < forest.num_nodes and summary.distinct > 0.9 * len(forest)
+    if many and np.array_equal(values, values[forest.roots][forest.tree_of_node]):
+        warning = "is the same in all nodes of a tree: an identifier tells a model nothing"
+        return replace(summary, warnings=(warning,))
+    return summary
+
+
+def _read(path: PathLike, form: str, layout: Layout, trees: Optional[int]) -> tuple[Examples, bool]:
+    """The first ``trees`` examples of a file, and whether these are all."""
+    parts: list[Examples] = []
+    count = 0
+    for chunk in FORMATS[form].chunks(path, min(trees or 10_000, 10_000), layout):
+        if trees is not None and count >= trees:
+            return gather(parts), False
+        left = len(chunk) if trees is None else min(len(chunk), trees - count)
+        parts.append(chunk if left == len(chunk) else chunk.select(np.arange(left)))
+        count += left
+        if left < len(chunk):
+            return gather(parts), False
+    return gather(parts), True
+
+
+def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> Optional[str]:
+    """The column that is likeliest to be a target: ``target``, or the last that tells something."""
+    if "target" in forest.columns:
+        return "target"
+    useful = [c.name for c in beside if not c.warnings and c.kind in ("category", "number", "log")]
+    if "target" in useful or not useful:
+        return "target" if useful else None
+    return useful[-1]
+
+
+def _tree_warnings(shapes: ShapeSummary, target: Optional[str]) -> Iterator[str]:
+    if target is None:
+        yield "nothing stands beside the trees; name the column to predict with --target"
+    if shapes.size[2] == 1:
+        yield "every tree is a single node; if nodes have children, name their key (--children)"
+
+
+def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
+    for column in columns:
+        for warning in column.warnings:
+            yield f"column {column.name!r} {warning}"
+
+
+def _task(target: Optional[str], examples: Examples) -> tuple[str, bool]:
+    """The task that learns a target, and whether it should predict the logarithm."""
+    forest = examples.forest
+    of_nodes = target is not None and target not in examples.columns
+    if target is None:
+        return "classify", False
+    values = np.asarray(forest.columns[target] if of_nodes else examples.columns[target])
+    vocab = forest.vocabs.get(target) if of_nodes else None
+    if target == "target" and not of_nodes and len(examples.targets):
+        vocab = examples.targets
+    if of_nodes:
+        is_known = ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
+        inner = forest.parent >= 0
+        of_nodes = values.dtype.kind in "US" or bool((is_known & inner).any())
+    summary = summarize_column(target, values, vocab)
+    whole = values.dtype.kind in "biu" or (
+        values.dtype.kind == "f" and not np.mod(values[np.isfinite(values)], 1).any()
+    )
+    if summary.range is None or (whole and summary.distinct <= _FEW):
+        return ("label" if of_nodes else "classify"), False
+    log_target = summary.kind == "log"
+    return ("regress-nodes" if of_nodes else "regress"), log_target
+
+
+def _command(
+    path: str,
+    form: Optional[str],
+    layout: Layout,
+    target: Optional[str],
+    columns: Any,
+    examples: Examples,
+) -> str:
+    task, log_target = _task(target, examples)
+    words = ["dgltrees", "train", task, "--data.train", path]
+    words += ["--data.format", form] if form is not None else []
+    words += _flags(layout, "--data.")
+    words += ["--data.target", "COLUMN" if target is None else target]
+    if isinstance(columns, dict):
+        for name, kind in columns.items():
+            words += [f"--data.columns.{name}", kind]
+    elif columns is not None:
+        words += ["--data.columns", *columns]
+    if log_target:
+        words += ["--model.log_target", "true"]
+    stem = os.path.basename(os.path.normpath(path)).split(".")[0]
+    return shlex.join([*words, "--out", os.path.join("runs", stem or "trees")])
+
+
+def _flags(layout: Layout, start: str) -> list[str]:
+    """The words of a command line that say what is not the default of a layout."""
+    words: list[str] = []
+    for field in fields(layout):
+        value = getattr(layout, field.name)
+        if (value or field.default) != field.default:
+            words += [start + field.name, *([value] if isinstance(value, str) else value)]
+    return words
+
+
+def _example(forest: Forest, inputs: Sequence[ColumnSummary]) -> Drawing:
+    """A tree of a few nodes, with the two names that tell nodes apart best."""
+    tree = int(np.abs(forest.sizes - _SHOWN_NODES).argmin())
+    named = [c for c in inputs if c.kind == "category" and c.range is None and c.count]
+    telling = [c for c in named if not c.warnings] or named
+    names = [c.name for c in sorted(telling, key=lambda c: c.missing)[:2]]
+    chosen = forest.tree(tree)
+    columns = {name: chosen.columns[name] for name in names}
+    return draw(replace(chosen, columns=columns), titles=[f"tree {tree}"])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as lines; the first and last of five columns are text, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        cells = [
+            text.ljust(width) if i == 0 or (len(row) == 5 and i in (1, 4)) else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths))
+        ]
+        yield "  ".join(cells).rstrip()

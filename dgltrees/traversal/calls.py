@@ -1,0 +1,73 @@
+"""Calls of the functions of a cell, with errors that name the function where it is wrong.
+
+What a function returns is checked by its shape alone, which costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor
+
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.traversal.views import FieldError, IndexedRows
+
+__all__ = ["call", "check_fields", "name_of"]
+
+
+def call(
+    function: Callable[[Any], Mapping[str, Tensor]], argument: Any, rows: int, hint: str = ""
+) -> dict[str, Tensor]:
+    """The fields that a message, reduce, update or prepare function returns.
+
+    Arguments:
+        function: the function.
+        argument: its edges, nodes or fields.
+        rows: how many these are.
+        hint: what an error says of fields that are not there.
+
+    Raises:
+        ConfigError: it reads a field that is not there, returns no dictionary, or a field has
+            another number of rows.
+    """
+    try:
+        fields = function(argument)
+    except FieldError as error:
+        raise FieldError(f"{name_of(function)} reads a field: {error}{hint}") from None
+    if not isinstance(fields, Mapping):
+        raise ConfigError(
+            f"expected {name_of(function)} to return a dictionary of fields, such as "
+            f"{{'h': states}}, got {type(fields).__name__}"
+        )
+    for name, tensor in fields.items():
+        shape = getattr(tensor, "shape", None)
+        if not shape or shape[0] != rows:
+            got = type(tensor).__name__ if shape is None else f"shape {tuple(shape)}"
+            raise ConfigError(
+                f"expected {name_of(function)} to return the field {name!r} with {rows} rows, one "
+                f"for each it is called with, got {got}"
+            )
+    return dict(fields)
+
+
+def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
+    """Raise TreeError if a field of all nodes, or edges, has another number of rows.
+
+    Arguments:
+        kind: ``"node"`` or ``"edge"``.
+        fields: tensors or :class:`~dgltrees.traversal.IndexedRows` by name.
+        rows: the number of nodes, or edges.
+    """
+    for name, field in fields.items():
+        got = len(field.index if isinstance(field, IndexedRows) else field)
+        if got != rows:
+            raise TreeError(
+                f"expected the {kind} field {name!r} to have {rows} rows, one per {kind}, got {got}"
+            )
+
+
+def name_of(function: Any) -> str:
+    """The name of a function with its class: ``"TreeLSTM.update"``."""
+    name: str = getattr(function, "__qualname__", type(function).__qualname__)
+    return name.rpartition("<locals>.")[2]
