@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.models.inputs import Input
+from dgltrees.models.siblings import PlaceVectors
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.schema import NUMBERS, Schema
@@ -112,13 +113,16 @@ class ColumnsInput(Input):
         schema: the columns, and the vocabularies of those that are names.
         size: m, the size of a vector.
         dropout: probability of dropout on the vectors.
+        places: add where each node stands among its siblings, see :class:`PlaceVectors`.
 
     Shapes:
         ``(N, m)`` from the node columns that :meth:`Schema.read
         <dgltrees.trees.schema.Schema.read>` makes.
     """
 
-    def __init__(self, schema: Schema, size: Count, *, dropout: Fraction = 0.0) -> None:
+    def __init__(
+        self, schema: Schema, size: Count, *, dropout: Fraction = 0.0, places: bool = False
+    ) -> None:
         super().__init__()
         self.size, self.dropout = size, nn.Dropout(dropout)
         self.named = [each.name for each in schema.inputs if not each.numeric]
@@ -126,6 +130,7 @@ class ColumnsInput(Input):
         self.names = nn.ModuleList(NameVectors(len(v), size, _unknown(v)) for v in vocabs)
         logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
         self.numbers = NumberVectors(logs, size) if logs else None
+        self.places = PlaceVectors(size) if places else None
         self.bias = nn.Parameter(torch.zeros(size))
 
     def standardise(self, numbers: NDArray[np.float64]) -> None:
@@ -155,6 +160,8 @@ class ColumnsInput(Input):
     def forward(self, batch: TreeBatch) -> Tensor:
         """``(N, m)`` vectors of all nodes."""
         total = sum(self.parts(batch).values(), start=self.bias)
+        if self.places is not None:
+            total = total + self.places(batch)
         vectors: Tensor = self.dropout(total)
         return vectors
 

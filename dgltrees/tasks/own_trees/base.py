@@ -166,7 +166,9 @@ def make_model(
         count: the number of classes, flags or numbers.
         pairs: compare the trees of pairs.
     """
-    inputs = ColumnsInput(schema, model["embedding"], dropout=model["input_dropout"])
+    inputs = ColumnsInput(
+        schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
+    )
     encoder = _encoder(model, inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]

@@ -95,6 +95,8 @@ class OwnTreesModel(HeadSettings):
     """Size of a node's state."""
     embedding: Count = 128
     """Size of a node's input vector, which is a sum over its columns."""
+    places: bool = True
+    """Add to a node's input where it stands among its siblings, and how many children it has."""
     input_dropout: Fraction = 0.0
     """Probability of dropout on the input vectors."""
     init: Literal["kaiming", "xavier", "uniform"] = "xavier"
