@@ -1,25 +1,35 @@
-"""Atomic writing: a file is written completely or not at all."""
+"""Files as they are written: completely or not at all, and under names that stay in a folder."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Union
 
-__all__ = ["PathLike", "replacing"]
+from dgltrees._locks import try_lock
+
+__all__ = ["PathLike", "check_is_file", "file_name", "remove_leftovers", "replacing"]
 
 PathLike = Union[str, os.PathLike[str]]
+
+_ENDING = ".writing"
+_MINUTE = 60.0
 
 
 @contextmanager
 def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside ``path`` and rename it to ``path`` at the end.
 
-    If the body raises, ``path`` stays as it was and the temporary file is removed. Text is UTF-8
-    with ``\\n`` at the end of a line on every machine.
+    If the body raises, ``path`` stays as it was and the temporary file is removed; what killed
+    processes left of earlier tries goes too. A link at ``path`` is replaced, not followed. Text is
+    UTF-8 with ``\\n`` at the end of a line on every machine.
 
     Arguments:
         path: the file to write; its folder is created if it does not exist.
@@ -27,10 +37,13 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    remove_leftovers(path.parent, path.name, age=_MINUTE)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ENDING)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
         with open(handle, mode, **text) as file:  # type: ignore[call-overload]
+            with contextlib.suppress(OSError):  # where there are no locks, the age alone counts
+                try_lock(file)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -39,6 +52,47 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:
+    """Remove the temporary files of killed processes that wrote to a folder.
+
+    Those that a living process writes stay.
+
+    Arguments:
+        folder: the folder; it need not exist.
+        name: the file that they were written for; by default any.
+        age: how many seconds ago they were last written to, at least.
+    """
+    if not folder.is_dir():
+        return
+    for entry in os.scandir(folder):
+        if not (entry.name.startswith(f".{name}") and entry.name.endswith(_ENDING)):
+            continue
+        with contextlib.suppress(OSError):
+            old = time.time() - entry.stat(follow_symlinks=False).st_mtime >= age
+            if old and entry.is_file(follow_symlinks=False):
+                with open(entry.path, "rb") as file:
+                    dead = try_lock(file)
+                if dead:
+                    os.unlink(entry.path)
+
+
+def file_name(text: str) -> str:
+    """A name for a file that stays in its folder, on every machine; ``unquote`` gives the text."""
+    return re.sub(r'[%/\\:*?"<>|\x00-\x1f\x7f]', lambda match: f"%{ord(match[0]):02X}", text)
+
+
+def check_is_file(path: PathLike) -> None:
+    """Check that a path is a file, or a link to one, and no pipe or device, which might not end.
+
+    Raises:
+        OSError: it is not.
+    """
+    if not os.path.isfile(path):
+        if not os.path.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+        raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
 
 
 def _umask() -> int:

@@ -39,14 +39,21 @@ class Range:
 
 
 Count = Annotated[int, Range("of at least 1", lambda value: value >= 1)]
+"""Whole numbers from 1."""
 NonNegativeInt = Annotated[int, Range("of at least 0", lambda value: value >= 0)]
+"""Whole numbers from 0."""
 Seed = Annotated[int, Range("of at least 0 and below 2^63", lambda value: 0 <= value < 1 << 63)]
+"""Seeds of torch's and numpy's generators."""
 Positive = Annotated[float, Range("above 0", lambda value: value > 0)]
+"""Numbers above 0, such as a learning rate."""
 NonNegative = Annotated[float, Range("of at least 0", lambda value: value >= 0)]
+"""Numbers from 0, such as the weight of a penalty."""
 Fraction = Annotated[float, Range("of at least 0 and below 1", lambda value: 0 <= value < 1)]
+"""Numbers from 0 to below 1, such as a dropout or what is held out: something must be left."""
 Share = Annotated[float, Range("of at least 0 and at most 1", lambda value: 0 <= value <= 1)]
-
+"""Numbers from 0 to 1: nothing, a part, or all."""
 PositiveShare = Annotated[float, Range("above 0 and at most 1", lambda value: 0 < value <= 1)]
+"""Numbers above 0 up to 1: a part, or all."""
 
 _LISTS = (list, tuple, Sequence)
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {

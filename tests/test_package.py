@@ -15,7 +15,7 @@ from dgltrees._files import replacing
 
 ROOT = Path(dgltrees.__file__).parent
 ROOMS = [
-    *("errors", "_files", "_dgl", "values", "options"),
+    *("errors", "_locks", "_files", "_checksums", "_dgl", "values", "options"),
     *("trees", "trees.dependencies", "trees.builders", "trees.operations"),
     *("formats", "formats.synthetic", "draw", "traversal"),
     *("cells", "cells.aggregators", "cells.compiled"),
@@ -26,6 +26,7 @@ ROOMS = [
 TOGETHER = {
     ("trees", "trees.builders"): "a forest calls its builders",
     ("trees", "draw"): "a forest in Jupyter draws its first tree",
+    ("training", "analyses"): "a loaded run explains its predictions",
     ("cells", "cells.aggregators"): "a cell is a gate and an aggregator",
     ("cells", "cells.compiled"): "the package registers the compiled ways when it is imported",
     ("models", "models.language_model"): "names of the families are names of the room too",

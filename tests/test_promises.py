@@ -23,6 +23,10 @@ PROMISES = {
         *("dgltrees/cells/max_rnn.py", "dgltrees/cells/__init__.py"),
         *("tests/cells/table.py", "tests/cells/reference.py"),
     ],
+    "an aggregator": [
+        *("dgltrees/cells/aggregators/fading_sum.py", "dgltrees/cells/aggregators/__init__.py"),
+        "tests/cells/reference.py",
+    ],
     "a task": [
         *("dgltrees/tasks/trees/balanced.py", "dgltrees/tasks/table.py"),
         *("dgltrees/training/presets/balanced.yaml", "tests/tasks/test_task.py"),
@@ -39,9 +43,13 @@ TABLES = [
     *("tests/test_cli.py::test_wrong_settings_leave_nothing_behind", "tests/tasks/test_task.py"),
     *("tests/training/test_catalog.py", "tests/training/test_every_setting.py"),
     *("tests/cells/test_laws.py", "tests/cells/test_options.py", "tests/formats/test_table.py"),
+    "tests/cells/aggregators/test_dense.py",
 ]
 """The tests that walk the tables."""
-ROWS = "max or parents or balanced or table or every_task or test_wrong or a_preset_says"
+ROWS = (
+    "(max or fading or parents or balanced or table or every_task or test_wrong or a_preset_says)"
+    " and not (a_chain or a_star)"
+)
 """Of those the tests of the new rows, and those of whole tables."""
 
 
@@ -90,7 +98,10 @@ def test_the_tests_of_the_tables_pass_with_the_new_rows(copy: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    for row in ("test_equals_the_recursion[max-0.25]", "[balanced]", "read_back[parents]"):
+    for row in (
+        *("test_equals_the_recursion[max-0.25]", "test_equals_the_recursion[lstm-fading_sum]"),
+        *("[balanced]", "read_back[parents]"),
+    ):
         assert f"{row} PASSED" in done.stdout
 
 
@@ -168,6 +179,14 @@ def test_other_families_say_what_the_cell_lacks(
     done = run("train", preset, "--model.cell", "max", "--out", str(tmp_path / "run"))
     assert done.status == 2
     assert message in done.err
+
+
+def test_a_new_aggregator_trains_and_refuses_values_out_of_range(run: Run, tmp_path: Path) -> None:
+    argv = ["train", "listops-sum-c25", "--model.aggregator", "fading_sum", *_SMALL, "--out"]
+    done = run(*argv, str(tmp_path / "run"), "--model.fade", "0.8")
+    assert done.status == 0, done.err
+    assert "\n  fade: 0.8\n" in (tmp_path / "run" / "config.yaml").read_text()
+    assert "model.fade to be a number above 0, got 0" in run(*argv, "x", "--model.fade", "0").err
 
 
 def test_the_help_has_the_new_cell_and_its_hyperparameter(run: Run) -> None:

@@ -42,7 +42,7 @@ class NaryTreeLSTM(BaseCell):
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
         max_children: largest number L of children of a node; a child at a position of L or more
-            is refused.
+            is refused; as a setting, null takes L from the training data.
         dropout: probability of dropout on the candidates of a node's new memory, before they
             are added to it (recurrent dropout: Semeniuta et al., 2016).
         layer_norm: layer normalisation of every gate's pre-activations, and of the memory on its

@@ -32,7 +32,7 @@ class NodeFunction(BaseCell):
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state, the paper's k.
         max_children: largest number L of children of a node, the paper's c; a child at a position
-            of L or more is refused.
+            of L or more is refused; as a setting, null takes L from the training data.
         leaf: leaf function: linear, h = W x + b, or identity, h = x, for inputs of size c.
         dropout: probability of dropout on the states of all children before each node function.
         init: initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1);

@@ -45,7 +45,8 @@ class TreeCell(BaseCell):
         input_size: m, the size of the node field ``x``.
         hidden_size: c, the size of a state.
         max_children: largest number L of children of a node; a child at a position of L or more
-            is refused, and an absent one has the state zero.
+            is refused, and an absent one has the state zero; as a setting, null takes L from the
+            training data.
         aggregator: map from the states of the children to the pre-activations of the gates.
         operators: K, the number of sets of parameters; 0: one set, and every node has an input.
         activation: activation of the candidate state: tanh as in Tai et al. (2015), or sigmoid as

@@ -1,4 +1,4 @@
-"""Commands that look inside a model: attention, compare-trees, similar, accuracy-by-padding."""
+"""Commands that look inside a model: explain, attention, compare-trees, similar and others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, Optional
 
 from dgltrees.analyses.attention import attention_map, pad_attention
+from dgltrees.analyses.explain import explain as explain_prediction
 from dgltrees.analyses.padding import accuracy_by_padding as accuracy_rows
 from dgltrees.analyses.policy_trees import policy_trees
 from dgltrees.analyses.similar import similar as most_similar
@@ -16,9 +17,43 @@ from dgltrees.errors import ConfigError
 from dgltrees.options import Count, NonNegativeInt
 from dgltrees.training.loaded import load
 
-__all__ = ["accuracy_by_padding", "attention", "compare_trees", "similar"]
+__all__ = ["accuracy_by_padding", "attention", "compare_trees", "explain", "similar"]
 
 PICTURES = (".png", ".svg", ".pdf")
+
+
+def explain(
+    run: str,
+    *,
+    input: list[str],
+    tree: NonNegativeInt = 0,
+    target: Optional[str] = None,
+    node: Optional[NonNegativeInt] = None,
+    by: str = "nodes",
+    out: Optional[str] = None,
+) -> None:
+    """Show which nodes and columns a prediction hangs on: explain DIR --input FILE --tree 3.
+
+    Every node has what it adds to the prediction, by integrated gradients over its columns; all
+    nodes together add the difference to a tree without any input. With ``--by subtrees`` it has
+    what the prediction loses where the node and all below it are without input.
+
+    Arguments:
+        run: the run directory of a model of trees.
+        input: files of trees, in a format of the run's task.
+        tree: number of the tree, or pair, from 0.
+        target: class to explain, by default the predicted one; or the flag or number of several.
+        node: node whose prediction to explain, where the model predicts nodes; by default the root.
+        by: what the nodes show, nodes, subtrees or the name of a column.
+        out: picture to write, .svg, or text, .txt; by default the text is printed.
+    """
+    explanation = explain_prediction(load(run), input, tree, target=target, node=node)
+    if out is not None:
+        explanation.save(out, by)
+    elif by == "nodes":
+        print(explanation)
+    else:
+        print(explanation.draw(by))
 
 
 def attention(

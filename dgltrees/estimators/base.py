@@ -215,6 +215,19 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         run = self._fitted()
         return run.encode(run.examples(as_forest(X)))
 
+    def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
+        """Which nodes and columns a prediction hangs on, for Jupyter to show.
+
+        Arguments:
+            X: trees.
+            tree: the number of the one to explain.
+            options: ``target``, a class, or the flag or number of several targets; ``steps``.
+
+        Returns:
+            an :class:`~dgltrees.analyses.explain.Explanation`.
+        """
+        return self._fitted().explain(as_forest(X), tree, **options)
+
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.
 

@@ -58,7 +58,8 @@ class NumberVectors(nn.Module):
     .. math:: z_k = (f_k(x_k) - \mu_k) / \sigma_k, \quad x = W [z; missing] + b
 
     where f is the logarithm of 1 + x for numbers of kind ``log``; mean and deviation are over the
-    nodes of the training trees (:meth:`standardise`), and a missing number counts as the mean.
+    nodes of the training trees (:meth:`standardise`), and a missing number counts as the mean. The
+    weights of the flags begin at 0, so that one that was never set in training adds nothing.
 
     Arguments:
         logs: ``(K,)`` for each number whether its kind is ``log``.
@@ -79,6 +80,8 @@ class NumberVectors(nn.Module):
         self.register_buffer("mean", torch.zeros(count, dtype=torch.float64))
         self.register_buffer("deviation", torch.ones(count, dtype=torch.float64))
         self.linear = nn.Linear(2 * count, size)
+        with torch.no_grad():
+            self.linear.weight[:, count:] = 0.0
 
     def standardise(self, values: NDArray[np.float64]) -> None:
         """Take mean and deviation from the ``(N, K)`` numbers of the training trees."""
@@ -93,12 +96,23 @@ class NumberVectors(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """The vectors of rows of numbers."""
+        vectors: Tensor = self.linear(self._features(values).flatten(1))
+        return vectors
+
+    def parts(self, values: Tensor) -> Tensor:
+        """``(N, K, m)`` what each number adds to the bias of the linear map."""
+        features = self._features(values).unsqueeze(-1)  # (N, 2, K, 1)
+        weight = self.linear.weight.T.reshape(2, -1, len(self.linear.bias))  # (2, K, m)
+        parts: Tensor = (features * weight).sum(1)
+        return parts
+
+    def _features(self, values: Tensor) -> Tensor:
+        """``(N, 2, K)`` standardised numbers, and flags of those that are missing."""
         numbers = self._logarithms(values.double())
         z = (numbers - self.mean.double()) / self.deviation.double()
         missing = z.isnan()
-        features = torch.cat([z.nan_to_num(0.0), missing.double()], 1)
-        vectors: Tensor = self.linear(features.to(self.linear.weight.dtype))
-        return vectors
+        features = torch.stack([z.nan_to_num(0.0), missing.double()], 1)
+        return features.to(self.linear.weight.dtype)
 
     def _logarithms(self, values: Tensor) -> Tensor:
         logs = torch.log1p(values.clamp(min=0).where(~values.isnan(), values))
@@ -131,6 +145,8 @@ class ColumnsInput(Input):
         logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
         self.numbers = NumberVectors(logs, size) if logs else None
         self.places = PlaceVectors(size) if places else None
+        self.numeric = [each.name for each in schema.numbers]
+        self.sizes = [each.size for each in schema.numbers]
         self.bias = nn.Parameter(torch.zeros(size))
 
     def standardise(self, numbers: NDArray[np.float64]) -> None:
@@ -138,32 +154,47 @@ class ColumnsInput(Input):
         if self.numbers is not None:
             self.numbers.standardise(numbers)
 
+    @property
+    def columns(self) -> list[str]:
+        """The node columns that are read."""
+        return [*self.named, *([] if self.numbers is None else [NUMBERS])]
+
     def parts(self, batch: TreeBatch) -> dict[str, Tensor]:
-        """What each name column adds, ``(N, m)`` by its name; all numbers are :data:`NUMBERS`.
+        """What each column of the schema adds to biases and places, ``(N, m)`` by its name.
 
         Raises:
             TreeError: the batch has not these columns.
         """
-        absent = {*self.named, *([] if self.numbers is None else [NUMBERS])} - set(batch.ndata)
+        parts = self._names(batch)
+        if self.numbers is not None:
+            each = torch.split(self.numbers.parts(batch.ndata[NUMBERS]), self.sizes, 1)
+            parts.update(zip(self.numeric, (part.sum(1) for part in each)))
+        return parts
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """``(N, m)`` vectors of all nodes.
+
+        Raises:
+            TreeError: the batch has not the columns of the schema.
+        """
+        total = sum(self._names(batch).values(), start=self.bias)
+        if self.numbers is not None:
+            total = total + self.numbers(batch.ndata[NUMBERS])
+        if self.places is not None:
+            total = total + self.places(batch)
+        vectors: Tensor = self.dropout(total)
+        return vectors
+
+    def _names(self, batch: TreeBatch) -> dict[str, Tensor]:
+        absent = {*self.columns} - set(batch.ndata)
         if absent:
             raise TreeError(
                 f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "
                 "read the trees with the schema of the run"
             )
-        parts = {
+        return {
             name: encode(batch.ndata[name].long()) for name, encode in zip(self.named, self.names)
         }
-        if self.numbers is not None:
-            parts[NUMBERS] = self.numbers(batch.ndata[NUMBERS])
-        return parts
-
-    def forward(self, batch: TreeBatch) -> Tensor:
-        """``(N, m)`` vectors of all nodes."""
-        total = sum(self.parts(batch).values(), start=self.bias)
-        if self.places is not None:
-            total = total + self.places(batch)
-        vectors: Tensor = self.dropout(total)
-        return vectors
 
     def extra_repr(self) -> str:
         """The columns and the size, for printing."""

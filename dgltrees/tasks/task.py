@@ -74,11 +74,16 @@ JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 class Task:
     """An experiment on trees whose model predicts a class for each row: an example or a node.
 
+    A task without classes has methods of its own: :meth:`targets`, :meth:`labeled`,
+    :meth:`outputs`, :meth:`report` and :meth:`predictions`, and ``has_majority = False``.
+
     Arguments:
         name: what ``task:`` in a preset says.
         data: the dataclass of the settings of its data.
         model: the class of the settings of its models (see :mod:`dgltrees.options`).
-        read: reads one data file, with the settings of the data.
+        read: reads one data file, with the settings of the data, and the vocabularies of the files
+            before it by column, the classes as ``"target"``; None for the first training file.
+            Those of training are frozen for all other files, whose new names it must not add.
         build: makes the model from the settings of the model and the vocabularies of the training
             examples.
         nodes: whether rows are all nodes of the trees (their column ``"target"`` is learned, -1

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
 import torch
 from lightning_fabric import Fabric
-from safetensors import safe_open
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
-from dgltrees.training.rundir import checking, write_json, write_tensors
+from dgltrees.training.rundir import RunDirectory, checking, write_json
+from dgltrees.training.tensors import not_finite, write_tensors
 
-__all__ = ["Progress", "load_checkpoint", "save_checkpoint"]
+__all__ = ["Progress", "check_finite", "load_checkpoint", "save_checkpoint"]
 
 
 @dataclass
@@ -54,6 +55,7 @@ def save_checkpoint(
     """Write all state to the file ``path``, atomically, and a readable part next to it.
 
     Every process must call it; the first one writes, and includes the random states of all.
+    :func:`check_finite` says before whether a run can go on from there.
     """
     states = gather(fabric, _random_state(fabric.device))  # (P, bytes)
     if fabric.is_global_zero:
@@ -79,9 +81,9 @@ def load_checkpoint(
     Raises:
         ConfigError: the run had another number of processes, or the file is damaged.
     """
-    with checking(path), safe_open(path, framework="pt") as file:
-        about = json.loads(file.metadata()["state"])
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    tensors, texts = RunDirectory(path.parent).read_tensors(path)
+    with checking(path):
+        about = json.loads(texts["state"])
         world = about["world"]
     if world != fabric.world_size:
         raise ConfigError(
@@ -100,6 +102,28 @@ def load_checkpoint(
     with checking(path):
         _set_random_state(tensors["random"][fabric.global_rank], fabric.device)
         return Progress(**about["progress"])
+
+
+def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
+    """Check that training can go on from here.
+
+    Arguments:
+        model: the model.
+        progress: the position, with the sum of the losses.
+        finite: the number of the epoch's first steps after which that sum was finite.
+
+    Raises:
+        ConfigError: the loss or a parameter is NaN or infinite.
+    """
+    epoch, cure = f"epoch {progress.epoch + 1}", "lower training.lr or set training.clip"
+    if not math.isfinite(progress.loss):
+        raise ConfigError(
+            f"the training loss is {progress.loss} in {epoch}, step {finite + 1}; {cure}"
+        )
+    if names := not_finite(model.state_dict()):
+        raise ConfigError(
+            f"{', '.join(names[:3])} are not finite in {epoch}, by step {progress.step}; {cure}"
+        )
 
 
 def _random_state(device: torch.device) -> Tensor:

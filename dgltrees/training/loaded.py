@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 import torch
@@ -26,6 +26,9 @@ from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, Forest
 from dgltrees.trees.schema import Schema
+
+if TYPE_CHECKING:
+    from dgltrees.analyses.explain import Explanation
 
 __all__ = ["LoadedRun", "load"]
 
@@ -129,7 +132,8 @@ class LoadedRun:
             )
         return self.task.examples(Examples(forest), self.settings.data, self.vocabularies)
 
-    def _data(self, source: Source) -> Examples:
+    def to_examples(self, source: Source) -> Examples:
+        """The examples of files or trees, as :meth:`read` and :meth:`examples` give them."""
         if isinstance(source, Examples):
             return source
         return self.examples(source) if isinstance(source, Forest) else self.read(source)
@@ -190,7 +194,7 @@ class LoadedRun:
             ConfigError: a pattern names no file.
             TreeError: a file is not what the task reads.
         """
-        data = self._data(source)
+        data = self.to_examples(source)
         return self.task.predictions(data, self.outputs(data))
 
     @torch.no_grad()
@@ -204,7 +208,7 @@ class LoadedRun:
             ConfigError: a pattern names no file, or the model encodes no trees.
             TreeError: a file is not what the task reads.
         """
-        data = self._data(source)
+        data = self.to_examples(source)
         rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
         for ids in evaluation_batches(self.task, data, max_nodes=20_000):
             batch, _ = self.task.batch(data, ids)
@@ -215,6 +219,22 @@ class LoadedRun:
         for ids, values in rows:
             vectors[ids] = values
         return vectors
+
+    def explain(self, source: Source, example: int = 0, **options: Any) -> Explanation:
+        """Which nodes and columns a prediction hangs on, for Jupyter to show.
+
+        ``run.explain(plans, 0).columns`` is a table of nodes and columns. The options and errors
+        are those of :func:`dgltrees.analyses.explain.explain`, which this calls.
+
+        Arguments:
+            source: files; or trees, see :meth:`examples`.
+            example: the number of the tree, from 0.
+            options: ``target``, the class, flag or number to explain; ``node``, where the model
+                predicts nodes; ``steps``.
+        """
+        from dgltrees.analyses.explain import explain
+
+        return explain(self, source, example, **options)
 
 
 def _paths(files: Paths) -> list[str]:

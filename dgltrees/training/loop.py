@@ -18,7 +18,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.options import nearest
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
-from dgltrees.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from dgltrees.training.checkpoint import Progress, check_finite, load_checkpoint, save_checkpoint
 from dgltrees.training.determinism import deterministic
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.halve_on_plateau import HalveOnPlateau
@@ -96,12 +96,19 @@ class Trainer:
         with deterministic(self.settings.deterministic):
             while not self._over():
                 self._epoch()
+        if self.progress.best is None:
+            last = self.progress.history[-1][f"valid_{self.monitor.name}"]
+            raise ConfigError(
+                f"expected an epoch with a finite {self.monitor.title} on the validation examples, "
+                f"got none ({last} in the last); lower training.lr, or choose another "
+                "training.monitor"
+            )
         return self.progress
 
     def _over(self) -> bool:
         state, patience = self.progress, self.settings.patience
         waited = state.epoch - state.best_epoch
-        early = patience is not None and state.best is not None and waited >= patience
+        early = patience is not None and waited >= patience
         ended = HalveOnPlateau(**state.schedule).over
         return state.epoch >= self.settings.epochs or early or ended
 
@@ -124,16 +131,20 @@ class Trainer:
             disable=hidden if self.fabric.is_global_zero else True,
         )
         every = self.settings.checkpoint_steps
+        finite = torch.tensor(state.step, device=self.fabric.device)  # steps with a finite loss
         for (batch, targets), ids in bar:
             if self.settings.schedule == "linear":
                 self._decay(state.epoch + state.step / len(batches))
             step_loss, rows = self._step(ids, batch, targets)
             loss += step_loss
+            finite += loss.isfinite()
             state.step, state.rows = state.step + 1, state.rows + rows
             if every and state.step % every == 0 and state.step < len(batches):
                 state.loss = float(loss)
+                check_finite(self.plain, state, int(finite))
                 self._save()
         state.loss = float(loss)
+        check_finite(self.plain, state, int(finite))
         self._finish_epoch(time.perf_counter() - started)
 
     def _mine(self, ids: NDArray[Any]) -> NDArray[Any]:
@@ -179,21 +190,17 @@ class Trainer:
     def _finish_epoch(self, seconds: float) -> None:
         state = self.progress
         line: dict[str, Any] = {"epoch": state.epoch + 1, "train_loss": state.loss / state.rows}
-        if not math.isfinite(line["train_loss"]):
-            raise ConfigError(
-                f"the training loss is {line['train_loss']} in epoch {line['epoch']}; lower "
-                "training.lr or set training.clip"
-            )
         if self.splits.valid is not None:
             report = self._evaluate(self.splits.valid)
             line.update({f"valid_{name}": value for name, value in report.items()})
             value = _monitored(report, self.monitor, self.task, self.settings.monitor)
             value = value if self.monitor.higher_is_better else -value
+            value = value if math.isfinite(value) else -math.inf  # no epoch to go back to
         else:
             value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0
         state.history.append(line)
-        if state.best is None or value > state.best:
+        if value > (-math.inf if state.best is None else state.best):
             state.best, state.best_epoch = value, state.epoch
             if self.fabric.is_global_zero:
                 self.run.save_weights(self.plain.state_dict())

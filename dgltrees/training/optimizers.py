@@ -12,7 +12,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.training.adadelta import Adadelta
 from dgltrees.training.settings import TrainingSettings
 
-__all__ = ["load_optimizer", "make_optimizer", "optimizer_state"]
+__all__ = ["check_optimizer", "load_optimizer", "make_optimizer", "optimizer_state"]
 
 # These two want what a loop over minibatches of dense gradients does not give.
 _UNSUITED = {"LBFGS", "SparseAdam"}
@@ -54,9 +54,28 @@ def make_optimizer(
         options["weight_decay"] = settings.weight_decay
     try:
         return kinds[name](list(parameters), **options)
-    except (TypeError, ValueError) as error:
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"training.optimizer {name} does not take the options {options}: {error}"
+        ) from None
+
+
+def check_optimizer(settings: TrainingSettings) -> None:
+    """Check that the optimizer of the settings can make a step, by two of a single number.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    parameter = nn.Parameter(torch.ones(1, 1))
+    optimizer = make_optimizer(settings, [parameter])
+    try:
+        for _ in range(2):
+            parameter.grad = torch.ones(1, 1)
+            optimizer.step()
+    except Exception as error:  # torch's optimizers check their options in many ways
+        raise ConfigError(
+            f"training.optimizer {settings.optimizer} makes no step with the options "
+            f"{settings.optimizer_options}: {error or type(error).__name__}"
         ) from None
 
 

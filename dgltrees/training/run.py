@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
 import torch
+from lightning_fabric import Fabric
 from torch import nn
 
 import dgltrees
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.splits import (
@@ -24,8 +26,9 @@ from dgltrees.tasks.splits import (
 )
 from dgltrees.tasks.task import Task
 from dgltrees.training.evaluation import run_model
+from dgltrees.training.lock import locked
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
-from dgltrees.training.optimizers import make_optimizer
+from dgltrees.training.optimizers import check_optimizer, make_optimizer
 from dgltrees.training.processes import is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
 from dgltrees.training.settings import Settings
@@ -96,13 +99,34 @@ def train(
         on the test examples if the settings name any.
 
     Raises:
-        ConfigError: settings cannot be used, or do not fit the run in ``out``.
+        ConfigError: settings cannot be used, or do not fit the run in ``out``; ``out`` is neither a
+            run nor empty, or another process trains there.
         TreeError: data are not what the task reads.
     """
-    make_optimizer(settings.training, [nn.Parameter(torch.zeros(1, 1))])  # refused before all else
+    check_optimizer(settings.training)  # refused before all else
     fabric, run = make_fabric(settings.training), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)
+    with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
+        run.check(settings, files)  # what another process did in the meantime
+        try:
+            return _train(settings, splits, fabric, run, files, bar, on_epoch)
+        except (ConfigError, TreeError):
+            if fabric.is_global_zero:
+                run.clear()
+            raise
+
+
+def _train(
+    settings: Settings,
+    splits: Optional[Splits],
+    fabric: Fabric,
+    run: RunDirectory,
+    files: dict[str, Any],
+    bar: Optional[bool],
+    on_epoch: OnEpoch,
+) -> dict[str, Any]:
+    """Train in a run directory that is ours alone."""
     ready = prepare(settings, splits)
     task, splits, model = ready.task, ready.splits, ready.model
     majority, parameters = task.majority(splits.train), task.parameters(model)

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Union
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import yaml
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import Tensor
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._checksums import (
+    check_sum,
+    check_values,
+    checksum,
+    file_checksum,
+    with_checksum,
+)
+from dgltrees._files import PathLike, check_is_file, file_name, replacing
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.training.old_settings import settings_of_format_1
 from dgltrees.training.settings import Settings, flat
+from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["RunDirectory", "checking", "fingerprints", "write_json", "write_tensors"]
+__all__ = ["RunDirectory", "checking", "fingerprints", "write_json"]
 
-FORMAT = 2
+FORMAT = 3
 _SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: settings_of_format_1,
     2: dict,
+    3: dict,
 }
 """Functions from the content of ``config.yaml`` to settings, by format version."""
+_CHECKED = 3
+"""The first format in which every file has a checksum."""
 
 # What may differ between the command that began a run and the one that goes on with it.
 _FREE = {
@@ -39,12 +50,16 @@ _FREE = {
     "training.workers",
 }
 
+_STAYS = re.compile(r"config\.yaml|schema\.json|vocabulary/[^/\\]+\.txt")
+"""The names of files that stay the same throughout a run."""
+
 _ERRORS = (
     SafetensorError,
     yaml.YAMLError,
     AttributeError,
     LookupError,
     OSError,
+    OverflowError,
     RuntimeError,
     TypeError,
     ValueError,
@@ -83,10 +98,11 @@ def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
 class RunDirectory:
     """The files of one run, which need neither this package nor pickle to be read.
 
-    ``run.json`` (format version, data files with SHA-256, parameter counts), ``config.yaml``,
-    ``vocabulary/*.txt``, ``schema.json`` (the columns of one's own trees), ``weights.safetensors``
-    (the best epoch's), ``metrics.jsonl`` (one line per epoch), ``resume.safetensors`` with the
-    readable part ``resume.json``, and at the end ``result.json``.
+    ``run.json`` (format version, data files with SHA-256, parameter counts, and the SHA-256 of the
+    files that stay the same: the next ones), ``config.yaml``, ``vocabulary/*.txt``, ``schema.json``
+    (the columns of one's own trees); ``weights.safetensors`` (the best epoch's), ``metrics.jsonl``
+    (one line per epoch), ``resume.safetensors`` with the readable part ``resume.json``, and at the
+    end ``result.json``. A model is made only of files that are as they were written.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -108,9 +124,15 @@ class RunDirectory:
             ConfigError: the directory holds something else, a run of another format version,
                 a run with other settings, or data files have changed since the run began.
         """
+        for name in ("vocabulary", "run.json"):
+            if (self / name).is_symlink():
+                raise ConfigError(f"expected no links in a run directory, got {self / name}")
         if not self.started:
-            if self.path.is_file() or (self.path.is_dir() and not self._ours()):
-                raise ConfigError(f"{self.path} exists and is no run directory; choose another")
+            if not self._free():
+                raise ConfigError(
+                    f"{self.path} exists and is no run directory; name a folder that is not there "
+                    "yet, or an empty one"
+                )
             return
         metadata = self.metadata()
         started, requested = (
@@ -143,16 +165,32 @@ class RunDirectory:
 
     def start(self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]) -> None:
         """Write the files that stay the same, replacing those of an interrupted start."""
-        for left in ("run.json", "weights.safetensors", "config.yaml", "schema.json"):
-            (self / left).unlink(missing_ok=True)
-        for vocabulary_file in (self / "vocabulary").glob("*"):
-            vocabulary_file.unlink()
-        settings.save(self / "config.yaml")
+        self.clear()
+        texts = {"config.yaml": settings.to_yaml()}
         for name, vocabulary in schema.items():
-            vocabulary.save(self / f"vocabulary/{quote(name, safe=' ')}.txt")
+            texts[f"vocabulary/{file_name(name)}.txt"] = vocabulary.to_text()
         if schema.inputs:
-            write_json(self / "schema.json", schema.to_dict())
-        write_json(self / "run.json", {"format": FORMAT, **metadata})
+            texts["schema.json"] = json_text(schema.to_dict())
+        sums = {name: checksum([text.encode("utf-8")]) for name, text in texts.items()}
+        values = {"format": FORMAT, **metadata, "sha256": sums}
+        write_json(self / "run.json", with_checksum(values))  # first: it says whose files these are
+        for name, text in texts.items():
+            with replacing(self / name) as file:
+                file.write(text)
+
+    def clear(self) -> None:
+        """Remove the files of a run that never made a step, and no others."""
+        if self.started or not (self / "run.json").exists():
+            return
+        names = [
+            *self._sums(),
+            "weights.safetensors",
+            "run.json",
+        ]  # last, what says that it is ours
+        for name in names:
+            (self / name).unlink(missing_ok=True)
+        if (self / "vocabulary").is_dir() and not any((self / "vocabulary").iterdir()):
+            (self / "vocabulary").rmdir()
 
     def metadata(self) -> dict[str, Any]:
         """The content of ``run.json``.
@@ -165,7 +203,7 @@ class RunDirectory:
             hint = f"; it holds the runs {', '.join(inner)}: name one of them" if inner else ""
             raise ConfigError(f"expected a run directory with a run.json at {self.path}{hint}")
         with checking(self / "run.json"):
-            metadata = json.loads((self / "run.json").read_text(encoding="utf-8"))
+            metadata = self._json("run.json")
             version = metadata["format"]
         if version not in _SETTINGS:
             raise ConfigError(
@@ -174,6 +212,8 @@ class RunDirectory:
                 "it, or train again"
             )
         with checking(self / "run.json"):
+            if version >= _CHECKED or "checksum" in metadata:
+                check_values(metadata)
             used = {"files": {role: metadata["files"][role] for role in ROLES}}
             used["majority"] = {k: _number(most) for k, most in metadata["majority"].items()}
         return {**metadata, **used}
@@ -181,6 +221,7 @@ class RunDirectory:
     def settings(self) -> Settings:
         """The run's settings."""
         with checking(self / "config.yaml"):
+            self._check_sum("config.yaml")
             values = yaml.safe_load((self / "config.yaml").read_text(encoding="utf-8"))
             if not isinstance(values, dict):
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
@@ -189,25 +230,42 @@ class RunDirectory:
 
     def schema(self) -> Schema:
         """What the run reads further examples by; its vocabularies are frozen."""
-        files = sorted((self / "vocabulary").glob("*.txt"))
+        names = [name for name in self._sums() if name.startswith("vocabulary/")]
+        for name in names:
+            self._check_sum(name)
+        files = [self / name for name in names] or sorted((self / "vocabulary").glob("*.txt"))
         vocabs = {unquote(path.stem): Vocabulary.load(path) for path in files}
         path = self / "schema.json"
-        if not path.exists():
+        if not path.exists() and "schema.json" not in self._sums():
             return Schema(vocabs)
         with checking(path):
-            return Schema.from_dict(vocabs, json.loads(path.read_text(encoding="utf-8")))
+            self._check_sum("schema.json")
+            return Schema.from_dict(vocabs, self._json("schema.json"))
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters of the best epoch.
 
         Raises:
-            ConfigError: the run has not finished an epoch.
+            ConfigError: the run has not finished an epoch, or the file is damaged.
         """
         path = self / "weights.safetensors"
         if not path.exists():
             raise ConfigError(f"{self.path} has no weights yet: let the run finish an epoch")
+        tensors, _ = self.read_tensors(path)
         with checking(path):
-            return load_file(path)
+            if names := not_finite(tensors):
+                raise ValueError(f"it has values that are not finite, in {', '.join(names[:3])}")
+        return tensors
+
+    def read_tensors(self, path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+        """The tensors of a file of this run, and the texts beside them.
+
+        Raises:
+            ConfigError: the file is damaged.
+        """
+        checked = self.metadata()["format"] >= _CHECKED
+        with checking(path):
+            return read_tensors(path, checked=checked)
 
     def save_weights(self, state: Mapping[str, Tensor]) -> None:
         """Write the parameters of the best epoch so far."""
@@ -226,16 +284,40 @@ class RunDirectory:
         with checking(path):
             return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    def _ours(self) -> bool:
-        """Whether the directory is empty, or has only files of a run that never made a step."""
-        names = {p.name for p in self.path.iterdir() if not p.name.startswith(".")}
-        return names <= {
-            "config.yaml",
-            "vocabulary",
-            "schema.json",
-            "run.json",
-            "weights.safetensors",
-        }
+    def _json(self, name: str) -> Any:
+        check_is_file(self / name)
+        return json.loads((self / name).read_text(encoding="utf-8"))
+
+    def _sums(self) -> dict[str, str]:
+        """The checksums of the files that stay the same, by their names."""
+        with checking(self / "run.json"):
+            sums: dict[str, str] = self.metadata().get("sha256", {})
+            for name in sums:
+                if not _STAYS.fullmatch(name):
+                    raise ValueError(f"{name!r} is no file of a run")
+        return sums
+
+    def _check_sum(self, name: str) -> None:
+        """Check that a file is as it was written; runs of earlier formats do not know.
+
+        Raises:
+            OSError, ValueError: it is not.
+        """
+        check_is_file(self / name)
+        sums = self._sums()
+        if name in sums:
+            check_sum(file_checksum(self / name), sums[name])
+
+    def _free(self) -> bool:
+        """Whether the directory is empty, or has a run of ours that never made a step."""
+        if not self.path.is_dir():
+            return not self.path.exists()
+        if all(p.name.startswith(".") for p in self.path.iterdir()):
+            return True
+        try:
+            return bool(self._sums())
+        except ConfigError:
+            return False
 
 
 def _number(value: Any) -> Union[int, float]:
@@ -250,12 +332,9 @@ def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
 def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as JSON, atomically."""
     with replacing(path) as file:
-        json.dump(value, file, indent=1)
-        file.write("\n")
+        file.write(json_text(value))
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write ``tensors`` as safetensors, atomically."""
-    plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    with replacing(path, "wb") as file:
-        file.write(save(plain, dict(metadata)))
+def json_text(value: Any) -> str:
+    """``value`` as JSON, for people too."""
+    return json.dumps(value, indent=1) + "\n"

@@ -15,6 +15,7 @@ from dgltrees.trees.segments import cumcount, owner
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
+    "as_columns",
     "check_columns",
     "check_offsets",
     "check_trees",
@@ -49,6 +50,25 @@ def integers(values: ArrayLike, name: str, file: Optional[PathLike]) -> NDArray[
     return array.astype(np.int64)
 
 
+def as_columns(
+    columns: Mapping[str, ArrayLike], file: Optional[PathLike]
+) -> dict[str, NDArray[Any]]:
+    """Each column as an array.
+
+    Raises:
+        TreeError: the rows of a column are not alike.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, column in columns.items():
+        try:
+            arrays[name] = np.asarray(column)
+        except (ValueError, OverflowError) as error:
+            raise TreeError(
+                f"expected column {name!r} to hold rows that are alike, got: {error}", file=file
+            ) from None
+    return arrays
+
+
 def check_columns(
     columns: Mapping[str, NDArray[Any]],
     num_nodes: int,
@@ -71,7 +91,13 @@ def check_columns(
             raise TreeError(
                 f"expected column {name!r} to hold numbers or text, got {column.dtype}", file=file
             )
-        if name in vocabs and rows:
+        if name in vocabs and column.size:
+            if column.dtype.kind not in "iu":
+                raise TreeError(
+                    f"expected column {name!r} to hold ids of its vocabulary, integers, got "
+                    f"{column.dtype}",
+                    file=file,
+                )
             low, high = int(column.min()), int(column.max())
             if low < -1 or high >= len(vocabs[name]):
                 raise TreeError(

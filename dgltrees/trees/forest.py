@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,10 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.check import (
+    as_columns,
     check_columns,
     check_offsets,
     check_trees,
@@ -24,12 +24,11 @@ from dgltrees.trees.check import (
     positions_by_order,
 )
 from dgltrees.trees.depth import depths
+from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Forest"]
-
-_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Forest:
         else:
             positions = integers(pos, "positions", file)
         check_trees(parents, positions, bounds, max_children, file, lines)
-        arrays = {name: np.asarray(column) for name, column in (columns or {}).items()}
+        arrays = as_columns(columns or {}, file)
         check_columns(arrays, len(parents), vocabs or {}, file)
         return cls(
             parents.astype(np.int32),
@@ -346,32 +345,20 @@ class Forest:
         )
 
     def save(self, folder: PathLike) -> None:
-        """Write the arrays to ``folder`` as ``.npy`` files, and the vocabularies as text."""
+        """Write the arrays to ``folder`` as ``.npy`` files, and the vocabularies as text.
+
+        ``forest.json`` has the names of all, and their checksums.
+
+        Raises:
+            TreeError: a column does not hold numbers or text.
+        """
         folder = Path(folder)
         check_columns(self.columns, self.num_nodes, {}, folder)
-        arrays: dict[str, NDArray[Any]] = {
-            "parent": self.parent,
-            "pos": self.pos,
-            "offsets": self.offsets,
-            **{f"column.{name}": column for name, column in self.columns.items()},
-        }
-        (folder / "forest.json").unlink(missing_ok=True)  # no forest until it is complete
-        for name, values in arrays.items():
-            with replacing(folder / f"{name}.npy", "wb") as file:
-                np.save(file, values, allow_pickle=False)
-        for name, vocab in self.vocabs.items():
-            vocab.save(folder / f"vocab.{name}.txt")
-        metadata = {
-            "version": _VERSION,
-            "columns": list(self.columns),
-            "vocabs": list(self.vocabs),
-        }
-        with replacing(folder / "forest.json") as file:
-            json.dump(metadata, file, indent=1)
+        save_forest(self, folder)
 
     @classmethod
     def load(cls, folder: PathLike, *, mmap: bool = True) -> Forest:
-        """Read the forest that :meth:`save` wrote to ``folder``.
+        """Read the forest that :meth:`save` wrote to ``folder``; its checksums are compared.
 
         Arguments:
             folder: the folder.
@@ -382,46 +369,19 @@ class Forest:
                 version.
         """
         folder = Path(folder)
-        try:
-            metadata = json.loads((folder / "forest.json").read_text(encoding="utf-8"))
-            if metadata["version"] != _VERSION:
+        structure, columns, vocabs = load_arrays(folder, mmap=mmap)
+        for name in ("parent", "pos", "offsets"):
+            if structure[name].ndim != 1 or structure[name].dtype.kind != "i":
+                array = structure[name]
                 raise TreeError(
-                    f"expected a forest of version {_VERSION}, got version {metadata['version']}; "
-                    "write it again with this version of the package",
+                    f"expected a row of integers as {name}, got {array.dtype} of shape "
+                    f"{array.shape}; write the forest again",
                     file=folder,
                 )
-            arrays = {
-                name: np.load(
-                    folder / f"{name}.npy", mmap_mode="r" if mmap else None, allow_pickle=False
-                )
-                for name in [
-                    "parent",
-                    "pos",
-                    "offsets",
-                    *(f"column.{c}" for c in metadata["columns"]),
-                ]
-            }
-            vocabs = {
-                name: Vocabulary.load(folder / f"vocab.{name}.txt") for name in metadata["vocabs"]
-            }
-        except FileNotFoundError as error:
-            raise TreeError(
-                f"expected a folder that Forest.save wrote, got none: {error.filename} is missing",
-                file=folder,
-            ) from None
-        except (KeyError, TypeError, ValueError, OSError, EOFError) as error:
-            if isinstance(error, TreeError):
-                raise
-            raise TreeError(
-                f"expected a folder that Forest.save wrote, got a damaged one ({error}); "
-                "write it again",
-                file=folder,
-            ) from error
-        parent, pos, offsets = arrays["parent"], arrays["pos"], arrays["offsets"]
-        columns = {name: arrays[f"column.{name}"] for name in metadata["columns"]}
+        parent, pos, offsets = (structure[name] for name in ("parent", "pos", "offsets"))
         check_offsets(offsets, len(parent), folder, None)
         check_trees(parent, pos, offsets, None, folder, None)
-        check_columns(columns, len(parent), {}, folder)
+        check_columns(columns, len(parent), vocabs, folder)
         return cls(parent, pos, offsets, columns, vocabs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
@@ -15,6 +16,7 @@ from dgltrees.errors import TreeError
 __all__ = ["Vocabulary"]
 
 _HEADER = "dgltrees vocabulary 1"
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Vocabulary:
@@ -98,10 +100,14 @@ class Vocabulary:
         return names
 
     def save(self, path: PathLike) -> None:
-        """Write the vocabulary as text: a header, then one JSON string per line."""
+        """Write the vocabulary as text, see :meth:`to_text`."""
         with replacing(path) as file:
-            file.write(f"{_HEADER} {json.dumps({'unknown': self.unknown})}\n")
-            file.writelines(json.dumps(name, ensure_ascii=False) + "\n" for name in self.names)
+            file.write(self.to_text())
+
+    def to_text(self) -> str:
+        """The vocabulary as text: a header, then one JSON string per line."""
+        lines = [f"{_HEADER} {json.dumps({'unknown': self.unknown})}", *map(_line, self.names)]
+        return "\n".join(lines) + "\n"
 
     @classmethod
     def load(cls, path: PathLike) -> Vocabulary:
@@ -123,7 +129,7 @@ class Vocabulary:
                 )
             try:
                 unknown = json.loads(header[len(_HEADER) :])["unknown"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise TreeError(
                     f"expected {_HEADER} and a JSON object with 'unknown', got {header[:60]!r}",
                     file=path,
@@ -132,7 +138,7 @@ class Vocabulary:
             for number, line in enumerate(file, start=2):
                 try:
                     name = json.loads(line)
-                except json.JSONDecodeError:
+                except (json.JSONDecodeError, RecursionError):
                     name = None
                 if not isinstance(name, str):
                     raise TreeError(
@@ -145,3 +151,8 @@ class Vocabulary:
         if len(vocabulary) != len(names):
             raise TreeError("expected every name once, got a name twice", file=path)
         return vocabulary
+
+
+def _line(name: str) -> str:
+    """A name as a JSON string that UTF-8 can write: halves of characters are escaped."""
+    return json.dumps(name, ensure_ascii=_HALF.search(name) is not None)

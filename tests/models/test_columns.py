@@ -121,3 +121,20 @@ def test_with_places_children_in_another_order_are_another_tree() -> None:
         encoder = TreeEncoder(ColumnsInput(schema, 3, places=places), ChildSumTreeLSTM(3, 2))
         one, other = (encoder(batch).roots for batch in batches)
         assert torch.allclose(one, other) is not places
+
+
+def test_the_parts_of_the_columns_sum_to_the_vectors() -> None:
+    inputs = columns_input()
+    assert inputs.numbers is not None
+    torch.nn.init.normal_(inputs.numbers.linear.weight)
+    parts = inputs.parts(trees().batch())
+    assert list(parts) == ["kind", "note", "n", "m"]
+    biases = inputs.bias + inputs.numbers.linear.bias
+    torch.testing.assert_close(sum(parts.values(), start=biases), inputs(trees().batch()))
+
+
+def test_a_flag_that_training_never_set_adds_nothing() -> None:
+    inputs = columns_input()
+    assert inputs.numbers is not None
+    values = torch.tensor([[np.nan, np.nan]], dtype=torch.float64)
+    torch.testing.assert_close(inputs.numbers(values)[0], inputs.numbers.linear.bias)

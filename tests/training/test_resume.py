@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -14,12 +15,14 @@ import pytest
 import yaml
 from safetensors.torch import load_file, save_file
 
+from dgltrees._checksums import file_checksum, with_checksum
 from dgltrees.errors import ConfigError
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
+from dgltrees.training.tensors import write_tensors
 from tests.training.samples import SAMPLES, quick, with_model
 
 _TRAIN = str(SAMPLES / "listops" / "train.tsv")
@@ -258,7 +261,8 @@ def test_a_run_of_format_1_is_loaded_and_resumed(whole: Path, tmp_path: Path) ->
         values[section] = {**others, **renamed}
     (run / "config.yaml").write_text(yaml.safe_dump(values))
     metadata = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps({**metadata, "format": 1}))
+    of_format_1 = {k: v for k, v in metadata.items() if k not in ("sha256", "checksum")}
+    (run / "run.json").write_text(json.dumps({**of_format_1, "format": 1}))
     loaded, fresh = load(run), load(whole)
     assert loaded.settings == fresh.settings.replace("training", epochs=2)
     assert loaded.evaluate(test=_TRAIN)["loss"] > 0
@@ -282,12 +286,54 @@ def _without(key: str) -> Damage:
     return damage
 
 
+def _flip(path: Path) -> None:
+    """Another byte, which the format allows."""
+    content = bytearray(path.read_bytes())
+    at = content.rindex(b'"MAX"') + 1 if b'"MAX"' in content else len(content) - 5
+    content[at] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def _nan(path: Path) -> None:
+    weights = load_file(path)
+    next(iter(weights.values())).view(-1)[0] = float("nan")
+    write_tensors(path, weights, {})
+
+
+def _as_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _with_name(name: str) -> Damage:
+    def damage(path: Path) -> None:
+        values = json.loads(path.read_text())
+        del values["checksum"]
+        path.write_text(json.dumps(with_checksum({**values, "sha256": {name: ""}})))
+
+    return damage
+
+
 def _other_size(path: Path) -> None:
     path.write_text(path.read_text().replace("hidden_size: 6", "hidden_size: 7"))
 
 
 def _other_cell(path: Path) -> None:
     path.write_text(path.read_text().replace("cell: lstm", "cell: mine"))
+
+
+def _meant(damage: Damage) -> Damage:
+    """The same damage under a right checksum."""
+
+    def signed(path: Path) -> None:
+        damage(path)
+        run = path.parent / "run.json"
+        values = json.loads(run.read_text())
+        del values["checksum"]
+        sums = {**values["sha256"], path.name: file_checksum(path)}
+        run.write_text(json.dumps(with_checksum({**values, "sha256": sums})))
+
+    return signed
 
 
 @pytest.mark.parametrize(
@@ -297,22 +343,39 @@ def _other_cell(path: Path) -> None:
         ("weights.safetensors", lambda p: p.write_bytes(b""), "weights.safetensors is damaged"),
         ("config.yaml", lambda p: p.write_text("a: [1"), "config.yaml is damaged"),
         ("config.yaml", lambda p: p.write_text("- 1"), "config.yaml is damaged"),
-        ("config.yaml", lambda p: p.write_text("modle: {}"), "config.yaml was written by other"),
+        (
+            "config.yaml",
+            _meant(lambda p: p.write_text("modle: {}")),
+            "config.yaml was written by other",
+        ),
         ("config.yaml", lambda p: p.unlink(), "config.yaml is damaged"),
-        ("config.yaml", _other_size, "weights.safetensors was written by other code"),
-        ("config.yaml", _other_cell, "config.yaml was .* code: expected model.cell .* got 'mine'"),
+        ("config.yaml", _other_size, "config.yaml is damaged: it has changed"),
+        ("config.yaml", _meant(_other_size), "weights.safetensors was written by other code"),
+        (
+            "config.yaml",
+            _meant(_other_cell),
+            "config.yaml was .* code: expected model.cell .* got 'mine'",
+        ),
         ("run.json", _without("files"), "run.json is damaged"),
         ("run.json", _without("majority"), "run.json is damaged"),
         ("run.json", _without("format"), "run.json is damaged"),
         ("run.json", lambda p: p.write_text("[]"), "run.json is damaged"),
-        ("vocabulary", shutil.rmtree, "run is damaged: it has no 'op'"),
-        ("vocabulary/op.txt", lambda p: p.unlink(), "run is damaged: it has no 'op'"),
+        ("vocabulary", shutil.rmtree, "vocabulary is damaged"),
+        ("vocabulary/op.txt", lambda p: p.unlink(), "vocabulary is damaged"),
         ("vocabulary/op.txt", lambda p: p.write_text("MAX"), "vocabulary is damaged"),
         (
             "vocabulary/op.txt",
             lambda p: p.write_text("dgltrees vocabulary 1 {"),
             "vocabulary is damaged",
         ),
+        ("vocabulary/op.txt", _flip, "vocabulary is damaged: it has changed"),
+        ("weights.safetensors", _flip, "weights.safetensors is damaged: it has changed"),
+        ("config.yaml", _flip, "config.yaml is damaged"),
+        ("run.json", _flip, "run.json is damaged"),
+        ("run.json", _with_name("../../secret.txt"), "run.json is damaged"),
+        ("weights.safetensors", _nan, "weights.safetensors is damaged: .* not finite"),
+        ("weights.safetensors", _as_pipe, "weights.safetensors is damaged"),
+        ("config.yaml", _as_pipe, "config.yaml is damaged"),
     ],
 )
 def test_a_damaged_run_is_not_used(
@@ -332,13 +395,6 @@ def test_a_damaged_run_is_not_resumed(whole: Path, tmp_path: Path, damage: Damag
     damage(run / "resume.safetensors")
     with pytest.raises(ConfigError, match=r"resume.safetensors is damaged: .*; train it again"):
         train(_settings(), run)
-
-
-def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("chapter")
-    with pytest.raises(ConfigError, match="is no run directory"):
-        train(_settings(), tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_directory_without_a_run_or_with_several_is_refused(whole: Path, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def fused_lstm(
     same_dtype = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
     if not same_dtype or autocasts(wx.device.type):
         return None
-    _check_inputs(batch, wx, index)
+    _check_index(wx, index)
     shards = 1
     if compiles(wx):
         shards = shards_for(batch.num_nodes, num_levels(batch), U.shape[1], wx.itemsize)
@@ -81,13 +81,8 @@ def fused_lstm(
     return {"h": h, "c": c}
 
 
-def _check_inputs(batch: TreeBatch, wx: Tensor, index: Optional[Tensor]) -> None:
-    """Raise TreeError if there is not one input per node, or an index is out of range."""
-    inputs = len(wx) if index is None else len(index)
-    if inputs != batch.num_nodes:
-        raise TreeError(
-            f"expected the inputs of {batch.num_nodes} nodes, got {inputs}; give each node a row"
-        )
+def _check_index(wx: Tensor, index: Optional[Tensor]) -> None:
+    """Raise TreeError if an index is out of range."""
     if index is not None and len(index) and index.device.type == "cpu":
         low, high = (int(t) for t in index.aminmax())
         if low < 0 or high >= len(wx):

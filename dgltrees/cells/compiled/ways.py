@@ -34,7 +34,6 @@ from dgltrees.cells.scores import Score
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_lstm import TreeLSTM
-from dgltrees.errors import TreeError
 from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import compiled_way
@@ -180,11 +179,6 @@ def rrnet(cell: RRNetCell, batch: TreeBatch, ndata: Fields) -> States:
         TreeError: a field is missing or has the wrong shape.
     """
     x, operations = cell.check(ndata), operations_in(ndata, batch)
-    if not len(x) == len(operations) == batch.num_nodes:
-        raise TreeError(
-            f"expected the inputs and operations of {batch.num_nodes} nodes, got {len(x)} and "
-            f"{len(operations)}; give each node a row"
-        )
     plan = operation_plan(batch, operations, device=x.device)
     start = tuple(ndata.get(name) for name in ("h", "c", "down", "down_c"))
     mlp = (cell.V_1, cell.b_1, cell.V_2, cell.b_2) if cell.merge == "mlp" else (None,) * 4

@@ -1,0 +1,59 @@
+"""Checksums, by which a file that has changed since it was written is known."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["check_sum", "check_values", "checksum", "file_checksum", "with_checksum"]
+
+_KEY = "checksum"
+
+
+def checksum(parts: Iterable[bytes]) -> str:
+    """The SHA-256 of some bytes, one part after the other."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def file_checksum(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return checksum(iter(lambda: file.read(1 << 20), b""))
+
+
+def check_sum(actual: str, expected: str) -> None:
+    """Check that a file is as it was written.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if actual != expected:
+        raise ValueError(
+            f"it has changed since it was written: SHA-256 was {expected[:12]}…, is {actual[:12]}…"
+        )
+
+
+def with_checksum(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values for JSON with the checksum of all of them as one more."""
+    return {**values, _KEY: _of_values(values)}
+
+
+def check_values(values: Mapping[str, Any]) -> None:
+    """Check values that :func:`with_checksum` gave and JSON has kept.
+
+    Raises:
+        KeyError: they have no checksum.
+        ValueError: they have changed.
+    """
+    others = {name: value for name, value in values.items() if name != _KEY}
+    check_sum(_of_values(others), str(values[_KEY]))
+
+
+def _of_values(values: Mapping[str, Any]) -> str:
+    return checksum([json.dumps(values, sort_keys=True).encode("ascii")])

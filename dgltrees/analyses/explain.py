@@ -1,0 +1,262 @@
+"""Which nodes and columns a prediction hangs on, as a table and as a picture of the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Callable, Optional
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dgltrees._files import PathLike
+from dgltrees.analyses.require import require
+from dgltrees.draw import Drawing, draw
+from dgltrees.draw.labels import decode_column
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models import Classifier
+from dgltrees.models.attribution import answers, integrated_gradients, occlude, occlusion
+from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.task import Task
+from dgltrees.tasks.trees.base import TreeTask
+from dgltrees.training.loaded import LoadedRun, Source
+from dgltrees.trees import Examples, Forest, TreeBatch
+
+__all__ = ["Explanation", "explain"]
+
+_SHOWN_NODES = 60  # of a tree that the repr draws; of a larger one it lists the strongest nodes
+_STRONGEST = 10
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why a model predicts what it predicts of one example with N nodes and C columns.
+
+    Jupyter shows the tree with every node coloured by what it adds, ``print`` the same as text.
+
+    Attributes:
+        examples: the example as the model reads it.
+        target: what is explained: a class, a flag, or the name of a number.
+        node: the node whose prediction is explained, where a model predicts nodes; else None.
+        prediction: the probability of that class or flag, or the number.
+        baseline: the same where every node of the tree is without input.
+        column_names: the C columns.
+        columns: ``(N, C)`` what each column of each node adds to the prediction, by integrated
+            gradients; all of it sums to ``prediction - baseline``.
+    """
+
+    examples: Examples
+    target: str
+    node: Optional[int]
+    prediction: float
+    baseline: float
+    column_names: tuple[str, ...]
+    columns: NDArray[np.float64]
+    _occlude: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+
+    @property
+    def forest(self) -> Forest:
+        """The tree, or the trees of a pair, with the columns of names that the model reads."""
+        return self.examples.forest
+
+    @cached_property
+    def nodes(self) -> NDArray[np.float64]:
+        """``(N,)`` what each node adds to the prediction: the sum of its columns."""
+        return np.asarray(self.columns.sum(1))
+
+    @cached_property
+    def subtrees(self) -> NDArray[np.float64]:
+        """``(N,)`` what the prediction loses where the subtree of a node is without input.
+
+        It is computed when it is first asked for, by a prediction per node.
+        """
+        return self._occlude(_below(self.forest))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """A table with a row per node, such as ``pandas.DataFrame(explanation.to_dict())`` takes.
+
+        Its columns: ``tree`` and ``node``, ``parent``, the names that the node has, ``adds`` of the
+        whole node, and ``adds COLUMN`` of each column.
+        """
+        forest = self.forest
+        rows = np.arange(forest.num_nodes)
+        table: dict[str, list[Any]] = {
+            "tree": forest.tree_of_node.tolist(),
+            "node": (rows - forest.offsets[forest.tree_of_node]).tolist(),
+            "parent": forest.parent.tolist(),
+        }
+        for name in forest.vocabs:
+            if name in forest.columns and forest.columns[name].ndim == 1 and name != "target":
+                table[name] = decode_column(forest, name, forest.columns[name])
+        table["adds"] = self.nodes.tolist()
+        for name, values in zip(self.column_names, self.columns.T):
+            table[f"adds {name}"] = values.tolist()
+        return table
+
+    def draw(self, by: str = "nodes") -> Drawing:
+        """The tree with the nodes coloured: red adds to the prediction, blue takes away.
+
+        Arguments:
+            by: ``"nodes"``, ``"subtrees"``, or the name of a column, whose part is shown.
+
+        Raises:
+            ConfigError: there is no such column.
+        """
+        if by in ("nodes", "subtrees"):
+            values = getattr(self, by)
+        elif by in self.column_names:
+            values = self.columns[:, self.column_names.index(by)]
+        else:
+            raise ConfigError(
+                f"expected nodes, subtrees or one of {', '.join(self.column_names)}, got {by!r}"
+            )
+        plain = {n: c for n, c in self.forest.columns.items() if c.ndim == 1 and n != "target"}
+        forest = replace(self.forest, columns=plain)
+        titles = None if len(forest) == 1 else [f"tree {side}" for side in range(len(forest))]
+        return draw(forest, values=values, titles=titles, svg_limit=max(2000, forest.num_nodes))
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG."""
+        return self.draw().svg
+
+    def save(self, path: PathLike, by: str = "nodes") -> None:
+        """Write the picture to a path that ends in ``.svg``, or the text to one in ``.txt``."""
+        self.draw(by).save(path)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    @property
+    def text(self) -> str:
+        """What is explained, the columns, and the tree, or of a large one the strongest nodes."""
+        of = "" if self.node is None else f" of node {self.node}"
+        lines = [
+            f"{self.target}{of}: {self.prediction:.4g}, {self.baseline:.4g} without any input; "
+            f"the nodes add {self.nodes.sum():+.4g}"
+        ]
+        totals = zip(self.column_names, self.columns.sum(0).tolist())
+        lines += [f"  {name}: {total:+.3g}" for name, total in totals]
+        if self.forest.num_nodes <= _SHOWN_NODES:
+            return "\n".join([*lines, "", self.draw().text])
+        table = self.to_dict()
+        names = [name for name in self.forest.vocabs if name in table]
+        lines += ["", f"the strongest of {self.forest.num_nodes} nodes:"]
+        for node in np.argsort(-np.abs(self.nodes), kind="stable")[:_STRONGEST].tolist():
+            label = " ".join(filter(None, (table[name][node] for name in names)))
+            lines.append(f"  {table['node'][node]} {label}  {self.nodes[node]:+.3g}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def explain(
+    run: LoadedRun,
+    source: Source,
+    example: int = 0,
+    *,
+    target: Optional[str] = None,
+    node: Optional[int] = None,
+    steps: int = 64,
+) -> Explanation:
+    """Explain a prediction of a run; see :class:`Explanation`.
+
+    Arguments:
+        run: a run of trees whose nodes have columns or labels.
+        source: files, or trees.
+        example: the number of the tree, or pair, from 0.
+        target: the class to explain, by default the predicted one; or the flag or number of several
+            target columns, by default the first.
+        node: the node whose prediction to explain, where the model predicts nodes; by default the
+            root.
+        steps: points of the integral of the gradients.
+
+    Raises:
+        ConfigError: the run is of another task, or there is no such target.
+        TreeError: there is no such example or node, or the trees cannot be read.
+    """
+    known = isinstance(run.task, (OwnTreesTask, TreeTask))
+    require(run, run.task if known else None, Task, "a model of trees")
+    model = require(run, run.model, Classifier, "a model of trees")
+    data = run.to_examples(source)
+    if not 0 <= example < len(data):
+        raise TreeError(f"expected an example below {len(data)}, got {example}")
+    one = data.select([example])
+    row, node = _row(run, one, node)
+    rows = one.forest.num_nodes if run.task.nodes else 1
+
+    def copies(number: int) -> TreeBatch:
+        batch, _ = run.task.batch(one, np.zeros(number, np.int64))
+        return batch.to(run.fabric.device)
+
+    def every(each: Classifier, batch: TreeBatch) -> Tensor:
+        return answers(each, batch)[row::rows]  # (S, K)
+
+    with torch.no_grad():
+        batch = copies(1)
+        prediction = every(model, batch)[0]
+        inputs: Any = model.encoder.input
+        baseline = every(model, occlude(inputs, batch))[0]
+    names = _target_names(one, len(prediction))
+    of_classes = len(one.target_names) < 2 and len(prediction) > 1
+    if target is None:
+        index = int(prediction.argmax()) if of_classes else 0
+    elif target in names:
+        index = names.index(target)
+    else:
+        raise ConfigError(f"expected a target of {', '.join(names)}, got {target!r}")
+
+    def answer(each: Classifier, batch: TreeBatch) -> Tensor:
+        return every(each, batch)[:, index]
+
+    def occluded(masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        drops = occlusion(model, copies, answer, torch.from_numpy(masks))
+        return np.asarray(drops.double().cpu().numpy())
+
+    columns, values = integrated_gradients(model, copies, answer, steps=steps)
+    return Explanation(
+        one,
+        names[index],
+        node,
+        float(prediction[index]),
+        float(baseline[index]),
+        tuple(columns),
+        values.double().cpu().numpy(),
+        occluded,
+    )
+
+
+def _row(run: LoadedRun, one: Examples, node: Optional[int]) -> tuple[int, Optional[int]]:
+    """The row of an example to explain, and the node that it is."""
+    if not run.task.nodes:
+        if node is not None:
+            raise ConfigError(f"expected a task that predicts nodes, got {run.task.name}")
+        return 0, None
+    node = int(one.forest.roots[0]) if node is None else node
+    if not 0 <= node < one.forest.num_nodes:
+        raise TreeError(f"expected a node below {one.forest.num_nodes}, got {node}")
+    return node, node
+
+
+def _target_names(one: Examples, count: int) -> list[str]:
+    """The names of the K answers."""
+    if len(one.targets) == count:
+        return list(one.targets.names)
+    if len(one.target_names) == count:
+        return list(one.target_names)
+    return [str(k) for k in range(count)]
+
+
+def _below(forest: Forest) -> NDArray[np.bool_]:
+    """``(N, N)`` whether a node (column) is in the subtree of a node (row)."""
+    masks = np.eye(forest.num_nodes, dtype=bool)
+    for depth in range(1, int(forest.depth.max(initial=0)) + 1):
+        nodes = np.flatnonzero(forest.depth == depth)
+        masks[:, nodes] |= masks[:, forest.global_parent[nodes]]
+    return masks

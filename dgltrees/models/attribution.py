@@ -1,0 +1,198 @@
+"""Which inputs a prediction hangs on: occlusion of subtrees, and integrated gradients."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Callable, Optional, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dgltrees.errors import ConfigError
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.columns import ColumnsInput
+from dgltrees.models.encoder import BidirectionalEncoder
+from dgltrees.models.heads import ClassHead, wide
+from dgltrees.models.inputs import Concat, GivenVectors, Input, NodeInput
+from dgltrees.models.targets import TargetHead
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["answers", "integrated_gradients", "occlude", "occlusion"]
+
+Copies = Callable[[int], TreeBatch]
+"""From a number S to a batch of so many copies of one example, which has N nodes."""
+Answer = Callable[[Classifier, TreeBatch], Tensor]
+"""From a model and S copies to what is explained of each, ``(S,)``."""
+
+M = TypeVar("M", bound=nn.Module)
+_VECTORS = "(vectors)"
+
+
+def answers(model: Classifier, batch: TreeBatch) -> Tensor:
+    """``(R, K)`` what a model says of each row: probabilities of classes or flags, or numbers.
+
+    Raises:
+        ConfigError: its head predicts something else.
+    """
+    outputs = model.head(model.vectors(batch))
+    if isinstance(model.head, TargetHead):
+        columns = model.head.decode(outputs)
+        probabilities = [v for name, v in columns.items() if name.startswith("probability_")]
+        numbers = [v for name, v in columns.items() if name.startswith("prediction_")]
+        return torch.stack(probabilities or numbers, 1)
+    if not isinstance(model.head, ClassHead):
+        raise ConfigError(
+            f"expected a model of classes or numbers, got the head {type(model.head).__name__}"
+        )
+    logits = wide(outputs)
+    if logits.shape[-1] > 1:
+        return torch.softmax(logits, -1)
+    p = torch.sigmoid(logits)
+    return torch.cat([1 - p, p], 1)
+
+
+def occlude(inputs: Input, batch: TreeBatch, mask: Optional[Tensor] = None) -> TreeBatch:
+    """A batch some of whose nodes have no input: names and numbers are missing, vectors zero.
+
+    Arguments:
+        inputs: what reads the nodes.
+        batch: ``N`` nodes.
+        mask: ``(N,)`` bool, the nodes; all by default.
+    """
+    ndata = dict(batch.ndata)
+    for name in _columns_of(inputs):
+        values = ndata[name]
+        missing = -1 if not values.is_floating_point() else 0.0
+        if isinstance(inputs, ColumnsInput) and values.is_floating_point():
+            missing = float("nan")
+        if mask is None:
+            ndata[name] = torch.full_like(values, missing)
+        else:
+            rows = mask.view(-1, *[1] * (values.dim() - 1))
+            ndata[name] = values.masked_fill(rows, missing)
+    return batch.with_data(ndata)
+
+
+def _columns_of(inputs: nn.Module) -> list[str]:
+    """The node columns that an input reads.
+
+    Raises:
+        ConfigError: they are not known.
+    """
+    if isinstance(inputs, ColumnsInput):
+        return inputs.columns
+    if isinstance(inputs, (NodeInput, GivenVectors)):
+        return [inputs.column]
+    if isinstance(inputs, Concat):
+        return [name for each in inputs.inputs for name in _columns_of(each)]
+    raise ConfigError(
+        f"expected a model that reads columns of nodes, got one with {type(inputs).__name__}"
+    )
+
+
+@torch.no_grad()
+def occlusion(
+    model: Classifier, copies: Copies, answer: Answer, masks: Tensor, *, max_nodes: int = 20_000
+) -> Tensor:
+    r"""What an answer loses when the inputs of some nodes are taken away, ``(S,)``.
+
+    .. math:: s_i = f(x) - f(x \text{ without the inputs of } mask_i)
+
+    The form of the tree stays. Zeiler and Fergus, "Visualizing and Understanding Convolutional
+    Networks" (ECCV 2014), section 4.2, do so with the parts of a picture.
+
+    Arguments:
+        model: the model, in evaluation mode.
+        copies: gives a batch of copies of the example.
+        answer: what is explained.
+        masks: ``(S, N)`` bool, the nodes that each occlusion takes.
+        max_nodes: the largest number of nodes in a batch.
+    """
+    inputs = _input_of(model)
+    whole = answer(model, copies(1))
+    step = max(1, max_nodes // masks.shape[1])
+    parts = [
+        answer(model, occlude(inputs, copies(len(some)), some.flatten().to(whole.device)))
+        for some in torch.split(masks, step)
+    ]
+    return whole - torch.cat(parts)
+
+
+def integrated_gradients(
+    model: Classifier, copies: Copies, answer: Answer, *, steps: int = 64, max_nodes: int = 20_000
+) -> tuple[list[str], Tensor]:
+    r"""What each column of each node adds to an answer, ``(N, C)``, with the columns' names.
+
+    .. math::
+
+        a_{vk} = (p_{vk} - b_{vk}) \cdot
+            \int_0^1 \frac{\partial f}{\partial x_v}\big(b + \alpha (x - b)\big) \, d\alpha
+
+    where :math:`x_v = \sum_k p_{vk}` is the input vector of node v, a sum over columns k, and b the
+    vectors of nodes without input. All a sum to f(x) - f(b). Sundararajan et al., "Axiomatic
+    Attribution for Deep Networks" (ICML 2017), equation (1); the integral is by Gauss's rule, which
+    is exact but for kinks such as those of maxima.
+
+    Arguments:
+        model: the model, in evaluation mode.
+        copies: gives a batch of copies of the example.
+        answer: what is explained.
+        steps: points of the integral.
+        max_nodes: the largest number of nodes in a batch.
+    """
+    inputs = _input_of(model)
+    one = copies(1)
+    with torch.no_grad():
+        nothing = occlude(inputs, one)
+        names, parts = _parts(inputs, one)
+        differences = parts - _parts(inputs, nothing)[1]  # (N, C, m)
+        start, total = inputs(nothing), differences.sum(1)  # (N, m)
+    reader = _reading_vectors(model, inputs.size)
+    points, weights = np.polynomial.legendre.leggauss(steps)
+    rule = torch.from_numpy(np.stack([(points + 1) / 2, weights / 2], 1)).to(start)
+    gradient = torch.zeros_like(start)
+    for some in torch.split(rule, max(1, max_nodes // len(start))):
+        alpha, weight = some.view(-1, 2, 1, 1).unbind(1)  # (S, 1, 1)
+        x = (start + alpha * total).flatten(0, 1).requires_grad_()
+        batch = copies(len(some))
+        batch = batch.with_data({**batch.ndata, _VECTORS: x})
+        with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # LSTMs in eval mode
+            (slopes,) = torch.autograd.grad(answer(reader, batch).sum(), x)
+        gradient += (slopes.unflatten(0, (len(some), -1)) * weight).sum(0)
+    return names, (differences * gradient.unsqueeze(1)).sum(-1)
+
+
+def _input_of(model: Classifier) -> Input:
+    inputs = getattr(model.encoder, "input", None)
+    if not isinstance(inputs, Input):
+        raise ConfigError(
+            f"expected a model that reads columns of nodes, got {type(model.encoder).__name__}"
+        )
+    return inputs
+
+
+def _parts(inputs: Input, batch: TreeBatch) -> tuple[list[str], Tensor]:
+    """Names, and what each column adds to the vector of each node, ``(N, C, m)``."""
+    if isinstance(inputs, ColumnsInput):
+        parts = inputs.parts(batch)
+        return list(parts), torch.stack(list(parts.values()), 1)
+    return [" + ".join(_columns_of(inputs))], inputs(batch).unsqueeze(1)
+
+
+def _reading_vectors(model: Classifier, size: int) -> Classifier:
+    """A model with the same parameters whose nodes have their input vectors already."""
+    reader = _shallow(model)
+    reader.encoder = _shallow(model.encoder)
+    holder: Any = reader.encoder
+    if isinstance(holder, BidirectionalEncoder):
+        holder.up = _shallow(holder.up)
+        holder = holder.up
+    holder.input = GivenVectors(_VECTORS, size)
+    return reader
+
+
+def _shallow(module: M) -> M:
+    twin = copy.copy(module)
+    twin._modules = dict(module._modules)
+    return twin

@@ -1,0 +1,142 @@
+"""Forests in folders: arrays that can be memory-mapped, names, and checksums of all of them."""
+
+from __future__ import annotations
+
+import json
+import tokenize
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.format import open_memmap, read_array
+from numpy.typing import NDArray
+
+from dgltrees._checksums import check_sum, check_values, file_checksum, with_checksum
+from dgltrees._files import check_is_file, file_name, replacing
+from dgltrees.errors import TreeError
+from dgltrees.trees.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dgltrees.trees.forest import Forest
+
+__all__ = ["load_arrays", "save_forest"]
+
+_VERSION = 2
+_CHECKED = 2
+"""The first version with checksums."""
+_INDEX = "forest.json"
+_STRUCTURE = ("parent", "pos", "offsets")
+
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError),
+    *(RecursionError, SyntaxError, TypeError, ValueError, tokenize.TokenError),
+)
+
+
+def save_forest(forest: Forest, folder: Path) -> None:
+    """Write the arrays of a forest as ``.npy`` files, its vocabularies as text, and an index."""
+    arrays: dict[str, NDArray[Any]] = {name: getattr(forest, name) for name in _STRUCTURE}
+    arrays.update({f"column.{name}": column for name, column in forest.columns.items()})
+    (folder / _INDEX).unlink(missing_ok=True)  # no forest until it is complete
+    names = []
+    for name, values in arrays.items():
+        names.append(_array_file(name))
+        with replacing(folder / names[-1], "wb") as file:
+            np.save(file, values, allow_pickle=False)
+    for name, vocab in forest.vocabs.items():
+        names.append(_vocabulary_file(name))
+        vocab.save(folder / names[-1])
+    index = {
+        "version": _VERSION,
+        "columns": list(forest.columns),
+        "vocabs": list(forest.vocabs),
+        "sha256": {name: file_checksum(folder / name) for name in names},
+    }
+    with replacing(folder / _INDEX) as file:
+        json.dump(with_checksum(index), file, indent=1)
+
+
+def load_arrays(
+    folder: Path, *, mmap: bool
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], dict[str, Vocabulary]]:
+    """What :func:`save_forest` wrote: the structure, the columns and the vocabularies, by name.
+
+    Raises:
+        TreeError: the folder does not hold a forest, one of another version, or a damaged one.
+    """
+    try:
+        index = _index(folder)
+        sums: Mapping[str, str] = index.get("sha256", {})
+
+        def path_of(name: str) -> Path:
+            path = folder / name
+            check_is_file(path)
+            if index["version"] >= _CHECKED:
+                try:
+                    check_sum(file_checksum(path), sums[name])
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}") from None
+            return path
+
+        structure = {name: _array(path_of(_array_file(name)), mmap) for name in _STRUCTURE}
+        columns = {
+            name: _array(path_of(_array_file(f"column.{name}")), mmap) for name in index["columns"]
+        }
+        vocabs = {
+            name: Vocabulary.load(path_of(_vocabulary_file(name))) for name in index["vocabs"]
+        }
+    except FileNotFoundError as error:
+        raise TreeError(
+            f"expected a folder that Forest.save wrote, got none: {error.filename} is missing",
+            file=folder,
+        ) from None
+    except TreeError:
+        raise
+    except _DAMAGE as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise TreeError(
+            f"expected a folder that Forest.save wrote, got a damaged one ({what:.300}); "
+            "write it again",
+            file=folder,
+        ) from error
+    return structure, columns, vocabs
+
+
+def _index(folder: Path) -> dict[str, Any]:
+    """The content of ``forest.json``, checked."""
+    check_is_file(folder / _INDEX)
+    index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+    version = index["version"]
+    if version not in range(1, _VERSION + 1):
+        raise TreeError(
+            f"expected a forest of version {_VERSION} at most, got version {version!r:.40}; "
+            "write it again with this version of the package",
+            file=folder,
+        )
+    for key in ("columns", "vocabs"):
+        names = index[key]
+        if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise TypeError(f"expected a list of names as {key!r}, got {names!r:.60}")
+    if version >= _CHECKED:
+        check_values(index)
+    checked: dict[str, Any] = index
+    return checked
+
+
+def _array_file(name: str) -> str:
+    return file_name(f"{name}.npy")
+
+
+def _vocabulary_file(name: str) -> str:
+    return file_name(f"vocab.{name}.txt")
+
+
+def _array(path: Path, mmap: bool) -> NDArray[Any]:
+    """The array in a ``.npy`` file; files of other kinds, which numpy loads too, are errors."""
+    if mmap:
+        mapped: NDArray[Any] = open_memmap(path, mode="r")
+        return mapped
+    with open(path, "rb") as file:
+        array: NDArray[Any] = read_array(file, allow_pickle=False)
+    return array

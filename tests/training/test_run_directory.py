@@ -1,0 +1,217 @@
+"""What a run directory is protected from: other files, links, other processes, bad numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from dgltrees.errors import ConfigError
+from dgltrees.tasks.task import Task
+from dgltrees.training.loaded import load
+from dgltrees.training.lock import locked
+from dgltrees.training.loop import Trainer
+from dgltrees.training.run import train
+from dgltrees.training.settings import Settings
+from tests.training.samples import quick, with_model
+
+Fill = Callable[[Path], Any]
+
+
+def _settings(**training: Any) -> Settings:
+    loop = {"batch_size": 8, "workers": 0, **training}
+    return with_model(quick("listops-sum-c25", **loop), hidden_size=4)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    paths = sorted(folder.rglob("*"))
+    return {str(p.relative_to(folder)): p.read_bytes() for p in paths if p.is_file()}
+
+
+def _write(name: str, text: str) -> Fill:
+    def fill(folder: Path) -> None:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+    return fill
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        _write("thesis.tex", "chapter"),
+        _write("config.yaml", "mine: 1"),
+        _write("weights.safetensors", "mine"),
+        _write("vocabulary/mine.txt", "mine"),
+        _write("run.json", "{}"),
+        _write("run.json", '{"format": 3, "runs": [1, 2]}'),
+        lambda folder: (_write("run.json", "[]")(folder), _write("metrics.jsonl", "")(folder)),
+    ],
+)
+def test_a_folder_with_files_of_others_is_refused(tmp_path: Path, fill: Fill) -> None:
+    fill(tmp_path)
+    before = _files(tmp_path)
+    with pytest.raises(ConfigError, match=r"is no run directory; name a folder|is damaged"):
+        train(_settings(), tmp_path)
+    assert _files(tmp_path) == before
+
+
+class Killed(BaseException):
+    pass
+
+
+def _begin(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed before its first step."""
+
+    def killed(*_: Any) -> Any:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_step", killed)
+        with pytest.raises(Killed):
+            train(_settings(), run)
+
+
+def test_what_others_put_beside_a_run_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _begin(tmp_path, monkeypatch)
+    for name in ("notes.txt", "vocabulary/mine.txt"):
+        (tmp_path / name).write_text("mine")
+    train(_settings(), tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "vocabulary" / "mine.txt").read_text() == "mine"
+    assert set(load(tmp_path).vocabularies) == {"op", "target"}
+
+
+def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    _begin(run, monkeypatch)
+    (run / "vocabulary").rename(elsewhere)
+    (run / "vocabulary").symlink_to(elsewhere, target_is_directory=True)
+    before = _files(elsewhere)
+    with pytest.raises(ConfigError, match="expected no links in a run directory, got .*vocabulary"):
+        train(_settings(), run)
+    assert _files(elsewhere) == before
+
+
+def test_files_are_written_in_place_of_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere.txt"
+    _begin(run, monkeypatch)
+    elsewhere.write_text("mine")
+    for name in ("config.yaml", "weights.safetensors"):
+        (run / name).unlink(missing_ok=True)
+        (run / name).symlink_to(elsewhere)
+    train(_settings(), run)
+    assert elsewhere.read_text() == "mine"
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    """The lock of a process that was killed is no lock."""
+    script = "import sys; from pathlib import Path; from dgltrees.training.lock import locked\n"
+    script += f"with locked(Path({str(tmp_path / 'run')!r})): print('ready'); sys.stdin.read()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", script], **pipes) as other:  # type: ignore[call-overload]
+        assert other.stdout.readline() == "ready\n"
+        held = f"another process trains in .*run \\(process {other.pid} on .*; wait for its end"
+        with pytest.raises(ConfigError, match=held):
+            train(_settings(), tmp_path / "run")
+        other.kill()
+    train(_settings(), tmp_path / "run")
+    assert not (tmp_path / "run" / ".dgltrees.lock").exists()
+
+
+def test_a_lock_leaves_no_empty_folders(tmp_path: Path) -> None:
+    with locked(tmp_path / "a" / "b"):
+        assert (tmp_path / "a" / "b").is_dir()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_temporary_files_of_killed_processes_go(tmp_path: Path) -> None:
+    train(_settings(), tmp_path)
+    for name in (".metrics.jsonl.1a2b3c4d.writing", "vocabulary/.op.txt.1a2b3c4d.writing"):
+        (tmp_path / name).write_text("half")
+    train(_settings(epochs=2), tmp_path)
+    assert not list(tmp_path.rglob(".*"))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_loss_that_is_not_finite_stops_before_it_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: float
+) -> None:
+    """The last good state stays, and the same command says the same."""
+    settings, step = _settings(checkpoint_steps=2, epochs=2), Trainer._step
+    calls = 0
+
+    def broken(self: Trainer, *args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        loss, rows = step(self, *args)
+        return (loss * bad if calls == 8 else loss), rows
+
+    monkeypatch.setattr(Trainer, "_step", broken)
+    with pytest.raises(ConfigError, match=r"training loss is (nan|inf) in epoch 2, step 3; lower"):
+        train(settings, tmp_path)
+    monkeypatch.setattr(Trainer, "_step", step)
+    train(settings, tmp_path)
+    assert [line["epoch"] for line in load(tmp_path).directory.metrics()] == [1, 2]
+
+
+def test_a_monitor_that_is_never_finite_is_no_best_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = Task.report
+
+    def infinite(self: Task, *args: Any) -> dict[str, Any]:
+        return {**report(self, *args), "accuracy": math.inf}
+
+    monkeypatch.setattr(Task, "report", infinite)
+    with pytest.raises(ConfigError, match=r"an epoch with a finite accuracy .* none \(inf in"):
+        train(_settings(), tmp_path)
+    assert not (tmp_path / "weights.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"optimizer": "adam", "optimizer_options": {"betas": [0.9]}}, "does not take|makes no"),
+        ({"optimizer": "adam", "optimizer_options": {"capturable": True}}, "adam"),
+        ({"optimizer": "adam", "optimizer_options": {"differentiable": True}}, "adam"),
+    ],
+)
+def test_failing_optimizers_leave_nothing_behind(
+    tmp_path: Path, training: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        train(_settings(**training), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_monitor_that_these_data_do_not_have_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = Task.report
+
+    def without(self: Task, *args: Any) -> dict[str, Any]:
+        return {k: v for k, v in report(self, *args).items() if k != "accuracy"}
+
+    monkeypatch.setattr(Task, "report", without)
+    with pytest.raises(ConfigError, match=r"training.monitor to be .*got 'accuracy'"):
+        train(_settings(monitor="accuracy"), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_file_of_a_start_has_a_checksum(tmp_path: Path) -> None:
+    train(_settings(), tmp_path)
+    metadata = json.loads((tmp_path / "run.json").read_text())
+    later = {"metrics.jsonl", "result.json", "resume.json", "run.json"}
+    files = {os.fspath(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
+    assert files - later == {*metadata["sha256"], "weights.safetensors", "resume.safetensors"}

@@ -1,0 +1,153 @@
+"""Forests in folders: what was saved comes back, and nothing else does."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+from dgltrees import Forest, TreeError, Vocabulary
+from dgltrees._checksums import file_checksum, with_checksum
+
+Damage = Callable[[Path], Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    words = Vocabulary(["a", "b", "c"])
+    columns = {"x": np.array([1, 2, 3]), "word": np.array([0, 2, 1])}
+    Forest.build([-1, 0, 0], columns=columns, vocabs={"word": words}).save(tmp_path / "f")
+    return tmp_path / "f"
+
+
+def _write(name: str, data: bytes) -> Damage:
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def _flip(name: str, old: bytes, new: bytes) -> Damage:
+    def damage(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        assert old in content
+        (folder / name).write_bytes(content.replace(old, new))
+
+    return damage
+
+
+def _index(**values: Any) -> Damage:
+    """Other values in forest.json, with a right checksum: somebody meant it."""
+
+    def damage(folder: Path) -> None:
+        path = folder / "forest.json"
+        index = {**json.loads(path.read_text()), **values}
+        del index["checksum"]
+        path.write_text(json.dumps(with_checksum(index)))
+
+    return damage
+
+
+def _signed(name: str, data: bytes) -> Damage:
+    """Another file under a right checksum: somebody meant it."""
+
+    def damage(folder: Path) -> None:
+        (folder / name).write_bytes(data)
+        index = json.loads((folder / "forest.json").read_text())
+        _index(sha256={**index["sha256"], name: file_checksum(folder / name)})(folder)
+
+    return damage
+
+
+def _pipe(name: str) -> Damage:
+    def damage(folder: Path) -> None:
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    return damage
+
+
+def _npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.asarray(array), allow_pickle=True)
+    return file.getvalue()
+
+
+def _zip() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("parent.npy", _npy([-1, 0, 0]))
+    return file.getvalue()
+
+
+DAMAGES: list[tuple[Damage, str]] = [
+    (_write("column.x.npy", b""), "a damaged one"),
+    (_write("parent.npy", b"garbage"), "a damaged one"),
+    (_write("forest.json", b"{"), "a damaged one"),
+    (_write("forest.json", b"{}"), "a damaged one"),
+    (_write("forest.json", b"[1]"), "a damaged one"),
+    (_write("forest.json", b"[" * 100_000), "a damaged one"),
+    (_write("forest.json", b"\xff"), "a damaged one"),
+    (lambda folder: (folder / "pos.npy").unlink(), "pos.npy is missing"),
+    (_flip("vocab.word.txt", b'"b"', b'"d"'), "vocab.word.txt: it has changed since it was"),
+    (_flip("column.x.npy", b"\x02", b"\x03"), "column.x.npy: it has changed since it was"),
+    (_flip("forest.json", b'"x"', b'"y"'), "it has changed since it was written"),
+    (_index(columns=["../x"]), "..%2Fx.npy is missing"),
+    (_index(vocabs=["../../etc/passwd"]), "passwd.txt is missing"),
+    (_index(columns=[["x"]]), "expected a list of names as 'columns'"),
+    (_index(vocabs={"word": 1}), "expected a list of names as 'vocabs'"),
+    (_pipe("parent.npy"), "it is no file"),
+    (_pipe("forest.json"), "it is no file"),
+    (_pipe("vocab.word.txt"), "it is no file"),
+    (_signed("parent.npy", _zip()), "a damaged one"),
+    (_signed("parent.npy", _npy([1, 0, 0])), "expected exactly one root, got 0"),
+    (_signed("parent.npy", _npy([-1.0, 0, 0])), "expected a row of integers as parent"),
+    (_signed("parent.npy", _npy([[-1, 0, 0]])), "expected a row of integers as parent"),
+    (_signed("parent.npy", _npy(-1)), "expected a row of integers as parent"),
+    (_signed("parent.npy", _npy(np.array([{}], object))), "a damaged one"),
+    (_signed("parent.npy", _npy([-1, 0, 0]).replace(b"(3,)", b"(3,(")), "a damaged one"),
+    (_signed("parent.npy", _npy([-1, 0, 0]).replace(b"{", b"\n")), "a damaged one"),
+    (_signed("parent.npy", _npy([-1, 0, 0]).replace(b"(3,)", b"9**9")), "a damaged one"),
+    (_signed("column.word.npy", _npy([0, 7, 1])), "ids of the 3 names"),
+    (_signed("column.word.npy", _npy(["a", "b", "c"])), "ids of its vocabulary"),
+    (_signed("vocab.word.txt", b"a\nb\nc\n"), "expected a vocabulary whose first line"),
+]
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize(("damage", "message"), DAMAGES)
+def test_a_damaged_folder_is_refused(
+    folder: Path, damage: Damage, message: str, mmap: bool
+) -> None:
+    damage(folder)
+    with pytest.raises(TreeError) as caught:
+        Forest.load(folder, mmap=mmap)
+    assert message in str(caught.value)
+
+
+def test_a_forest_that_cannot_be_saved_leaves_the_one_before(folder: Path) -> None:
+    forest = Forest.load(folder, mmap=False)
+    with pytest.raises(TreeError, match="expected column 'x' to hold numbers"):
+        Forest(forest.parent, forest.pos, forest.offsets, {"x": np.array([{}] * 3)}).save(folder)
+    assert Forest.load(folder).columns["x"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", "..", "a%2Fb", "(numbers)", "Node Type", "é:?*"])
+def test_names_of_columns_stay_in_the_folder(tmp_path: Path, name: str) -> None:
+    words = Vocabulary(["a", "b"])
+    forest = Forest.build([-1, 0], columns={name: [0, 1]}, vocabs={name: words})
+    forest.save(tmp_path / "f")
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+    again = Forest.load(tmp_path / "f")
+    assert again.columns[name].tolist() == [0, 1]
+    assert again.vocabs == {name: words}
+
+
+def test_a_forest_of_version_1_has_no_checksums(folder: Path) -> None:
+    index = json.loads((folder / "forest.json").read_text())
+    names = {"version": 1, "columns": index["columns"], "vocabs": index["vocabs"]}
+    (folder / "forest.json").write_text(json.dumps(names))
+    assert Forest.load(folder).columns["x"].tolist() == [1, 2, 3]
