@@ -56,8 +56,8 @@ class PlaceVectors(nn.Module):
 def _features(batch: TreeBatch) -> Tensor:
     """``(N, 6)`` the vector that :class:`PlaceVectors` multiplies by W."""
     place, siblings = sibling_places(batch)
-    counts = torch.zeros(batch.num_nodes, 3)  # before, after, below
-    counts[batch.src, 0] = place.float()
-    counts[batch.src, 1] = (siblings - 1 - place).float()
-    counts[:, 2] = torch.bincount(batch.dst, minlength=batch.num_nodes).float()
-    return torch.cat([counts.log1p(), (counts == 0).float()], 1)
+    counts = torch.zeros(batch.num_nodes, 3, dtype=torch.float64)  # before, after, below
+    counts[batch.src, 0] = place.double()
+    counts[batch.src, 1] = (siblings - 1 - place).double()
+    counts[:, 2] = torch.bincount(batch.dst, minlength=batch.num_nodes).double()
+    return torch.cat([counts.log1p(), (counts == 0).double()], 1)
