@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dgltrees.tasks.own_trees.inspect import inspect_trees
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
-    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
+    from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, TreePairs, Vocabulary
 
 __version__ = "0.1.0"
 
@@ -30,6 +30,7 @@ __all__ = [
     "TreeClassifier",
     "TreeEncoder",
     "TreeError",
+    "TreePairs",
     "TreeRegressor",
     "Vocabulary",
     "__version__",
@@ -46,7 +47,14 @@ _MODULES = {
     "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),
-    "dgltrees.trees": ("BatchSampler", "Examples", "Forest", "TreeBatch", "Vocabulary"),
+    "dgltrees.trees": (
+        "BatchSampler",
+        "Examples",
+        "Forest",
+        "TreeBatch",
+        "TreePairs",
+        "Vocabulary",
+    ),
 }
 
 

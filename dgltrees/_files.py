@@ -8,19 +8,52 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Union
 
 from dgltrees._locks import try_lock
 
-__all__ = ["PathLike", "check_is_file", "file_name", "remove_leftovers", "replacing"]
+__all__ = [
+    "STANDARD_INPUT",
+    "Lines",
+    "PathLike",
+    "check_is_file",
+    "file_name",
+    "in_file",
+    "remove_leftovers",
+    "replacing",
+]
 
 PathLike = Union[str, os.PathLike[str]]
 
 _ENDING = ".writing"
 _MINUTE = 60.0
+
+STANDARD_INPUT = "-"
+"""What stands for standard input in place of the name of a file."""
+
+
+class Lines(os.PathLike[str]):
+    """Lines in memory, which readers of text take in place of a file.
+
+    Arguments:
+        lines: with or without line ends.
+        name: what errors call the file.
+    """
+
+    def __init__(self, lines: Iterable[str], name: str = "<lines>") -> None:
+        self.data = "".join(line.rstrip("\r\n") + "\n" for line in lines).encode()
+        self.name = name
+
+    def __fspath__(self) -> str:
+        return self.name
+
+
+def in_file(path: PathLike) -> bool:
+    """Whether a path names a file or folder: not standard input, nor lines in memory."""
+    return not isinstance(path, Lines) and os.fspath(path) != STANDARD_INPUT
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def from_text(kind: Any, text: str) -> Any:
         return None
     if list in types and text.startswith("["):
         return _from_yaml(text)
-    if str in types:
+    if str in types or text == "-":  # standard input, and to YAML a list
         return text
     value = _from_yaml(text)
     if float in types and not isinstance(value, bool):

@@ -28,7 +28,9 @@ __all__ = [
     "has_matplotlib",
     "learning_curve",
     "metric_against_parameters",
+    "new_figure",
     "save_curve",
+    "save_figure",
 ]
 
 NO_PICTURE = "no picture: it needs matplotlib, pip install 'dgltrees[plots]'"
@@ -77,7 +79,7 @@ def learning_curve(
     histories = {run.name: RunDirectory(run).metrics() for run in runs}
     if not any(histories.values()):
         raise ConfigError(f"expected runs with at least one epoch, got {list(histories) or 'none'}")
-    figure = _figure(figsize=(9, 3.6))
+    figure = new_figure(figsize=(9, 3.6))
     if figure is None:
         return
     names = {name for history in histories.values() for line in history for name in line}
@@ -104,7 +106,7 @@ def learning_curve(
     for axes in panels:
         axes.set(xlabel="epoch")
         axes.xaxis.get_major_locator().set_params(integer=True)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, path: Path) -> None:
@@ -120,7 +122,7 @@ def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, pa
         metric: the metric.
         path: the picture, written whole or not at all; its ending is the format.
     """
-    figure = _figure(figsize=(6, 4))
+    figure = new_figure(figsize=(6, 4))
     if figure is None:
         return
     axes = figure.subplots()
@@ -137,7 +139,7 @@ def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, pa
     part = rows[0]["parameters_of"]
     axes.set(xscale="log", xlabel=f"parameters of {part}", ylabel=f"validation {metric.title}")
     axes.legend()
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: Path) -> None:
@@ -150,7 +152,7 @@ def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: 
             :func:`~dgltrees.analyses.padding.accuracy_by_padding`.
         path: the picture, written whole or not at all; its ending is the format.
     """
-    figure = _figure(figsize=(6, 4))
+    figure = new_figure(figsize=(6, 4))
     if figure is None:
         return
     axes = figure.subplots()
@@ -160,10 +162,10 @@ def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: 
         axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # a marker at 1 is whole
     axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
     axes.legend()
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _figure(**options: Any) -> Optional[Figure]:
+def new_figure(**options: Any) -> Optional[Figure]:
     """A figure that needs no display and leaves pyplot alone; None without matplotlib."""
     if not has_matplotlib():
         print(NO_PICTURE, file=sys.stderr)
@@ -176,7 +178,8 @@ def _figure(**options: Any) -> Optional[Figure]:
     return figure
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure whole or not at all; the ending of the path is the format."""
     picture = io.BytesIO()
     figure.savefig(picture, format=path.suffix.lstrip(".") or "png", dpi=150)
     with replacing(path, "wb") as file:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import IO, Any, Optional
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dgltrees._files import replacing
+from dgltrees._files import PathLike, replacing
 from dgltrees.analyses import shape
 from dgltrees.errors import ConfigError
+from dgltrees.options import Count
 from dgltrees.training.loaded import load
+from dgltrees.training.processes import process_count, process_rank
 
-__all__ = ["encode", "evaluate", "predict", "write_lines"]
+__all__ = ["encode", "evaluate", "predict", "write_lines", "write_rows"]
 
 
 def evaluate(run: str, *, test: Optional[list[str]] = None, root: Optional[str] = None) -> None:
@@ -45,41 +49,112 @@ def predict(
     run: str,
     *,
     input: list[str],
+    format: Optional[str] = None,
     out: Optional[str] = None,
+    batch_size: Count = 1_000,
 ) -> None:
     """Print predictions of a run as JSON lines: predict DIR --input FILE.
 
+    Labels are not needed, and do not matter where there are any. A line is printed as soon as its
+    batch is predicted. Under ``torchrun --nproc-per-node 4 -m dgltrees predict ...`` each process
+    takes every fourth file and writes its own part of ``--out``, such as ``out-2-of-4.jsonl``,
+    whose lines name the ``file`` and count its examples.
+
     Arguments:
         run: the run directory.
-        input: files of trees or sentences, in a format of the run's task.
-        out: file to write; by default standard output.
+        input: files of trees or sentences, patterns of files, or - for standard input.
+        format: their format, one that the run's task reads; by default their names or first lines
+            tell it.
+        out: file to write, once all is predicted; by default standard output.
+        batch_size: examples to read at a time; with 1, each line is answered at once.
     """
     loaded = load(run)
-    write_lines(loaded.predict(loaded.read(input, flag="--input")), out)
+    files, out = _share(loaded.files(input, flag="--input"), out)
+
+    def lines() -> Iterator[dict[str, Any]]:
+        if process_count() == 1:
+            yield from loaded.predict(files, file_format=format, batch=batch_size)
+            return
+        for file in files:
+            for line in loaded.predict([file], file_format=format, batch=batch_size):
+                yield {"file": os.fspath(file), **line}
+
+    write_lines(lines(), out)
 
 
-def encode(run: str, *, input: list[str], out: str) -> None:
+def encode(
+    run: str,
+    *,
+    input: list[str],
+    out: str,
+    format: Optional[str] = None,
+    batch_size: Count = 1_000,
+) -> None:
     """Write the vectors of trees or sentences: encode DIR --input FILE --out FILE.npy.
+
+    Under ``torchrun``, each process takes some of the files and writes its own part, as in
+    ``dgltrees predict``.
 
     Arguments:
         run: the run directory.
-        input: files of trees or sentences, in a format of the run's task.
+        input: files of trees or sentences, patterns of files, or - for standard input.
         out: .npy file to write, one row per example.
+        format: see ``dgltrees predict``.
+        batch_size: examples to read at a time.
     """
     if Path(out).suffix != ".npy":
         raise ConfigError(f"expected --out to end in .npy, got {out}")
     loaded = load(run)
-    vectors = loaded.encode(loaded.read(input, flag="--input"))
-    with replacing(out, "wb") as file:
-        np.save(file, vectors, allow_pickle=False)
+    files, part = _share(loaded.files(input, flag="--input"), out)
+    write_rows(loaded.encode_parts(files, file_format=format, batch=batch_size), part or out)
+
+
+def _share(files: list[PathLike], out: Optional[str]) -> tuple[list[PathLike], Optional[str]]:
+    """The files that this process takes of those of all, and the file that it writes."""
+    rank, count = process_rank(), process_count()
+    if count == 1:
+        return files, out
+    if out is None:
+        raise ConfigError(
+            "expected --out with several processes, each of which writes a part of it"
+        )
+    if len(files) < count:
+        raise ConfigError(
+            f"expected a file or more for each of {count} processes, got {len(files)}; split the "
+            "input, or start fewer"
+        )
+    name = Path(out)
+    return files[rank::count], str(name.with_name(f"{name.stem}-{rank}-of-{count}{name.suffix}"))
 
 
 def write_lines(rows: Iterable[dict[str, Any]], out: Optional[str]) -> None:
-    """Write dictionaries as JSON lines, to a file or to standard output."""
+    """Write dictionaries as JSON lines, to a file or to standard output, each at once."""
     lines: Iterator[str] = (json.dumps(row, ensure_ascii=False) for row in rows)
     if out is None:
         for line in lines:
-            print(line)
+            print(line, flush=True)
         return
     with replacing(out) as file:
         file.writelines(line + "\n" for line in lines)
+
+
+def write_rows(parts: Iterable[NDArray[np.float32]], out: str) -> None:
+    """Write the rows of arrays ``(., c)`` as one .npy file, in bounded memory."""
+    count = width = 0
+    with replacing(out, "wb") as file:
+        for part in parts:
+            if not count:
+                width = part.shape[1]
+                _write_header(file, 0, width)
+            file.write(np.ascontiguousarray(part, "<f4").tobytes())
+            count += len(part)
+        file.seek(0)
+        _write_header(file, count, width)
+
+
+def _write_header(file: IO[bytes], rows: int, columns: int) -> None:
+    """The header of a .npy file, of 128 bytes for any number of rows."""
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
+    file.write(
+        b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
+    )

@@ -8,8 +8,10 @@ from typing import Optional
 
 from dgltrees.commands import plots, sweeps
 from dgltrees.commands.arguments import Layer
+from dgltrees.commands.output_plots import draw_outputs
 from dgltrees.commands.settings_help import settings_of
 from dgltrees.options import Seed
+from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.training import run
 from dgltrees.training.processes import is_first_process
 from dgltrees.training.settings import Settings
@@ -29,8 +31,9 @@ def train(
     Prints one line an epoch on standard error, and the result as JSON: ``best_epoch``, its metrics
     on ``valid`` and ``test``, and the numbers of ``parameters``, of the whole ``model``, of its
     ``cell``, and as the ``table`` of the tensor Tree-LSTMs' paper counts them (null elsewhere). The
-    same command continues a run that was stopped. ``dgltrees train PRESET --help`` lists the
-    settings of a preset.
+    same command continues a run that was stopped. With matplotlib OUT has pictures: the learning
+    curve, and of trees of one's own the confusion of classes or predicted against true numbers.
+    ``dgltrees train PRESET --help`` lists the settings of a preset.
 
     Arguments:
         preset: a preset's name (``dgltrees presets`` lists them), or a .yaml file of settings.
@@ -39,7 +42,12 @@ def train(
         layer: settings above those of the preset.
     """
     settings = settings_of(preset, layer)
-    result = run.train_seeds(settings, out, seeds) if seeds else run.train(settings, out)
+    draws = isinstance(settings.task, OwnTreesTask) and plots.has_matplotlib()
+    on_outputs = draw_outputs if draws else None
+    if seeds:
+        result = run.train_seeds(settings, out, seeds, on_outputs=on_outputs)
+    else:
+        result = run.train(settings, out, on_outputs=on_outputs)
     if is_first_process():
         _save_curve(out, settings)
         print(json.dumps(result))

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
 
@@ -24,13 +25,13 @@ from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train
 from dgltrees.training.settings import Settings, layered
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.schema import Schema
 
-__all__ = ["TreeEstimator", "Trees", "as_forest"]
+__all__ = ["TreeEstimator", "Trees", "as_examples"]
 
-Trees = Union[Forest, Sequence[Forest]]
-"""Trees as one forest, or as a sequence of forests, as scikit-learn's splits give them."""
+Trees = Union[Forest, TreePairs, Sequence[Forest], Sequence[TreePairs]]
+"""One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them."""
 
 _FILE = "estimator.json"
 _SECTIONS = {
@@ -51,7 +52,7 @@ _SECTIONS = {
 
 
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
-    """A model of trees with columns.
+    """A model of trees with columns, or of pairs of them.
 
     Parameters that are None have the value of the preset of the estimator's task, which
     ``dgltrees train PRESET --help`` shows, with what each of them does; every other setting goes
@@ -118,8 +119,8 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on trees.
 
         Arguments:
-            X: the trees.
-            y: their targets, one per tree, or a row per tree of several.
+            X: the trees, or :class:`~dgltrees.trees.pairs.TreePairs`.
+            y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the
                 training, as Optuna's ``TrialPruned`` does.
@@ -134,15 +135,15 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             ConfigError: a setting is not read or has a wrong value.
         """
         targets = _columns(y)
-        settings = self._settings([*targets])
+        raw = _with_targets(as_examples(X), targets)
+        settings = self._settings([*targets], pairs=raw.arity > 1)
         task = settings.task
         assert isinstance(task, OwnTreesTask)
-        raw = _examples(as_forest(X), targets)
 
         def read_valid(schema: Schema) -> Examples:
             assert validation is not None
             trees, answers = validation
-            valid = _examples(as_forest(trees), _columns(answers))
+            valid = _with_targets(as_examples(trees), _columns(answers))
             return task.examples(valid, settings.data, schema)
 
         learned = task.examples(raw, settings.data, None)
@@ -161,7 +162,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self._open(folder)
         return self
 
-    def _settings(self, targets: list[str]) -> Settings:
+    def _settings(self, targets: list[str], *, pairs: bool) -> Settings:
         """All settings: the preset's, the parameters above them, then ``settings``."""
         layer: dict[str, dict[str, Any]] = {"data": {}, "model": {}, "training": {}}
         named = {**_SECTIONS, **self._more_sections()}
@@ -178,7 +179,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
                     f"expected settings by full name, such as model.bidirectional, got {name!r}"
                 )
             layer[section][option] = value
-        return Settings(layered(preset_values(self._preset), layer))
+        return Settings(layered(preset_values(self._preset + ("-pairs" if pairs else "")), layer))
 
     def _more_sections(self) -> Mapping[str, str]:
         return {}
@@ -201,7 +202,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """The model's output columns for trees without targets."""
         run = self._fitted()
-        return run.outputs(run.examples(as_forest(X)))
+        return run.outputs(run.examples(as_examples(X)))
 
     def _fitted(self) -> LoadedRun:
         if not hasattr(self, "run_"):
@@ -211,22 +212,23 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return self.run_
 
     def encode(self, X: Trees) -> NDArray[np.float32]:
-        """``(T, c)`` the vector of each tree, what the last layers read."""
+        """``(T, c)`` the vector of each tree; of pairs ``(E, 2 c)``, the vectors side by side."""
         run = self._fitted()
-        return run.encode(run.examples(as_forest(X)))
+        return run.encode(run.examples(as_examples(X)))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
         """Which nodes and columns a prediction hangs on, for Jupyter to show.
 
         Arguments:
-            X: trees.
-            tree: the number of the one to explain.
+            X: trees, or pairs.
+            tree: the number of the tree or pair to explain.
             options: ``target``, a class, or the flag or number of several targets; ``steps``.
 
         Returns:
             an :class:`~dgltrees.analyses.explain.Explanation`.
         """
-        return self._fitted().explain(as_forest(X), tree, **options)
+        run = self._fitted()
+        return run.explain(run.examples(as_examples(X)), tree, **options)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.
@@ -294,27 +296,30 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             self._open(folder)
 
 
-def as_forest(X: Trees) -> Forest:
-    """One forest of trees.
+def as_examples(X: Trees) -> Examples:
+    """Trees, or pairs of them, as one data set without targets.
 
     Raises:
-        TreeError: there is no tree, or X is neither a forest nor a sequence of forests.
+        TreeError: there is no tree; or X is neither a forest nor pairs, nor a sequence of either.
     """
-    if isinstance(X, Forest):
-        forest = X
+    if isinstance(X, (Forest, TreePairs)):
+        parts = [X]
     elif isinstance(X, (list, tuple, np.ndarray)) and len(X):
-        wrong = next((each for each in X if not isinstance(each, Forest)), None)
-        if wrong is not None:
-            raise TreeError(
-                f"expected trees as a Forest, got a {type(wrong).__name__}; "
-                "Forest.from_objects makes one of objects"
-            )
-        forest = Forest.concat(list(X))
+        parts = list(X)
     else:
         raise TreeError(f"expected trees as a Forest, got {type(X).__name__} {X!r:.40}")
-    if not len(forest):
+    wrong = next((each for each in parts if not isinstance(each, (Forest, TreePairs))), None)
+    if wrong is not None:
+        raise TreeError(
+            f"expected trees as a Forest, got a {type(wrong).__name__}; "
+            "Forest.from_objects makes one of objects"
+        )
+    examples = Examples.concat(
+        [each.examples() if isinstance(each, TreePairs) else Examples(each) for each in parts]
+    )
+    if not len(examples):
         raise TreeError("expected at least one tree, got none")
-    return forest
+    return examples
 
 
 def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
@@ -329,10 +334,12 @@ def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     return {name: values[:, k] for k, name in enumerate(names)}
 
 
-def _examples(forest: Forest, targets: Mapping[str, NDArray[Any]]) -> Examples:
+def _with_targets(examples: Examples, targets: Mapping[str, NDArray[Any]]) -> Examples:
+    unit = "tree" if examples.arity == 1 else "pair"
     for values in targets.values():
-        if len(values) != len(forest):
+        if len(values) != len(examples):
             raise TreeError(
-                f"expected a target per tree, got {len(values)} targets for {len(forest)} trees"
+                f"expected a target per {unit}, got {len(values)} targets for {len(examples)} "
+                f"{unit}s"
             )
-    return Examples(forest, targets)
+    return replace(examples, columns=targets)

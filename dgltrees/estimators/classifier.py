@@ -15,7 +15,7 @@ __all__ = ["TreeClassifier"]
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
-    """Predicts a class of each tree, or several flags.
+    """Predicts a class of each tree or pair of trees, or several flags.
 
     ``TreeClassifier().fit(functions, packages).predict_proba(others)``
 

@@ -15,7 +15,7 @@ __all__ = ["TreeRegressor"]
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
-    """Predicts a number, or several, of each tree.
+    """Predicts a number, or several, of each tree or pair of trees.
 
     ``TreeRegressor(log_target=True).fit(plans, seconds).predict(others)``
 

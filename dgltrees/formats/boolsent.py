@@ -22,20 +22,27 @@ __all__ = ["BOOLSENT_OPERATORS", "read_boolsent", "stream_boolsent"]
 
 BOOLSENT_OPERATORS = ("AND", "OR", "XOR", "IMPL")
 _BITS = {"0": 0, "1": 1}
-_HEADS = {
-    f"{bit}_{name}": 2 * i + value
+_HEADS = {  # an operator with its value, and without
+    f"{bit}_{name}": 3 * i + value
     for i, name in enumerate(BOOLSENT_OPERATORS)
     for bit, value in _BITS.items()
 }
+_BARE_HEADS = {name: 3 * i + 2 for i, name in enumerate(BOOLSENT_OPERATORS)}
 
 
-def read_boolsent(path: PathLike, *, max_children: Optional[int] = None) -> Examples:
+def read_boolsent(
+    path: PathLike, *, max_children: Optional[int] = None, labeled: bool = True
+) -> Examples:
     """All expressions of a BoolSent file; see :func:`stream_boolsent`."""
-    return gather(stream_boolsent(path, max_children=max_children))
+    return gather(stream_boolsent(path, max_children=max_children, labeled=labeled))
 
 
 def stream_boolsent(
-    path: PathLike, trees: int = 10_000, *, max_children: Optional[int] = None
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    max_children: Optional[int] = None,
+    labeled: bool = True,
 ) -> Iterator[Examples]:
     """The expressions of a BoolSent file, ``trees`` lines at a time.
 
@@ -50,6 +57,8 @@ def stream_boolsent(
         path: the file.
         trees: lines per chunk; the last chunk may have fewer.
         max_children: the most arguments that an operator may have; None for any number.
+        labeled: whether every operator must have its value, as in ``1_AND``; otherwise ``target``
+            is -1 where it stands alone, as in ``AND``.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
@@ -58,10 +67,10 @@ def stream_boolsent(
         ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees):
-        yield _parse(scan(data, file=path, first_line=line), max_children)
+        yield _parse(scan(data, file=path, first_line=line), max_children, labeled)
 
 
-def _parse(items: Brackets, max_children: Optional[int]) -> Examples:
+def _parse(items: Brackets, max_children: Optional[int], labeled: bool) -> Examples:
     fields_of_lines(items, 1, "(value_OPERATOR ...)")
     is_head = find_heads(items, "an operator with its value")
     children = items_in(items) - items.is_open
@@ -71,11 +80,12 @@ def _parse(items: Brackets, max_children: Optional[int]) -> Examples:
     check_children(items, children, max_children)
     node = ~is_head
     value = items.look_up(node & ~items.is_open, _BITS, "a bit")
-    head = items.look_up(is_head, _HEADS, "an operator with its value")[is_head]
+    heads, what = (_HEADS, " with its value") if labeled else ({**_HEADS, **_BARE_HEADS}, "")
+    head = items.look_up(is_head, heads, "an operator" + what)[is_head]
     op = np.full(len(node), -1, np.int32)
-    op[items.parent[is_head]] = head // 2
+    op[items.parent[is_head]] = head // 3
     target = value.astype(np.int64)
-    target[items.parent[is_head]] = head % 2
+    target[items.parent[is_head]] = np.where(head % 3 == 2, -1, head % 3)
     forest = assemble(
         node,
         items.parent,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import tokenize
 from collections.abc import Iterator
-from pathlib import Path
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.lines import open_bytes
 from dgltrees.trees.builders.json_documents import from_json
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
@@ -18,12 +19,12 @@ __all__ = ["stream_json", "stream_python", "stream_xml"]
 
 def stream_json(path: PathLike, trees: int = 1) -> Iterator[Examples]:
     """The tree of a JSON document; see :func:`~dgltrees.trees.builders.from_json`."""
-    yield Examples(from_json(Path(path).read_bytes(), file=path))
+    yield Examples(from_json(_contents(path), file=path))
 
 
 def stream_xml(path: PathLike, trees: int = 1) -> Iterator[Examples]:
     """The tree of an XML document; see :func:`~dgltrees.trees.builders.from_xml`."""
-    yield Examples(from_xml(Path(path).read_bytes(), file=path))
+    yield Examples(from_xml(_contents(path), file=path))
 
 
 def stream_python(path: PathLike, trees: int = 1) -> Iterator[Examples]:
@@ -34,10 +35,16 @@ def stream_python(path: PathLike, trees: int = 1) -> Iterator[Examples]:
             ``from_python`` raises.
     """
     try:
-        with tokenize.open(path) as file:
-            source = file.read()
+        data = _contents(path)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        source = io.TextIOWrapper(io.BytesIO(data), encoding).read()
     except (SyntaxError, UnicodeDecodeError) as error:
         raise TreeError(
             f"expected Python source in UTF-8 or the encoding it declares, got: {error}", file=path
         ) from None
     yield Examples(from_python(source, file=path))
+
+
+def _contents(path: PathLike) -> bytes:
+    with open_bytes(path) as file:
+        return file.read()

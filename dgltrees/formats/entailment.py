@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Optional
 
@@ -30,9 +31,10 @@ def read_entailment(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     rules: WordRules = VERBATIM,
+    labeled: bool = True,
 ) -> Examples:
     """All pairs of a file; see :func:`stream_entailment`."""
-    return gather(stream_entailment(path, vocabs=vocabs, rules=rules))
+    return gather(stream_entailment(path, vocabs=vocabs, rules=rules, labeled=labeled))
 
 
 def stream_entailment(
@@ -41,6 +43,7 @@ def stream_entailment(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     rules: WordRules = VERBATIM,
+    labeled: bool = True,
 ) -> Iterator[Examples]:
     """The pairs of a file, premise first, ``trees`` pairs at a time.
 
@@ -48,6 +51,12 @@ def stream_entailment(
     ``s1.NAME`` and ``s2.NAME`` beside it; a file whose first line names a field ``gold_label`` is
     SNLI's ``.txt``; every other file is SICK's ``label TAB parse TAB parse``. Pairs with the label
     ``-``, on which SNLI's annotators did not agree, are left out; a warning counts them.
+
+    Where labels are not needed, all pairs stay, and there are three more forms: SNLI's files
+    without the field ``gold_label``; ``s1.NAME`` with ``s2.NAME`` beside it; and ``sentence TAB
+    sentence``. A sentence without brackets is English text, split by
+    :func:`~dgltrees.formats.tokenize`; fields ``sentence1`` and ``sentence2`` hold such text where
+    a file of SNLI has no parses.
 
     Node column: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.chains`). Example
     column: ``target``, the row of :data:`ENTAILMENT_LABELS`. Examples have arity 2.
@@ -58,6 +67,7 @@ def stream_entailment(
         vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
             error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
         rules: how words are changed and long sentences treated.
+        labeled: whether every pair must have a label; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is not UTF-8 or in none of the forms, a line is cut
@@ -67,20 +77,30 @@ def stream_entailment(
     """
     words = vocabs_for(vocabs, "word")["word"]
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)
-    pairs = (pair.cut(rules, path) for pair in _labeled(_pairs(path), path))
-    for chunk in chunks(pairs, trees):
-        yield pair_examples(chunk, words, classes, path)
+    pairs = _pairs(path, labeled)
+    pairs = _labeled(pairs, path) if labeled else pairs
+    empty = True
+    for chunk in chunks((pair.cut(rules, path) for pair in pairs), trees):
+        empty = False
+        yield pair_examples(chunk, words, classes, path, labeled=labeled)
+    if empty:
+        raise empty_file(path, "pair")
 
 
-def _pairs(path: PathLike) -> Iterator[Pair]:
+def _pairs(path: PathLike, labeled: bool) -> Iterator[Pair]:
     """The pairs of a file in any of the forms."""
     name = Path(path).name
-    if name.endswith(".jsonl"):
-        return jsonl_pairs(path)
-    if name.startswith("labels."):
+    if name.startswith("labels.") or (name.startswith("s1.") and not labeled):
         return line_pairs(path)
-    _, first = next(numbered_lines(path), (0, ""))
-    return tsv_pairs(path) if "gold_label" in first.split("\t") else sick_pairs(path)
+    lines = numbered_lines(path)
+    first = next(lines, None)
+    if first is None:
+        return iter(())
+    rows = chain([first], lines)
+    if name.endswith(".jsonl") or first[1].lstrip().startswith("{"):
+        return jsonl_pairs(rows, path, labeled)
+    has_names = {"gold_label", "sentence1_binary_parse", "sentence1"} & {*first[1].split("\t")}
+    return (tsv_pairs if has_names else sick_pairs)(rows, path, labeled)
 
 
 def _labeled(pairs: Iterator[Pair], path: PathLike) -> Iterator[Pair]:

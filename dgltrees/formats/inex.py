@@ -11,7 +11,7 @@ from typing import Optional
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.formats.lines import fields_of_lines, gather, labels_of_lines, line_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import vocabs_for
@@ -28,9 +28,10 @@ def read_inex(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
+    labeled: bool = True,
 ) -> Examples:
     """All trees of an INEX file; see :func:`stream_inex`."""
-    return gather(stream_inex(path, vocabs=vocabs, max_children=max_children))
+    return gather(stream_inex(path, vocabs=vocabs, max_children=max_children, labeled=labeled))
 
 
 def stream_inex(
@@ -39,6 +40,7 @@ def stream_inex(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
+    labeled: bool = True,
 ) -> Iterator[Examples]:
     """The trees of an INEX file, ``trees`` lines at a time.
 
@@ -54,6 +56,7 @@ def stream_inex(
             name is missing from a frozen one it is an error, or becomes the vocabulary's unknown
             name. All chunks share them.
         max_children: the most children that a node may have; None for any number.
+        labeled: whether every line must have a class; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
@@ -63,13 +66,14 @@ def stream_inex(
     """
     vocabs = vocabs_for(vocabs, "label", "target")
     for data, line in line_chunks(path, trees):
-        yield _parse(scan(data, blank=b":", file=path, first_line=line), vocabs, max_children)
+        items = scan(data, blank=b":", file=path, first_line=line)
+        yield _parse(items, vocabs, max_children, labeled)
 
 
 def _parse(
-    items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: Optional[int]
+    items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: Optional[int], labeled: bool
 ) -> Examples:
-    field = fields_of_lines(items, 3, _FORM)
+    field = fields_of_lines(items, 3, _FORM, label=0, labeled=labeled)
     is_class = field == 0
     is_end = ~items.is_open & np.array([*(n == "$" for n in items.names), False])[items.name]
     is_node = ~items.is_open & ~is_class & ~is_end
@@ -87,7 +91,7 @@ def _parse(
     )
     items.refuse(items.is_open & (count == 0), lambda _: "expected children or $, got none")
     check_children(items, count // 2, max_children)
-    target = items.encode(is_class, vocabs["target"])[is_class]
+    target = labels_of_lines(items, is_class, items.encode(is_class, vocabs["target"]))
     forest = assemble(
         is_node,
         np.where(items.parent < 0, -1, items.parent - 1),  # a bracket stands behind its node
@@ -95,4 +99,4 @@ def _parse(
         {"label": items.encode(is_node, vocabs["label"])},
         {"label": vocabs["label"]},
     )
-    return Examples(forest, {"target": target.astype(np.int64)}, targets=vocabs["target"])
+    return Examples(forest, {"target": target}, targets=vocabs["target"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def stream_jsonl(
 
     A line is an object, or a list of one object. A node is an object with a list of nodes under
     ``layout.children``, in which null is a missing child; leaves need no list. The root is the
-    object itself, or what stands at ``layout.tree``.
+    object itself, or what stands at ``layout.tree``; two paths there give pairs of trees.
 
     Node columns: the other members of the nodes; see :class:`~dgltrees.formats.values.Columns`.
     Example columns: ``line``, and with ``layout.tree`` what stands beside the tree.
@@ -63,19 +63,24 @@ def write_jsonl(examples: Examples, path: PathLike, layout: Layout = Layout()) -
     Missing values are left out. A record without anything but its tree is the root itself.
 
     Arguments:
-        examples: single trees.
+        examples: single trees; or pairs, whose places ``layout.tree`` names.
         path: the file; it is replaced once all is written.
         layout: ``children`` and ``tree`` are read.
 
     Raises:
-        TreeError: examples are pairs, have columns besides ``line`` while ``layout.tree`` names no
-            place for the tree beside them, or a column is named as the children are.
+        TreeError: ``layout.tree`` names not as many places as an example has trees; examples have
+            columns besides ``line`` while it names none; or a column is named as the children are.
     """
     forest = examples.forest
     beside = {name: column for name, column in examples.columns.items() if name != "line"}
-    if examples.arity > 1:
-        raise TreeError(f"expected single trees, got {examples.arity} per example")
-    if beside and layout.tree is None:
+    paths = [path.split(".") for path in layout.paths]
+    if examples.arity != max(1, len(paths)):
+        raise TreeError(
+            f"expected a place for each of the {examples.arity} trees of an example, got "
+            f"{', '.join(layout.paths) or 'none'}; name them, such as "
+            "Layout(tree=['first', 'second'])"
+        )
+    if beside and not paths:
         raise TreeError(
             f"expected trees alone, got the example columns {', '.join(beside)}; name the key that "
             "the trees have beside them, such as Layout(tree='tree')"
@@ -85,7 +90,6 @@ def write_jsonl(examples: Examples, path: PathLike, layout: Layout = Layout()) -
             f"expected {layout.children!r} for the children alone, got a column of this name; "
             "give the layout another key for them"
         )
-    keys = [] if layout.tree is None else layout.tree.split(".")
     members = _members(
         len(examples),
         {
@@ -97,12 +101,29 @@ def write_jsonl(examples: Examples, path: PathLike, layout: Layout = Layout()) -
         },
     )
     with replacing(path) as file:
-        for tree in range(len(forest)):
-            text = "".join(_pieces(forest.tree(tree), layout.children))
-            for depth, key in enumerate(reversed(keys)):
-                first = members[tree] if depth == len(keys) - 1 else ""
-                text = f"{{{first}{', ' if first else ''}{json.dumps(key)}: {text}}}"
-            file.write(text + "\n")
+        for example, first in enumerate(range(0, len(forest), examples.arity)):
+            trees = range(first, first + examples.arity)
+            texts = ["".join(_pieces(forest.tree(tree), layout.children)) for tree in trees]
+            file.write((_record(members[example], paths, texts) if paths else texts[0]) + "\n")
+
+
+def _record(members: str, paths: Sequence[Sequence[str]], texts: Sequence[str]) -> str:
+    """The text of a record with some members, and with trees at paths in it."""
+    record: dict[str, Any] = {}
+    for keys, text in zip(paths, texts):
+        inner = record
+        for key in keys[:-1]:
+            inner = inner.setdefault(key, {})
+        inner[keys[-1]] = text
+    return _object(members, record)
+
+
+def _object(members: str, nested: Mapping[str, Any]) -> str:
+    more = (
+        f"{json.dumps(key)}: {value if isinstance(value, str) else _object('', value)}"
+        for key, value in nested.items()
+    )
+    return f"{{{', '.join([*([members] if members else []), *more])}}}"
 
 
 def _pieces(tree: Forest, children: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, Union
 
 __all__ = ["Layout"]
 
@@ -17,10 +17,10 @@ class Layout:
 
     children: str = "children"
     """Key of the list of children in a node's object."""
-    tree: Optional[str] = None
+    tree: Optional[Union[str, list[str]]] = None
     """Path from a record to the root's object, with dots between keys, such as ``Plan`` or
     ``json.Plan``; by default the record itself is the root, or in a table what its column ``tree``
-    or ``json`` holds."""
+    or ``json`` holds. Two paths where a record holds a pair of trees."""
     tree_id: Optional[str] = None
     """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
     node_id: Optional[str] = None
@@ -34,3 +34,8 @@ class Layout:
     there is no column of parents."""
     names: tuple[str, ...] = ()
     """Columns that hold names even where they look like numbers, or hold both."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Each path of ``tree``; there is none where the record itself is the root."""
+        return (self.tree,) if isinstance(self.tree, str) else tuple(self.tree or ())

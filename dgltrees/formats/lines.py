@@ -5,22 +5,24 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import BinaryIO, Callable, TypeVar, Union
+from typing import Any, BinaryIO, Callable, Optional, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.align import align
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.scan import Brackets
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import within
 
 __all__ = [
     "check_chunk_size",
@@ -30,7 +32,9 @@ __all__ = [
     "empty_file",
     "fields_of_lines",
     "files_of",
+    "first_line",
     "gather",
+    "labels_of_lines",
     "line_chunks",
     "numbered_lines",
     "open_bytes",
@@ -47,14 +51,23 @@ _CHUNK = 2**20  # characters; larger chunks are slower, as they leave the cache
 
 
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
+def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
     """Open a text file as bytes, behind its byte order mark if it has one; gzip is unpacked.
+
+    Arguments:
+        path: the file; :data:`~dgltrees._files.STANDARD_INPUT`; or lines in memory.
 
     Raises:
         TreeError: the file is damaged gzip.
     """
     with ExitStack() as stack:
-        file = stack.enter_context(open(path, "rb"))
+        file: io.BufferedReader
+        if isinstance(path, Lines):
+            file = io.BufferedReader(io.BytesIO(path.data))
+        elif os.fspath(path) == STANDARD_INPUT:
+            file = cast(io.BufferedReader, sys.stdin.buffer)
+        else:
+            file = stack.enter_context(open(path, "rb"))
         if file.peek(len(_GZIP)).startswith(_GZIP):
             unpacked = stack.enter_context(gzip.open(file))
             file = stack.enter_context(io.BufferedReader(unpacked))
@@ -64,6 +77,17 @@ def open_bytes(path: PathLike) -> Iterator[BinaryIO]:
             yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise TreeError(f"expected gzip, got a damaged file: {error}", file=path) from None
+
+
+def first_line(path: PathLike) -> str:
+    """The first line that is not blank, of the first hundred; of standard input, of what has come.
+
+    What comes from standard input can be read again.
+    """
+    with open_bytes(path) as file:
+        lines = islice(file, 100) if in_file(path) else file.peek(1).splitlines()
+        line = next((line for line in lines if line.strip()), b"")
+    return line.decode("utf-8", "replace").strip()
 
 
 def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
@@ -144,22 +168,19 @@ def record_chunks(path: PathLike, trees: int) -> Iterator[tuple[list[int], list[
         raise empty_file(path)
 
 
-def line_chunks(
-    path: PathLike, trees: int, *, skip: int = 0, blank: bool = False
-) -> Iterator[tuple[bytes, int]]:
+def line_chunks(path: PathLike, trees: int, *, blank: bool = False) -> Iterator[tuple[bytes, int]]:
     """The text of ``trees`` successive lines at a time, and the number of the first of them.
 
     Arguments:
         path: the file.
         trees: lines per chunk; the last chunk may have fewer.
-        skip: how many lines at the beginning of the file to leave out.
         blank: whether to yield chunks that hold blank lines alone.
 
     Raises:
         TreeError: the file has no line to yield.
         ConfigError: ``trees`` is below 1.
     """
-    return _chunks_of_text(path, trees, skip, lambda file: list(islice(file, trees)), blank)
+    return _chunks_of_text(path, trees, lambda file: list(islice(file, trees)), blank)
 
 
 def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
@@ -180,21 +201,18 @@ def tree_chunks(path: PathLike, trees: int) -> Iterator[tuple[bytes, int]]:
                     break
         return lines
 
-    return _chunks_of_text(path, trees, 0, read_trees)
+    return _chunks_of_text(path, trees, read_trees)
 
 
 def _chunks_of_text(
     path: PathLike,
     trees: int,
-    skip: int,
     read_lines: Callable[[BinaryIO], list[bytes]],
     blank: bool = False,
 ) -> Iterator[tuple[bytes, int]]:
     check_chunk_size(trees)
-    first, empty = 1 + skip, True
+    first, empty = 1, True
     with open_bytes(path) as file:
-        for _ in islice(file, skip):
-            pass
         while lines := read_lines(file):
             data = b"".join(lines)
             if blank or data.strip():
@@ -205,7 +223,14 @@ def _chunks_of_text(
         raise empty_file(path)
 
 
-def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.int64]:
+def fields_of_lines(
+    brackets: Brackets,
+    fields: int,
+    form: str,
+    *,
+    label: Optional[int] = None,
+    labeled: bool = True,
+) -> NDArray[np.int64]:
     """The number of each item's field in its line, from 0, or -1 inside a bracket; ``(M,)``.
 
     Every item outside all brackets is a field of its own.
@@ -214,6 +239,8 @@ def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.in
         brackets: the ``M`` items of a text.
         fields: how many fields each line has that is not blank.
         form: what such a line looks like, for the error.
+        label: the number of the field that is the label of the line, if there is one.
+        labeled: whether every line must have its label.
 
     Raises:
         TreeError: with file and line: a line has more or fewer fields.
@@ -221,19 +248,42 @@ def fields_of_lines(brackets: Brackets, fields: int, form: str) -> NDArray[np.in
     outside = np.flatnonzero(brackets.depth == 0)
     line = np.searchsorted(brackets.ends, brackets.start[outside])
     count = np.bincount(line, minlength=len(brackets.ends))
-    wrong = (count != fields) & (count != 0)
+    unlabeled = (count == fields - 1) if label is not None else np.zeros(len(count), bool)
+    wrong = (count != fields) & (count != 0) & (~unlabeled | labeled)
     if wrong.any():
         row = int(np.argmax(wrong))
+        cause = "is it cut off, or of another format?"
+        if unlabeled[row]:
+            cause = f"training and evaluation need labels; if it has one, {cause}"
         raise TreeError(
             f"expected a line of the form {form}, with {fields} "
-            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; is it cut off, or "
-            "of another format?",
+            f"part{'s' * (fields > 1)} outside all brackets, got {count[row]}; {cause}",
             file=brackets.file,
             line=brackets.first_line + row,
         )
     field = np.full(len(brackets.depth), -1)
-    field[outside] = np.arange(len(outside)) % fields
+    place = within(count[count > 0])
+    field[outside] = place + (unlabeled[line] & (place >= (0 if label is None else label)))
     return field
+
+
+def labels_of_lines(
+    brackets: Brackets, is_label: NDArray[np.bool_], numbers: NDArray[np.integer[Any]]
+) -> NDArray[np.int64]:
+    """The label of each line that is not blank, ``(E,)``; -1 where it has none.
+
+    Arguments:
+        brackets: the ``M`` items of a text.
+        is_label: ``(M,)`` which items are labels, outside all brackets, at most one per line.
+        numbers: ``(M,)`` what each label says.
+    """
+    outside = np.flatnonzero(brackets.depth == 0)
+    line = np.searchsorted(brackets.ends, brackets.start[outside])
+    example = np.cumsum(np.diff(line, prepend=-1) > 0) - 1
+    labels = np.full(int(example[-1]) + 1 if len(example) else 0, -1, np.int64)
+    chosen = is_label[outside]
+    labels[example[chosen]] = numbers[outside[chosen]]
+    return labels
 
 
 def gather(stream: Iterable[Examples], names: Sequence[str] = ()) -> Examples:

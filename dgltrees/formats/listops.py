@@ -15,10 +15,11 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.lines import (
     check_nodes,
     choose,
+    empty_file,
     fields_of_lines,
     gather,
+    labels_of_lines,
     line_chunks,
-    open_bytes,
     write_lines,
 )
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
@@ -33,15 +34,22 @@ __all__ = ["LISTOPS_OPERATORS", "read_listops", "stream_listops", "write_listops
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
 _DIGITS = tuple("0123456789")
 _FORM = "value TAB expression"
+_HEADERS = ([b"source", b"target"], [b"source"])
 
 
-def read_listops(path: PathLike, *, max_children: Optional[int] = 5) -> Examples:
+def read_listops(
+    path: PathLike, *, max_children: Optional[int] = 5, labeled: bool = True
+) -> Examples:
     """All examples of a ListOps file; see :func:`stream_listops`."""
-    return gather(stream_listops(path, max_children=max_children))
+    return gather(stream_listops(path, max_children=max_children, labeled=labeled))
 
 
 def stream_listops(
-    path: PathLike, trees: int = 10_000, *, max_children: Optional[int] = 5
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    max_children: Optional[int] = 5,
+    labeled: bool = True,
 ) -> Iterator[Examples]:
     """The examples of a ListOps file, ``trees`` lines at a time.
 
@@ -57,6 +65,7 @@ def stream_listops(
         path: the file.
         trees: lines per chunk; the last chunk may have fewer.
         max_children: the most arguments that an operator may have; None for any number.
+        labeled: whether every line must have a value; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
@@ -64,18 +73,29 @@ def stream_listops(
             many.
         ConfigError: ``trees`` is below 1.
     """
-    with open_bytes(path) as file:
-        header = file.readline(100).lower().split() == [b"source", b"target"]
-    for data, line in line_chunks(path, trees, skip=int(header)):
-        yield _parse(data, path, line, 1 if header else 0, max_children)
+    value_field, empty = 0, True
+    for data, line in line_chunks(path, trees):
+        if line == 1 and data.split(b"\n", 1)[0].lower().split() in _HEADERS:
+            value_field = 1
+            data = b"\n" + data.partition(b"\n")[2]
+        if data.strip():
+            empty = False
+            yield _parse(data, path, line, value_field, max_children, labeled)
+    if empty:
+        raise empty_file(path)
 
 
 def _parse(
-    data: bytes, path: PathLike, line: int, value_field: int, max_children: Optional[int]
+    data: bytes,
+    path: PathLike,
+    line: int,
+    value_field: int,
+    max_children: Optional[int],
+    labeled: bool,
 ) -> Examples:
     check_line_pairs(data, "()", file=path, first_line=line)
     items = scan(data, pair=b"[]", blank=b"()", file=path, first_line=line)
-    is_target = fields_of_lines(items, 2, _FORM) == value_field
+    is_target = fields_of_lines(items, 2, _FORM, label=value_field, labeled=labeled) == value_field
     is_op = find_heads(items, "an operator")
     arguments = items_in(items) - items.is_open
     items.refuse(
@@ -86,7 +106,7 @@ def _parse(
     digits = {name: i for i, name in enumerate(_DIGITS)}
     op = np.full(len(is_op), -1, np.int32)
     op[items.parent[is_op]] = items.look_up(is_op, operators, "an operator")[is_op]
-    target = items.look_up(is_target, digits, "the value of an expression")[is_target]
+    value_of_line = items.look_up(is_target, digits, "the value of an expression")
     node = ~is_target & ~is_op
     value = items.look_up(node & ~items.is_open, digits, "a digit")
     forest = assemble(
@@ -96,9 +116,8 @@ def _parse(
         {"op": op, "value": value},
         {"op": Vocabulary(LISTOPS_OPERATORS, frozen=True)},
     )
-    return Examples(
-        forest, {"target": target.astype(np.int64)}, targets=Vocabulary(_DIGITS, frozen=True)
-    )
+    target = labels_of_lines(items, is_target, value_of_line)
+    return Examples(forest, {"target": target}, targets=Vocabulary(_DIGITS, frozen=True))
 
 
 def write_listops(

@@ -16,6 +16,7 @@ from dgltrees.formats.lines import (
     choose,
     fields_of_lines,
     gather,
+    labels_of_lines,
     line_chunks,
     write_lines,
 )
@@ -45,6 +46,7 @@ LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
 LOGIC_VARIABLES = tuple("abcdef")
 _WORDS = {word: i for i, word in enumerate(LOGIC_VARIABLES + LOGIC_OPERATORS)}
 _NOT = _WORDS["not"]
+_FORM = "relation TAB sentence TAB sentence"
 
 LOGIC_TOKENS = (*_WORDS, "(", ")")
 _OPEN, _CLOSE = len(_WORDS), len(_WORDS) + 1
@@ -52,12 +54,14 @@ _OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
 _OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
 
 
-def read_logic(path: PathLike) -> Examples:
+def read_logic(path: PathLike, *, labeled: bool = True) -> Examples:
     """All pairs of a file of logical relations; see :func:`stream_logic`."""
-    return gather(stream_logic(path))
+    return gather(stream_logic(path, labeled=labeled))
 
 
-def stream_logic(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+def stream_logic(
+    path: PathLike, trees: int = 10_000, *, labeled: bool = True
+) -> Iterator[Examples]:
     """The pairs of a file of logical relations, ``trees`` lines at a time.
 
     A line is ``relation TAB sentence TAB sentence``; a sentence is a variable, ``( not S )``,
@@ -71,6 +75,7 @@ def stream_logic(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
     Arguments:
         path: the file.
         trees: lines per chunk; the last chunk may have fewer.
+        labeled: whether every line must have a relation; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
@@ -78,15 +83,17 @@ def stream_logic(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
         ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees):
-        yield _parse(scan(data, file=path, first_line=line))
+        yield _parse(scan(data, file=path, first_line=line), labeled)
 
 
-def read_logic_sequences(path: PathLike) -> Examples:
+def read_logic_sequences(path: PathLike, *, labeled: bool = True) -> Examples:
     """All pairs of a file as sequences; see :func:`stream_logic_sequences`."""
-    return gather(stream_logic_sequences(path))
+    return gather(stream_logic_sequences(path, labeled=labeled))
 
 
-def stream_logic_sequences(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+def stream_logic_sequences(
+    path: PathLike, trees: int = 10_000, *, labeled: bool = True
+) -> Iterator[Examples]:
     """The pairs of :func:`stream_logic`, each sentence as a chain of its tokens, brackets included.
 
     Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the token's
@@ -95,21 +102,20 @@ def stream_logic_sequences(path: PathLike, trees: int = 10_000) -> Iterator[Exam
     """
     for data, line in line_chunks(path, trees):
         items = scan(data, file=path, first_line=line)
-        yield replace(_parse(items), forest=_sequences(data, items))
+        yield replace(_parse(items, labeled), forest=_sequences(data, items))
 
 
 def _sequences(data: bytes, items: Brackets) -> Forest:
     """The tokens of all sentences of ``data``; its ``items`` have passed the checks of `_parse`."""
-    outside = np.flatnonzero(items.depth == 0)  # per line: the relation and two sentences
-    relation = np.zeros(len(items.depth), np.bool_)
-    relation[outside[::3]] = True
+    field = fields_of_lines(items, 3, _FORM, label=0, labeled=False)
+    relation = field == 0
     ids = [_WORDS.get(name, -1) for name in items.names]  # -1 for relations
     word = np.array([*ids, _OPEN])[items.name]  # the name of a bracket is -1
     closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
     start = np.concatenate([items.start[~relation], closing])
     order = np.argsort(start, kind="stable")
     tokens = np.append(word[~relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
-    first = np.searchsorted(start[order], items.start[outside].reshape(-1, 3)[:, 1:].ravel())
+    first = np.searchsorted(start[order], items.start[field > 0])
     return chains(
         np.diff(np.append(first, len(tokens))),
         {"word": tokens, "op": _OPERATION[tokens]},
@@ -117,11 +123,12 @@ def _sequences(data: bytes, items: Brackets) -> Forest:
     )
 
 
-def _parse(items: Brackets) -> Examples:
+def _parse(items: Brackets, labeled: bool) -> Examples:
     is_open, up, place = items.is_open, items.parent, items.place
-    is_relation = fields_of_lines(items, 3, "relation TAB sentence TAB sentence") == 0
+    is_relation = fields_of_lines(items, 3, _FORM, label=0, labeled=labeled) == 0
     relations = {name: i for i, name in enumerate(LOGIC_RELATIONS)}
-    target = items.look_up(is_relation, relations, "a relation")[is_relation]
+    relation = items.look_up(is_relation, relations, "a relation")
+    target = labels_of_lines(items, is_relation, relation)
     word = items.look_up(~is_open & ~is_relation, _WORDS, "a variable or an operator")
     is_op = word >= len(LOGIC_VARIABLES)
     items.refuse(
@@ -163,7 +170,7 @@ def _parse(items: Brackets) -> Examples:
     operators = np.add.reduceat(forest.columns["op"] >= 0, forest.offsets[:-1], dtype=np.int64)
     return Examples(
         forest,
-        {"target": target.astype(np.int64), "operators": operators.reshape(-1, 2).max(1)},
+        {"target": target, "operators": operators.reshape(-1, 2).max(1)},
         arity=2,
         targets=Vocabulary(LOGIC_RELATIONS, frozen=True),
     )

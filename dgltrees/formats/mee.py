@@ -42,12 +42,12 @@ _MOST_CHARACTERS = 4 * MOST_OPERATORS + 1  # digits, operators and brackets
 _FORM = "a line of the form value TAB expression"
 
 
-def read_mee(path: PathLike) -> Examples:
+def read_mee(path: PathLike, *, labeled: bool = True) -> Examples:
     """All expressions of a file; see :func:`stream_mee`."""
-    return gather(stream_mee(path))
+    return gather(stream_mee(path, labeled=labeled))
 
 
-def stream_mee(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> Iterator[Examples]:
     """The expressions of a file of math expressions, ``trees`` lines at a time.
 
     A line is ``value TAB expression``, where the expression, such as ``((9+(2+6))+(1*3))``, has
@@ -62,6 +62,8 @@ def stream_mee(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
     Arguments:
         path: the file.
         trees: lines per chunk; the last chunk may have fewer.
+        labeled: whether every line must have the value of its expression; otherwise ``target`` is
+            what a line has, right or wrong, and -1 where a line is an expression alone.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is empty or has no
@@ -71,14 +73,18 @@ def stream_mee(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
         ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees, blank=True):
-        yield _parse(data, path, line)
+        yield _parse(data, path, line, labeled)
 
 
-def _parse(data: bytes, path: PathLike, first_line: int) -> Examples:
-    lines = _split(data, path, first_line)
+def _parse(data: bytes, path: PathLike, first_line: int, labeled: bool) -> Examples:
+    lines = _split(data, path, first_line, labeled)
     target, code = _targets(lines), _codes(lines)
     _check_order(lines, code)
-    _check_values(lines, code, _depths(lines, code), target)
+    value = _values(lines, code, _depths(lines, code))
+    lines.refuse(
+        (value != target) & labeled,
+        lambda row: f"expected the value of the expression, {value[row]}, got {target[row]}",
+    )
     inside = code < _END
     word = code[inside]
     forest = chains(
@@ -99,7 +105,8 @@ class _Lines:
 
     Arguments:
         text: the lines, each with its line end.
-        starts, tabs, ends: ``(L,)`` the bytes of each line's beginning, first TAB and end.
+        starts, tabs, ends: ``(L,)`` the bytes of each line's beginning, first TAB and end; a line
+            without a value has its TAB before its beginning.
         file: the file that holds the text, for the errors.
         first_line: the number of the text's first line in the file.
     """
@@ -132,7 +139,7 @@ class _Lines:
         self.refuse(np.asarray(wrong.any(axis=1)), of_row)
 
 
-def _split(data: bytes, path: PathLike, first_line: int) -> _Lines:
+def _split(data: bytes, path: PathLike, first_line: int, labeled: bool) -> _Lines:
     check_utf8(data, path, first_line)
     text = data.replace(b"\r\n", b"\n")
     text += b"" if text.endswith(b"\n") else b"\n"
@@ -140,27 +147,34 @@ def _split(data: bytes, path: PathLike, first_line: int) -> _Lines:
     starts = np.append(0, ends[:-1] + 1)
     tabs = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\t"))
     tabs = np.append(tabs, len(text))[np.searchsorted(tabs, starts)]
-    lines = _Lines(text, starts, tabs, ends, path, first_line)
+    no_tab = tabs > ends
+    lines = _Lines(text, starts, np.where(no_tab, starts - 1, tabs), ends, path, first_line)
     lines.refuse(starts == ends, lambda _: f"expected {_FORM}, got an empty line")
-    lines.refuse(tabs > ends, lambda _: f"expected {_FORM}, got a line without a TAB")
+    lines.refuse(
+        no_tab & labeled,
+        lambda _: (
+            f"expected {_FORM}, got a line without a TAB; training and evaluation need the value"
+        ),
+    )
     return lines
 
 
 def _targets(lines: _Lines) -> NDArray[np.int64]:
-    """``(L,)`` the value before each TAB."""
+    """``(L,)`` the value before each TAB; -1 where there is none."""
     letters = np.frombuffer(lines.text, np.uint8).astype(np.int64)
     tens, ones = (letters[lines.starts + column] - ord("0") for column in (0, 1))
+    has_value = lines.tabs >= lines.starts
     is_number = (lines.tabs - lines.starts == 2) & (tens >= 0) & (tens < 10)
     is_number &= (ones >= 0) & (ones < 10)
     target = 10 * tens + ones
     lines.refuse(
-        ~is_number | (target < SMALLEST_VALUE),
+        has_value & (~is_number | (target < SMALLEST_VALUE)),
         lambda row: (
             f"expected a value from {SMALLEST_VALUE} to {LARGEST_VALUE} before the TAB, "
             f"got {lines.text[lines.starts[row] : lines.tabs[row]].decode()!r}"
         ),
     )
-    return np.asarray(target)
+    return np.where(has_value, target, -1)
 
 
 def _codes(lines: _Lines) -> NDArray[np.int8]:
@@ -212,10 +226,8 @@ def _depths(lines: _Lines, code: NDArray[np.int8]) -> NDArray[np.int8]:
     return np.asarray(depth)
 
 
-def _check_values(
-    lines: _Lines, code: NDArray[np.int8], depth: NDArray[np.int8], target: NDArray[np.int64]
-) -> None:
-    """Check that every bracket has one operator, and that every line has its expression's value."""
+def _values(lines: _Lines, code: NDArray[np.int8], depth: NDArray[np.int8]) -> NDArray[np.int64]:
+    """``(L,)`` the value of each expression; checks that every bracket has one operator."""
     value, misplaced, undefined = evaluate(code, depth)
     lines.refuse_at(
         misplaced,
@@ -230,7 +242,4 @@ def _check_values(
             f"expected no remainder by zero, got one in the bracket closed by {character}"
         ),
     )
-    lines.refuse(
-        value != target,
-        lambda row: f"expected the value of the expression, {value[row]}, got {target[row]}",
-    )
+    return value

@@ -16,14 +16,17 @@ from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Pair", "pair_examples"]
+__all__ = ["NO_LABEL", "Pair", "pair_examples"]
+
+NO_LABEL = ("", "-")
+"""What stands in place of a class that a pair has not; ``-`` in SNLI."""
 
 
 class Pair(NamedTuple):
     """The number of a line, the class of the pair on it, and the words of its two sentences."""
 
     line: int
-    target: str
+    target: str  # empty, or "-", where it has no class
     left: Sequence[str]
     right: Sequence[str]
 
@@ -38,21 +41,35 @@ class Pair(NamedTuple):
 
 
 def pair_examples(
-    pairs: Sequence[Pair], words: Vocabulary, classes: Vocabulary, path: PathLike
+    pairs: Sequence[Pair],
+    words: Vocabulary,
+    classes: Vocabulary,
+    path: PathLike,
+    *,
+    labeled: bool = True,
 ) -> Examples:
     """The pairs of one file: arity 2, node column ``word``, example column ``target``.
+
+    Arguments:
+        pairs: the pairs.
+        words, classes: the vocabularies of the columns.
+        path: the file, for errors.
+        labeled: whether every pair must have a class; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: a class or word is unknown to a frozen vocabulary.
     """
     lines = [pair.line for pair in pairs]
-    target = _encode([pair.target for pair in pairs], classes, path, lines)
+    target = np.full(len(pairs), -1, np.int64)
+    rows = [i for i, pair in enumerate(pairs) if labeled or pair.target not in NO_LABEL]
+    labels = [pairs[i].target for i in rows]
+    target[rows] = _encode(labels, classes, path, [lines[i] for i in rows])
     sentences = [side for pair in pairs for side in (pair.left, pair.right)]
     sizes = [len(sentence) for sentence in sentences]
     lines_of_words = np.repeat(np.repeat(lines, 2), sizes)
     ids = _encode(list(chain.from_iterable(sentences)), words, path, lines_of_words)
     forest = chains(sizes, {"word": ids}, {"word": words})
-    return Examples(forest, {"target": target.astype(np.int64)}, arity=2, targets=classes)
+    return Examples(forest, {"target": target}, arity=2, targets=classes)
 
 
 def _encode(

@@ -46,11 +46,12 @@ class Records:
 
     Arguments:
         path: the file, for the errors.
-        layout: where the root is in a record, and the children in a node.
+        layout: where the roots are in a record, and the children in a node.
     """
 
     def __init__(self, path: PathLike, layout: Layout) -> None:
         self.path, self.layout = path, layout
+        self.paths = [path.split(".") for path in layout.paths] or [[]]
         self.nodes, self.beside = (Columns(path, layout.names) for _ in range(2))
         self._has_children = False
         self._other_lists: set[str] = set()
@@ -75,17 +76,22 @@ class Records:
             TreeError: with file and line: a record has no object where its root should be, the
                 children of a node are no list of objects, or columns are not the same throughout.
         """
-        roots = [self._take_root(record, line) for record, line in zip(records, lines)]
+        arity = len(self.paths)
+        roots = [
+            self._take_root(record, keys, line)
+            for record, line in zip(records, lines)
+            for keys in self.paths
+        ]
         try:
             lists = walk(roots, self._children)
         except TreeError as error:
-            line = lines[error.tree or 0]
+            line = lines[(error.tree or 0) // arity]
             raise TreeError(error.message, file=self.path, line=line) from error.__cause__
         nodes, offsets = lists.objects, np.array(lists.offsets)
         children = self.layout.children
 
         def line_of(node: int) -> int:
-            return lines[int(offsets.searchsorted(node, side="right")) - 1]
+            return lines[(int(offsets.searchsorted(node, side="right")) - 1) // arity]
 
         for node in nodes:
             if children in node:
@@ -102,14 +108,14 @@ class Records:
             vocabs,
         )
         beside = dict(columns or {})
-        if self.layout.tree is not None:
+        if self.layout.paths:
             for name, column in self.beside.of_objects(records, lines.__getitem__).items():
                 if name in beside:
                     raise TreeError(
                         f"expected every column once, got {name!r} twice", file=self.path
                     )
                 beside[name] = column
-        return Examples(forest, as_example_columns(beside, lines))
+        return Examples(forest, as_example_columns(beside, lines), arity)
 
     def check_children(self) -> None:
         """Check, behind the last record, that not all trees are roots for want of the right key.
@@ -125,15 +131,14 @@ class Records:
                 file=self.path,
             )
 
-    def _take_root(self, record: Any, line: int) -> Mapping[str, Any]:
-        """The object of the root, cut from its record."""
+    def _take_root(self, record: Any, keys: Sequence[str], line: int) -> Mapping[str, Any]:
+        """The object of a root, cut from its record."""
         value, place = record, ""
-        keys = [] if self.layout.tree is None else self.layout.tree.split(".")
         for key in keys:
             if not isinstance(value, dict) or key not in value:
                 got = f"the keys {', '.join(value)}" if isinstance(value, dict) else shown(value)
                 raise TreeError(
-                    f"expected the root under {self.layout.tree!r}, got {got}"
+                    f"expected the root under {'.'.join(keys)!r}, got {got}"
                     f"{f' under {place!r}' if place else ''}",
                     file=self.path,
                     line=line,

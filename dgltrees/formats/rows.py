@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
@@ -29,8 +30,8 @@ def stream_rows(
     """The trees of a table with JSON in a column, at most ``trees`` rows at a time.
 
     ``layout.tree`` is the column, by default ``tree`` or ``json``, or a path into its JSON:
-    ``json.Plan`` is what the column ``json`` has under ``Plan``. Trees are as in
-    :func:`~dgltrees.formats.stream_jsonl`.
+    ``json.Plan`` is what the column ``json`` has under ``Plan``; for pairs of trees there are two.
+    Trees are as in :func:`~dgltrees.formats.stream_jsonl`.
 
     Node columns: the members of the nodes. Example columns: ``line``, the other columns, and by
     names such as ``json.Execution Time`` what stands in the JSON beside the tree.
@@ -47,21 +48,23 @@ def stream_rows(
     """
     check_chunk_size(trees)
     table = Table(path, layout.names)
-    usual = (name for name in ("tree", "json") if name in table.header)
-    tree = next(usual, None) if layout.tree is None else layout.tree
-    column = (tree or "").partition(".")[0]
-    if column not in table.header:
+    paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
+    columns = [path.partition(".")[0] for path in paths]
+    if not columns or not {*columns} <= {*table.header}:
+        got = ", ".join(paths) or "none"
         raise TreeError(
             "expected the layout's tree to name the column that holds the trees as JSON, such as "
-            f"json or json.Plan, got {tree}; the columns are {', '.join(table.header)} (for "
+            f"json or json.Plan, got {got}; the columns are {', '.join(table.header)} (for "
             "a table with a row per node, name its column of parents or depths)",
             file=path,
         )
-    others = [name for name in table.header if name != column]
-    records = Records(path, replace(layout, tree=tree))
+    others = [name for name in table.header if name not in columns]
+    records = Records(path, replace(layout, tree=[*paths]))
     for batch in table.batches(min(trees, 1000)):
         lines = batch.lines.tolist()
-        cells = zip(batch.cells[column].tolist(), lines)
-        values = [{column: parse_json(str(cell), path, line)} for cell, line in cells]
+        values: list[dict[str, Any]] = [{} for _ in lines]
+        for column in dict.fromkeys(columns):
+            for value, cell, line in zip(values, batch.cells[column].tolist(), lines):
+                value[column] = parse_json(str(cell), path, line)
         yield records.examples(values, lines, table.columns(batch, others))
     records.check_children()

@@ -8,29 +8,39 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.english import tokenize
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.formats.pairs import Pair
 
-__all__ = ["companions", "jsonl_pairs", "leaves", "line_pairs", "tsv_pairs"]
+__all__ = ["companions", "jsonl_pairs", "leaves", "line_pairs", "tsv_pairs", "words"]
 
-_FIELDS = ("gold_label", "sentence1_binary_parse", "sentence2_binary_parse")
+_LABEL = "gold_label"
+_FIELDS = (_LABEL, "sentence1_binary_parse", "sentence2_binary_parse")
+_TEXT = {"sentence1_binary_parse": "sentence1", "sentence2_binary_parse": "sentence2"}
 
 
-def jsonl_pairs(path: PathLike) -> Iterator[Pair]:
+def jsonl_pairs(
+    lines: Iterable[tuple[int, str]], path: PathLike, labeled: bool = True
+) -> Iterator[Pair]:
     """The pairs of an official ``.jsonl`` file; the words are the leaves of its parses.
+
+    Arguments:
+        lines: the lines of the file with their numbers.
+        path: the file, for errors.
+        labeled: whether every pair must have its label and its parses.
 
     Raises:
         TreeError: with file and line: a line is not UTF-8 or not a JSON object, lacks a field, or
             is cut off.
     """
-    for number, line in numbered_lines(path):
+    for number, line in lines:
         if not line.strip():
             continue
         try:
@@ -41,22 +51,26 @@ def jsonl_pairs(path: PathLike) -> Iterator[Pair]:
                 file=path,
                 line=number,
             ) from None
-        yield _pair(values if isinstance(values, dict) else {}, path, number)
+        yield _pair(values if isinstance(values, dict) else {}, path, number, labeled)
 
 
-def tsv_pairs(path: PathLike) -> Iterator[Pair]:
+def tsv_pairs(
+    lines: Iterable[tuple[int, str]], path: PathLike, labeled: bool = True
+) -> Iterator[Pair]:
     """The pairs of an official ``.txt`` file: fields separated by tabs, named by the first line.
+
+    Arguments, see :func:`jsonl_pairs`.
 
     Raises:
         TreeError: with file and line: the first line does not name the fields, a line is not UTF-8,
             has another number of fields, or is cut off.
     """
     names: list[str] = []
-    for number, line in numbered_lines(path):
+    for number, line in lines:
         fields = line.split("\t")
         if not names:
             names = fields
-            missing = [name for name in _FIELDS if name not in names]
+            missing = [name for name in _FIELDS if name not in names and labeled]
             if missing:
                 raise TreeError(
                     f"expected a first line that names the fields {', '.join(_FIELDS)}, got none "
@@ -72,15 +86,31 @@ def tsv_pairs(path: PathLike) -> Iterator[Pair]:
                     file=path,
                     line=number,
                 )
-            yield _pair(dict(zip(names, fields)), path, number)
+            yield _pair(dict(zip(names, fields)), path, number, labeled)
 
 
-def _pair(values: Mapping[str, Any], path: PathLike, line: int) -> Pair:
+def _pair(values: Mapping[str, Any], path: PathLike, line: int, labeled: bool) -> Pair:
+    if not labeled:
+        texts = {name: values.get(text) for name, text in _TEXT.items()}
+        values = {_LABEL: "", **texts, **values}
     for name in _FIELDS:
         if not isinstance(values.get(name), str):
             raise TreeError(f"expected text in the field {name}, got none", file=path, line=line)
     label, left, right = (values[name] for name in _FIELDS)
-    return Pair(line, label, leaves(left, path, line), leaves(right, path, line))
+    return Pair(line, label, *(words(side, path, line, labeled) for side in (left, right)))
+
+
+def words(sentence: str, path: PathLike, line: int, labeled: bool) -> list[str]:
+    """The words of a sentence: the leaves of a bracketed one, as all with labels are, or else those
+    of its English text.
+
+    Raises:
+        TreeError: see :func:`leaves`.
+        ConfigError: splitting English text needs spaCy, which is not installed.
+    """
+    if labeled or "(" in sentence or ")" in sentence:
+        return leaves(sentence, path, line)
+    return tokenize(sentence)
 
 
 def leaves(parse: str, path: PathLike, line: int) -> list[str]:
@@ -100,18 +130,18 @@ def leaves(parse: str, path: PathLike, line: int) -> list[str]:
 
 
 def companions(path: PathLike) -> list[Path]:
-    """The files ``s1.NAME`` and ``s2.NAME`` beside ``labels.NAME``; none for any other name."""
+    """The files ``s1.NAME`` and ``s2.NAME`` beside ``labels.NAME``, or ``s2.NAME`` beside the
+    first of these; none for any other name."""
     path = Path(path)
-    if not path.name.startswith("labels."):
-        return []
-    name = path.name[len("labels.") :]
-    return [path.with_name(f"{side}.{name}") for side in ("s1", "s2")]
+    first, _, name = path.name.partition(".")
+    beside = {"labels": ("s1", "s2"), "s1": ("s2",)}.get(first, ()) if name else ()
+    return [path.with_name(f"{side}.{name}") for side in beside]
 
 
 def line_pairs(path: PathLike) -> Iterator[Pair]:
     """The pairs of three files with a line per pair: ``labels.NAME``, ``s1.NAME`` and ``s2.NAME``.
 
-    Words are separated by spaces.
+    Words are separated by spaces. From ``s1.NAME``, the pairs of the last two, without labels.
 
     Raises:
         TreeError: with file and line: one file ends before another, or a line is not UTF-8; or a
@@ -131,5 +161,6 @@ def line_pairs(path: PathLike) -> Iterator[Pair]:
                 file=shorter,
                 line=number,
             )
-        (number, label), (_, left), (_, right) = rows
-        yield Pair(number, label.strip(), left.split(), right.split())
+        (_, left), (number, right) = rows[-2:]
+        label = rows[0][1].strip() if len(rows) == 3 else ""
+        yield Pair(number, label, left.split(), right.split())

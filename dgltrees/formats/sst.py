@@ -29,9 +29,10 @@ def read_sst(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
+    labeled: bool = True,
 ) -> Examples:
     """All trees of a file of the treebank; see :func:`stream_sst`."""
-    return gather(stream_sst(path, vocabs=vocabs, max_children=max_children))
+    return gather(stream_sst(path, vocabs=vocabs, max_children=max_children, labeled=labeled))
 
 
 def stream_sst(
@@ -40,6 +41,7 @@ def stream_sst(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
+    labeled: bool = True,
 ) -> Iterator[Examples]:
     """The trees of a file of the treebank, ``trees`` lines at a time.
 
@@ -54,6 +56,8 @@ def stream_sst(
         vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
             error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
         max_children: the most children that a node may have; None for any number.
+        labeled: whether every constituent must have a label; otherwise it may be left out, as in
+            ``((The) ((good) (one)))``, and ``target`` is -1 there.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
@@ -63,13 +67,21 @@ def stream_sst(
     """
     words = vocabs_for(vocabs, "word")["word"]
     for data, line in line_chunks(path, trees):
-        yield _parse(scan(data, file=path, first_line=line), words, max_children)
+        yield _parse(scan(data, file=path, first_line=line), words, max_children, labeled)
 
 
-def _parse(items: Brackets, words: Vocabulary, max_children: Optional[int]) -> Examples:
+def _parse(
+    items: Brackets, words: Vocabulary, max_children: Optional[int], labeled: bool
+) -> Examples:
     fields_of_lines(items, 1, "(label ...)")
-    is_head = find_heads(items, "a label")
-    children = items_in(items) - items.is_open
+    count = items_in(items)
+    if labeled:
+        is_head = find_heads(items, "a label")
+    else:  # an atom alone in its bracket is a word
+        is_head = ~items.is_open & (items.parent >= 0) & (items.place == 0)
+        is_head &= count[items.parent] > 1
+    has_label = np.bincount(items.parent[is_head], minlength=len(count))
+    children = count - has_label
     is_word = ~items.is_open & ~is_head
     items.refuse(
         is_word & ((items.parent < 0) | (children[items.parent] != 1)),
@@ -82,13 +94,14 @@ def _parse(items: Brackets, words: Vocabulary, max_children: Optional[int]) -> E
     check_children(items, children, max_children)
     labels = {name: i for i, name in enumerate(SST_LABELS)}
     target = np.full(len(is_head), -1, np.int64)
-    target[items.parent[is_head]] = items.look_up(is_head, labels, "a label")[is_head]
+    what = "a label" if labeled else "a label or none (parses with tags are of the format mrg)"
+    target[items.parent[is_head]] = items.look_up(is_head, labels, what)[is_head]
     word = np.full(len(is_head), -1, np.int32)
     word[items.parent[is_word]] = items.encode(is_word, words)[is_word]
     forest = assemble(
         items.is_open,
         items.parent,
-        items.place - 1,
+        items.place - has_label[items.parent],
         {"word": word, "target": target},
         {"word": words},
     )

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
-from itertools import islice
 from typing import Callable, Optional
 
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.arrow import has_lists, stream_arrow, write_parquet
 from dgltrees.formats.boolsent import stream_boolsent
@@ -22,7 +21,7 @@ from dgltrees.formats.folders import is_forest, stream_folder, stream_forest, wr
 from dgltrees.formats.inex import stream_inex
 from dgltrees.formats.jsonl import stream_jsonl, write_jsonl
 from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import gather, open_bytes
+from dgltrees.formats.lines import first_line, gather
 from dgltrees.formats.listops import stream_listops, write_listops
 from dgltrees.formats.logic import stream_logic, write_logic
 from dgltrees.formats.mee import stream_mee
@@ -55,6 +54,8 @@ class Format:
         layout: the fields of a :class:`Layout` that ``stream`` reads.
         fits: whether a file with one of the suffixes, or a folder where there are none, looks like
             one of this format; None where that need not be asked.
+        text: whether files are read from their beginning to their end, so that they may come from
+            standard input.
     """
 
     description: str
@@ -65,6 +66,7 @@ class Format:
     dependencies: bool = False
     layout: tuple[str, ...] = ()
     fits: Optional[Callable[[PathLike], bool]] = None
+    text: bool = True
 
     def read(
         self,
@@ -94,9 +96,15 @@ class Format:
         Raises:
             TreeError: with the file, and the line where there is one: the file is not of this
                 format.
-            ConfigError: ``trees`` is below 1, or the layout has a field that this format does not
-                read and that is not the default.
+            ConfigError: ``trees`` is below 1; the layout has a field that this format does not
+                read and that is not the default; or the format cannot be read from standard input.
         """
+        if not (self.text or in_file(path)):
+            able = ", ".join(name for name, form in FORMATS.items() if form.text)
+            raise ConfigError(
+                f"expected a file, got {os.fspath(path)}, from which only the formats {able} can "
+                f"be read, and not: {self.description}"
+            )
         other = sorted(
             field.name
             for field in fields(Layout)
@@ -139,6 +147,7 @@ FORMATS = {
         suffixes=(*TABLES, ".tsv"),
         layout=("tree_id", "node_id", "parent", "depth", "names"),
         fits=lambda path: not has_lists(path) and is_node_table(Table(path).header),
+        text=False,
     ),
     "arrow": Format(
         "Parquet or Arrow, a row per tree with lists of the parents and values of its nodes.",
@@ -147,20 +156,23 @@ FORMATS = {
         suffixes=TABLES,
         layout=("parent", "names"),
         fits=has_lists,
+        text=False,
     ),
     "rows": Format(
         "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
         stream_rows,
         suffixes=TABLES,
         layout=("tree", "children", "names"),
+        text=False,
     ),
     "forest": Format(
-        "A folder that Forest.save wrote.", stream_forest, write_forest, fits=is_forest
+        "A folder that Forest.save wrote.", stream_forest, write_forest, fits=is_forest, text=False
     ),
     "folder": Format(
         "A folder of files of trees, labelled by the folders in it or by labels.csv.",
         partial(stream_folder, stream_of=_stream_of),
         fits=os.path.isdir,
+        text=False,
     ),
     "json": Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",)),
     "xml": Format("An XML document, which is one tree.", stream_xml, suffixes=(".xml",)),
@@ -251,9 +263,7 @@ def guess_format(path: PathLike) -> str:
         matches = bool(form.fits and not form.suffixes) if is_folder else _ends(path, form)
         if matches and (form.fits is None or form.fits(path)):
             return name
-    with open_bytes(path) as file:
-        line = next((line for line in islice(file, 100) if line.strip()), b"")
-    text = line.decode("utf-8", "replace").strip()
+    text = first_line(path)
     for name, form in FORMATS.items():
         if form.first_line is not None and re.match(form.first_line, text):
             return name

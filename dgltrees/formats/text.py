@@ -10,7 +10,7 @@ from typing import Optional
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.english import split_sentences
-from dgltrees.formats.lines import empty_file
+from dgltrees.formats.lines import empty_file, open_bytes
 from dgltrees.formats.sentences import Sentence
 
 __all__ = ["sentences_of_lines", "sentences_of_text"]
@@ -91,7 +91,7 @@ def _line_with(string: str, path: PathLike, encoding: str) -> int:
 
 
 def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 yield number, line.decode(encoding)

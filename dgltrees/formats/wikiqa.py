@@ -44,9 +44,10 @@ def read_wikiqa(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     rules: WordRules = VERBATIM,
+    labeled: bool = True,
 ) -> Examples:
     """All questions of a file; see :func:`stream_wikiqa`."""
-    return gather(stream_wikiqa(path, vocabs=vocabs, rules=rules))
+    return gather(stream_wikiqa(path, vocabs=vocabs, rules=rules, labeled=labeled))
 
 
 def stream_wikiqa(
@@ -55,6 +56,7 @@ def stream_wikiqa(
     *,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     rules: WordRules = VERBATIM,
+    labeled: bool = True,
 ) -> Iterator[Examples]:
     """The pairs of a question and a sentence of a file, about ``trees`` pairs at a time.
 
@@ -74,6 +76,8 @@ def stream_wikiqa(
         path: the file.
         trees: the least number of pairs per chunk; the pairs of a question are in one chunk.
         vocabs, rules: see :func:`~dgltrees.formats.stream_entailment`.
+        labeled: whether every pair must have its label, the last field; otherwise ``target`` is -1
+            without one.
 
     Raises:
         TreeError: with file and line: the file is not UTF-8, a line has another number of fields, a
@@ -84,35 +88,40 @@ def stream_wikiqa(
     check_chunk_size(trees)
     words = vocabs_for(vocabs, "word")["word"]
     first = 0
-    for questions in _whole_questions(_rows(path, rules), trees):
-        yield _examples(questions, first, words, path)
+    for questions in _whole_questions(_rows(path, rules, labeled), trees):
+        yield _examples(questions, first, words, path, labeled)
         first += len(questions)
     if not first:
         raise empty_file(path, "question")
 
 
-def _rows(path: PathLike, rules: WordRules) -> Iterator[_Row]:
+def _rows(path: PathLike, rules: WordRules, labeled: bool) -> Iterator[_Row]:
     names: list[str] = []
     for number, line in numbered_lines(path):
         fields = line.split("\t")
         if number == 1 and fields[0] == _FIELDS[0]:
             names = fields
-            if not set(_FIELDS) <= set(names):
+            if not {*(_FIELDS if labeled else _FIELDS[:-1])} <= {*names}:
                 raise TreeError(
                     f"expected the fields {', '.join(_FIELDS)}, got {', '.join(names)}",
                     file=path,
                     line=number,
                 )
         elif line.strip():
-            row = _row(fields, names, path, number)
+            row = _row(fields, names, path, number, labeled)
             yield row._replace(pair=row.pair.cut(rules, path))
 
 
-def _row(fields: Sequence[str], names: Sequence[str], path: PathLike, line: int) -> _Row:
+def _row(
+    fields: Sequence[str], names: Sequence[str], path: PathLike, line: int, labeled: bool
+) -> _Row:
+    if not names and len(fields) == 2 and not labeled:
+        fields = [*fields, ""]
     if len(fields) != (len(names) or 3):
         raise TreeError(
             f"expected {len(names) or 'question TAB sentence TAB 0/1, 3'} fields, got "
-            f"{len(fields)}; is the line cut off?",
+            f"{len(fields)}; is the line cut off, or without the label that training and "
+            "evaluation need?",
             file=path,
             line=line,
         )
@@ -120,7 +129,7 @@ def _row(fields: Sequence[str], names: Sequence[str], path: PathLike, line: int)
         question, sentence, label = fields
         pair = Pair(line, label.strip(), question.split(), sentence.split())
         return _Row(question, None, pair)
-    values = dict(zip(names, fields))
+    values = {_FIELDS[-1]: "", **dict(zip(names, fields))}
     question_id, question, sentence_id, sentence, label = (values[field] for field in _FIELDS)
     pair = Pair(line, label.strip(), tokenize(question), tokenize(sentence))
     return _Row(question_id, sentence_id, pair)
@@ -145,10 +154,11 @@ def _examples(
     first: int,
     words: Vocabulary,
     path: PathLike,
+    labeled: bool,
 ) -> Examples:
     pairs = [row.pair for question in questions for row in question]
     classes = Vocabulary(WIKIQA_LABELS, frozen=True)
-    examples = pair_examples(pairs, words, classes, path)
+    examples = pair_examples(pairs, words, classes, path, labeled=labeled)
     sizes = np.array([len(question) for question in questions], np.int64)
     columns = {
         **examples.columns,

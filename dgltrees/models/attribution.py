@@ -17,6 +17,7 @@ from dgltrees.models.heads import ClassHead, wide
 from dgltrees.models.inputs import Concat, GivenVectors, Input, NodeInput
 from dgltrees.models.targets import TargetHead
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.schema import NUMBERS
 
 __all__ = ["answers", "integrated_gradients", "occlude", "occlusion"]
 
@@ -63,8 +64,8 @@ def occlude(inputs: Input, batch: TreeBatch, mask: Optional[Tensor] = None) -> T
     ndata = dict(batch.ndata)
     for name in _columns_of(inputs):
         values = ndata[name]
-        missing = -1 if not values.is_floating_point() else 0.0
-        if isinstance(inputs, ColumnsInput) and values.is_floating_point():
+        missing = 0.0 if values.is_floating_point() else -1
+        if name == NUMBERS:
             missing = float("nan")
         if mask is None:
             ndata[name] = torch.full_like(values, missing)

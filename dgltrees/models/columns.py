@@ -15,7 +15,7 @@ from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import PlaceVectors
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.schema import NUMBERS, Schema
+from dgltrees.trees.schema import NUMBERS, Column, Schema
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["ColumnsInput", "NameVectors", "NumberVectors"]
@@ -44,6 +44,7 @@ class NameVectors(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """The vectors of ids."""
+        ids = ids.long()
         is_name = ids >= 0
         vectors = nn.functional.embedding(ids.clamp(min=0), self.weight)
         vectors = vectors * is_name.unsqueeze(-1)
@@ -139,9 +140,9 @@ class ColumnsInput(Input):
     ) -> None:
         super().__init__()
         self.size, self.dropout = size, nn.Dropout(dropout)
-        self.named = [each.name for each in schema.inputs if not each.numeric]
-        vocabs = [schema[name] for name in self.named]
-        self.names = nn.ModuleList(NameVectors(len(v), size, _unknown(v)) for v in vocabs)
+        columns = [each for each in schema.inputs if not each.numeric]
+        self.named = [each.name for each in columns]
+        self.names = nn.ModuleList(_of_names(each, schema, size) for each in columns)
         logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
         self.numbers = NumberVectors(logs, size) if logs else None
         self.places = PlaceVectors(size) if places else None
@@ -192,13 +193,19 @@ class ColumnsInput(Input):
                 f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "
                 "read the trees with the schema of the run"
             )
-        return {
-            name: encode(batch.ndata[name].long()) for name, encode in zip(self.named, self.names)
-        }
+        return {name: encode(batch.ndata[name]) for name, encode in zip(self.named, self.names)}
 
     def extra_repr(self) -> str:
         """The columns and the size, for printing."""
         return f"{self.named}, m={self.size}"
+
+
+def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
+    """The encoder of a category or a text; the vectors of a pretrained encoder are mapped."""
+    if not column.named:
+        return nn.Linear(column.size, size, bias=False)
+    vocab = schema[column.name]
+    return NameVectors(len(vocab), size, _unknown(vocab))
 
 
 def _unknown(vocab: Vocabulary) -> Optional[int]:

@@ -1,4 +1,4 @@
-"""Vectors of words in their sentences, from a Hugging Face encoder on disk."""
+"""Vectors of words in their sentences, and of texts, from a Hugging Face encoder on disk."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import Tensor
 
@@ -15,12 +17,16 @@ from dgltrees.errors import ConfigError
 
 __all__ = ["PretrainedEncoder"]
 
+_CACHED_TEXTS = 20_000  # beyond so many, vectors of texts are computed anew
+
 
 class PretrainedEncoder:
-    """A pretrained encoder whose last hidden states are used as fixed word vectors.
+    """A pretrained encoder whose last hidden states are used as fixed vectors of words and texts.
 
     The vector of a word is the mean over its sub-words; a word without any, such as a control
-    character, has zeros.
+    character, has zeros. The vector of a text (:meth:`text_vectors`) is the mean over all its
+    sub-words and the encoder's marks around them, as Reimers and Gurevych, "Sentence-BERT" (EMNLP
+    2019), section 3, pool them.
 
     Arguments:
         path: a folder with the encoder's ``config.json``, its weights as safetensors and its
@@ -56,6 +62,7 @@ class PretrainedEncoder:
         # A tokenizer without a limit has one of 1e30.
         limits = (self._tokenizer.model_max_length, model.config.max_position_embeddings)
         self._limit = int(min(limits))
+        self._texts: dict[str, NDArray[np.float32]] = {}
 
     def __call__(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 64) -> Tensor:
         """The vectors of the words of sentences.
@@ -77,6 +84,37 @@ class PretrainedEncoder:
             for at, vectors in zip(ids, self._batch([list(sentences[at]) for at in ids])):
                 rows[at] = vectors
         return torch.cat([torch.empty(0, self.size), *rows])
+
+    def text_vectors(self, texts: Sequence[str], *, batch_size: int = 64) -> NDArray[np.float32]:
+        """The vectors of texts, ``(T, size)``, computed once for equal texts.
+
+        Of a text with more sub-words than the encoder supports the first ones are read.
+
+        Arguments:
+            texts: the texts.
+            batch_size: the number of texts per batch; texts of similar length share a batch.
+        """
+        if len(self._texts) > _CACHED_TEXTS:
+            self._texts.clear()
+        new = sorted({*texts} - {*self._texts}, key=lambda text: (len(text), text))
+        for at in range(0, len(new), batch_size):
+            batch = new[at : at + batch_size]
+            self._texts.update(zip(batch, self._text_batch(batch)))
+        table = np.empty((len(texts), self.size), np.float32)
+        for row, text in enumerate(texts):
+            table[row] = self._texts[text]
+        return table
+
+    @torch.no_grad()
+    def _text_batch(self, texts: list[str]) -> NDArray[np.float32]:
+        tokens = self._tokenizer(
+            texts, padding=True, truncation=True, max_length=self._limit, return_tensors="pt"
+        ).to(self._model.device)
+        states: Tensor = self._model(**tokens).last_hidden_state
+        mask = tokens["attention_mask"].unsqueeze(-1)
+        vectors = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
+        array: NDArray[np.float32] = vectors.float().cpu().numpy()
+        return array
 
     @torch.no_grad()
     def _batch(self, sentences: list[list[str]]) -> Iterator[Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Optional
 
 import numpy as np
 import torch
@@ -18,18 +18,22 @@ from dgltrees.models.heads import MLP, Head, pair_features, wide
 from dgltrees.options import Count, Fraction, NonNegative, Positive, checked
 from dgltrees.values import PositiveShare
 
-__all__ = ["ClassTarget", "FlagTargets", "NumberTargets", "TargetHead"]
+__all__ = ["ClassTarget", "FlagTargets", "NumberTargets", "Pairs", "TargetHead"]
+
+Pairs = Optional[Literal["ordered", "symmetric"]]
+"""How two vectors are compared; None where there is one vector per row."""
 
 
 class TargetHead(Head):
-    """A head with an MLP, for one vector per row or, with ``pairs``, for two.
+    """A head with an MLP, for one vector per row or, with ``pairs``, for two adjacent ones.
 
     Arguments:
         size: c, of a vector.
         outputs: the number of outputs of the MLP.
         hidden: the sizes of its hidden layers.
-        pairs: compare the two vectors of a pair, which follow each other:
-            ``[p; h; |p - h|; p * h]`` goes into the MLP.
+        pairs: what goes into the MLP of the two vectors p and h of a pair: ``[p; h; |p - h|;
+            p * h]`` (``ordered``); or ``[|p - h|; p * h]`` (``symmetric``; Tai et al., 2015,
+            section 4.2), so that the order of the two makes no difference.
         dropout: the probability of dropout before every layer.
         init: how weights are drawn.
     """
@@ -40,17 +44,23 @@ class TargetHead(Head):
         outputs: int,
         hidden: Sequence[int] = (),
         *,
-        pairs: bool = False,
+        pairs: Pairs = None,
         dropout: Fraction = 0.0,
         init: Init = "kaiming",
     ) -> None:
         super().__init__()
-        self.arity = 2 if pairs else 1  # type: ignore[misc]
-        self.mlp = MLP(size * (4 if pairs else 1), outputs, hidden, dropout=dropout, init=init)
+        self.pairs = pairs
+        self.arity = 1 if pairs is None else 2  # type: ignore[misc]
+        parts = {None: 1, "ordered": 4, "symmetric": 2}[pairs]
+        self.mlp = MLP(size * parts, outputs, hidden, dropout=dropout, init=init)
 
     def forward(self, z: Tensor) -> Tensor:
         """``(R, outputs)`` from ``(R * arity, c)``."""
-        outputs: Tensor = self.mlp(z if self.arity == 1 else pair_features(z[0::2], z[1::2]))
+        if self.pairs is not None:
+            p, h = z[0::2], z[1::2]
+            symmetric = self.pairs == "symmetric"
+            z = torch.cat([(p - h).abs(), p * h], 1) if symmetric else pair_features(p, h)
+        outputs: Tensor = self.mlp(z)
         return wide(outputs)
 
     def learn_scale(self, targets: NDArray[Any]) -> None:
@@ -100,7 +110,7 @@ class ClassTarget(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
-        pairs: bool = False,
+        pairs: Pairs = None,
         objective: Literal["cross_entropy", "focal", "ordinal"] = "cross_entropy",
         gamma: NonNegative = 2.0,
         balanced: bool = False,
@@ -185,7 +195,7 @@ class FlagTargets(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
-        pairs: bool = False,
+        pairs: Pairs = None,
         balanced: bool = False,
         dropout: Fraction = 0.0,
         init: Init = "kaiming",
@@ -245,7 +255,7 @@ class NumberTargets(TargetHead):
     ``levels`` is the loss of Tai et al., "Improved Semantic Representations From Tree-Structured
     Long Short-Term Memory Networks" (ACL 2015), section 4.2: the MLP gives a distribution p over
     the whole numbers of the scale, the prediction is its mean, and the loss is the divergence from
-    the sparse distribution of equation (15), which has the target as its mean.
+    the sparse distribution that has the target as its mean.
 
     Raises:
         TreeError: training targets are negative and logarithms are asked for, or one is beyond the
@@ -263,7 +273,7 @@ class NumberTargets(TargetHead):
         count: Count,
         hidden: Sequence[int] = (),
         *,
-        pairs: bool = False,
+        pairs: Pairs = None,
         log_target: bool = False,
         objective: Literal["squared", "huber", "quantile", "levels"] = "huber",
         delta: Positive = 1.0,
@@ -338,7 +348,7 @@ class NumberTargets(TargetHead):
         return error.square() / 2
 
     def _divergence(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Equations (15) and (16) of Tai et al.: KL(p | prediction), ``(R, numbers)``."""
+        """Tai et al., section 4.2: KL(p | prediction), ``(R, numbers)``."""
         log_p = torch.log_softmax(outputs.view(-1, self.numbers, self.levels), -1)
         y = (targets - self.lowest.double()).nan_to_num(0.0).clamp(0, self.levels - 1)
         below = y.floor()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
+from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.snli import companions
 from dgltrees.tasks.settings import DataSettings, Files
 
-__all__ = ["ROLES", "data_files", "fingerprint"]
+__all__ = ["ROLES", "data_files", "find_files", "fingerprint"]
 
 ROLES = ("train", "valid", "test")
 
@@ -30,18 +32,31 @@ def data_files(settings: DataSettings, role: str, flag: Optional[str] = None) ->
     """
     value: Files = getattr(settings, role)
     patterns = [value] if isinstance(value, str) else list(value or [])
-    root = settings.root or os.environ.get("DGLTREES_DATA")
+    return find_files(patterns, settings.root, flag or f"data.{role}")
+
+
+def find_files(patterns: Sequence[PathLike], root: Optional[str], flag: str) -> list[Path]:
+    """The files of patterns, in their order, and sorted within each.
+
+    Arguments:
+        patterns: paths, or patterns such as ``data/*.tsv``.
+        root: where to look behind the working directory; by default the environment variable
+            DGLTREES_DATA.
+        flag: the name of the setting or flag, for errors.
+
+    Raises:
+        ConfigError: a pattern matches no file; the text says where it was searched.
+    """
+    root = root or os.environ.get("DGLTREES_DATA")
     paths: list[Path] = []
-    for pattern in patterns:
+    for pattern in [os.fspath(each) for each in patterns]:
         bases = [Path(), *([Path(root)] if root else [])]
         tried = [os.path.join(base, os.path.expanduser(pattern)) for base in bases]
         matches = next(filter(None, map(_matches, tried)), [])
         if not matches:
             places = " and ".join(dict.fromkeys(map(os.path.abspath, tried)))
             cure = "" if root else "; set data.root or DGLTREES_DATA to the folder of the data"
-            raise ConfigError(
-                f"expected {flag or f'data.{role}'} to name a file, found none at {places}{cure}"
-            )
+            raise ConfigError(f"expected {flag} to name a file, found none at {places}{cure}")
         paths.extend(map(Path, matches))
     return paths
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Optional, cast
 
 import numpy as np
@@ -18,15 +17,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.conllu import read_conllu
+from dgltrees.formats.conllu import stream_conllu
 from dgltrees.metrics.attachment import attachment, punctuation
 from dgltrees.models import WordEmbedding
 from dgltrees.models.parser import ArcScores, BiaffineParser
 from dgltrees.options import Count, Fraction, Options
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.spelling import with_spelling
-from dgltrees.tasks.task import LOSS, Columns, Metric, Task
+from dgltrees.tasks.task import LOSS, Columns, Metric, Names, Task
 from dgltrees.traversal.order import node_error
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.segments import mask_of, starts, within
@@ -211,13 +211,17 @@ def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) 
 
 
 def _read(
-    path: Path, settings: ParserSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
+    path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
     training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
-    gold = read_conllu(path, max_words=settings.max_words if training else None).forest
-    read = sentences(gold, vocabs, lower=settings.lower)
+    for data in stream_conllu(path, trees, max_words=settings.max_words if training else None):
+        yield _examples(data.forest, vocabs, lower=settings.lower)
+
+
+def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Examples:
+    read = sentences(gold, vocabs, lower=lower)
     columns = {
         **read.columns,
         "deprel": recode(gold, {"deprel": vocabs["deprel"]}).columns["deprel"],
@@ -252,7 +256,7 @@ PARSER = ParserTask(
     "parser",
     ParserSettings,
     ParserModel,
-    _read,
+    {"conllu": _read},
     _build,
     nodes=True,
     max_children=1,

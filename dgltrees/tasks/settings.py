@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 
 from dgltrees.options import Count, Fraction, Seed
 
-__all__ = ["DataSettings", "Files", "WordSettings"]
+__all__ = ["DataSettings", "Files", "PretrainedSettings", "WordSettings"]
 
 Files = Optional[Union[str, list[str]]]
 
@@ -55,3 +55,11 @@ class WordSettings(DataSettings):
 
     min_count: Count = 1
     """Names that occur less often than this in the training examples become the unknown name."""
+
+
+@dataclass(frozen=True)
+class PretrainedSettings(WordSettings):
+    """The settings of data whose words may have the vectors of a pretrained encoder."""
+
+    pretrained: Optional[str] = None
+    """Folder of a Hugging Face encoder that gives words their vectors in the sentence."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Optional
@@ -10,6 +11,7 @@ from typing import Callable, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
@@ -18,7 +20,15 @@ from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import inverse, run_offsets
 
-__all__ = ["Splits", "load_examples", "load_splits", "most_children", "schema_of", "split_examples"]
+__all__ = [
+    "Splits",
+    "load_examples",
+    "load_splits",
+    "most_children",
+    "schema_of",
+    "split_examples",
+    "stream_unlabeled",
+]
 
 
 @dataclass(frozen=True)
@@ -60,18 +70,54 @@ def load_examples(
         raise ConfigError(f"expected data files for the task {task.name}, got none; set data.train")
     parts = []
     for path in paths:
-        parts.append(_read(task, path, settings, vocabs))
+        with _named_task(task, path):
+            parts.append(task.read(path, settings, vocabs))
         if max_children is not None:
             _check_children(parts[-1].forest, max_children, path)
         vocabs = schema_of(parts[-1])
     return parts[0] if len(parts) == 1 else Examples.concat(parts)
 
 
-def _read(
-    task: Task, path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
+def stream_unlabeled(
+    task: Task,
+    settings: DataSettings,
+    path: PathLike,
+    vocabs: Mapping[str, Vocabulary],
+    max_children: Optional[int] = None,
+    *,
+    file_format: Optional[str] = None,
+    trees: int = 10_000,
+) -> Iterator[Examples]:
+    """The examples of a file for a trained model, which need no labels, ``trees`` at a time.
+
+    Arguments:
+        task: the task.
+        settings: of the data.
+        path: the file, standard input, or lines in memory.
+        vocabs: those of the training examples.
+        max_children: the most children of a node that the model supports.
+        file_format: the format of the file; by default the file tells it.
+        trees: examples per chunk.
+
+    Raises:
+        ConfigError: the task does not read the format.
+        TreeError: see :func:`load_examples`.
+    """
+    file_format = file_format or task.format_of(path)
+    with _named_task(task, path):
+        for data in task.stream(
+            path, settings, vocabs, file_format=file_format, labeled=False, trees=trees
+        ):
+            if max_children is not None:
+                _check_children(data.forest, max_children, path)
+            yield data
+
+
+@contextmanager
+def _named_task(task: Task, path: PathLike) -> Iterator[None]:
+    """Add to errors of a file what the task expects of it."""
     try:
-        return task.read(path, settings, vocabs)
+        yield
     except TreeError as error:  # of a file of another task, a parser cannot say so
         expected = f"the task {task.name} expects: {task.reads}" if task.reads else task.name
         place = {name: getattr(error, name) for name in ("line", "tree", "node")}
@@ -84,7 +130,7 @@ def most_children(data: Examples) -> int:
     return int(data.forest.pos.max(initial=0)) + 1
 
 
-def _check_children(forest: Forest, most: int, path: Path) -> None:
+def _check_children(forest: Forest, most: int, path: PathLike) -> None:
     children = np.flatnonzero(forest.pos >= most)
     if len(children):
         child, tree = int(children[0]), int(forest.tree_of_node[children[0]])

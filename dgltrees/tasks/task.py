@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Optional
+from typing import Any, Callable, ClassVar, Optional, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats import guess_format
+from dgltrees.formats.lines import gather
 from dgltrees.metrics.accuracy import accuracy
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
@@ -25,6 +28,7 @@ __all__ = [
     "PERPLEXITY",
     "Columns",
     "Metric",
+    "Names",
     "Reader",
     "Task",
 ]
@@ -34,8 +38,26 @@ OF_CLASSES = ("targets", "labeled", "report", "predictions")
 Columns = Mapping[str, NDArray[Any]]
 """Predictions: named columns ``(R,)`` with a value per row."""
 
-# Reads one file; with vocabularies ("target" is that of the classes) it adds no names to them.
-Reader = Callable[[Path, Any, Optional[Mapping[str, Vocabulary]]], Examples]
+Names = Optional[Mapping[str, Vocabulary]]
+
+
+class Reader(Protocol):
+    """Reads a file of examples."""
+
+    def __call__(
+        self, path: PathLike, settings: Any, vocabs: Names, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        """The examples of a file, about ``trees`` at a time.
+
+        Arguments:
+            path: the file.
+            settings: of the data.
+            vocabs: with frozen vocabularies (``"target"`` is that of the classes) no names are
+                added to them.
+            labeled: whether every example must have its label; otherwise it is -1 without one, and
+                no example is left out.
+            trees: examples per chunk.
+        """
 
 
 @dataclass(frozen=True)
@@ -81,9 +103,8 @@ class Task:
         name: what ``task:`` in a preset says.
         data: the dataclass of the settings of its data.
         model: the class of the settings of its models (see :mod:`dgltrees.options`).
-        read: reads one data file, with the settings of the data, and the vocabularies of the files
-            before it by column, the classes as ``"target"``; None for the first training file.
-            Those of training are frozen for all other files, whose new names it must not add.
+        formats: reads a data file, by the name of its format. The first is that of training; the
+            others may hold what is to be predicted.
         build: makes the model from the settings of the model and the vocabularies of the training
             examples.
         nodes: whether rows are all nodes of the trees (their column ``"target"`` is learned, -1
@@ -100,11 +121,13 @@ class Task:
 
     has_majority: ClassVar[bool] = True
     """Whether a report compares accuracy with that of the most frequent class."""
+    numbered: ClassVar[tuple[str, ...]] = ("example",)
+    """The entries of :meth:`predictions` that count from 0, and run on over files."""
 
     name: str
     data: type[DataSettings]
     model: Callable[..., Any]
-    read: Reader
+    formats: Mapping[str, Reader]
     build: Callable[[Options, Mapping[str, Vocabulary]], nn.Module]
     nodes: bool = False
     accuracy_over: str = "root"
@@ -113,6 +136,55 @@ class Task:
     breakdown: Optional[tuple[str, int]] = None
     stateful: bool = False
     reads: str = ""
+
+    def stream(
+        self,
+        path: PathLike,
+        settings: Any,
+        vocabs: Names = None,
+        *,
+        file_format: Optional[str] = None,
+        labeled: bool = True,
+        trees: int = 10_000,
+    ) -> Iterator[Examples]:
+        """The examples of a file, about ``trees`` at a time.
+
+        Arguments:
+            path: the file.
+            settings: of the data.
+            vocabs: those of the training examples; None for the first of these.
+            file_format: a format of the task; by default that of training.
+            labeled: whether every example must have its label; otherwise it is -1 without one.
+            trees: examples per chunk.
+
+        Raises:
+            TreeError: the file is not what the task reads.
+            ConfigError: the task does not read the format.
+        """
+        own = next(iter(self.formats))
+        if file_format is not None and file_format not in self.formats:
+            raise ConfigError(
+                f"expected a format that the task {self.name} reads, {', '.join(self.formats)}, "
+                f"got {file_format!r}"
+            )
+        reader = self.formats[file_format or own]
+        return reader(path, settings, vocabs, labeled=labeled, trees=trees)
+
+    def format_of(self, path: PathLike) -> Optional[str]:
+        """The format of a file to predict, by its name or first line.
+
+        Where these do not tell, it is plain text if the task reads that, and else that of training.
+        """
+        try:
+            guess = guess_format(path)
+        except TreeError:
+            guess = ""
+        own = next(iter(self.formats))
+        return guess if guess in self.formats else "text" if "text" in self.formats else own
+
+    def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> Examples:
+        """All labeled examples of a file; see :meth:`stream`."""
+        return gather(self.stream(path, settings, vocabs))
 
     def display_name(self, model: Options) -> str:
         """The name of a model with these settings, in tables and plots."""

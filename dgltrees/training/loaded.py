@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
@@ -12,19 +14,20 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from dgltrees._files import PathLike
+from dgltrees._files import Lines, PathLike, in_file
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.files import data_files
+from dgltrees.formats.lines import gather
+from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.settings import Files
-from dgltrees.tasks.splits import load_examples, load_splits
+from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, checking, fingerprints
 from dgltrees.training.sampling import evaluation_batches
 from dgltrees.training.settings import Settings
-from dgltrees.trees import Examples, Forest
+from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.schema import Schema
 
 if TYPE_CHECKING:
@@ -32,11 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedRun", "load"]
 
+_BATCH = 1_000  # examples to read and predict at a time
 
 Paths = Union[PathLike, Sequence[PathLike]]
 """A file, or several."""
-Source = Union[Paths, Examples, Forest]
-"""What a run can be asked about: files, examples that it has read, or trees."""
+Source = Union[Paths, Examples, Forest, TreePairs]
+"""What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
 
 
 class LoadedRun:
@@ -111,32 +115,74 @@ class LoadedRun:
             ConfigError: a pattern names no file.
             TreeError: a file is not what the task reads.
         """
-        data = self.settings.replace("data", test=_paths(files)).data
-        paths = data_files(data, "test", flag)
-        return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
+        paths = [Path(file) for file in self.files(files, flag=flag)]
+        return load_examples(
+            self.task, self.settings.data, paths, self.vocabularies, self.max_children
+        )
 
-    def examples(self, forest: Forest) -> Examples:
+    def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:
+        """The files of patterns; standard input (``-``) and lines in memory stay as they are.
+
+        Raises:
+            ConfigError: a pattern names no file.
+        """
+        root = self.settings.data.root
+        files: list[PathLike] = []
+        for pattern in [patterns] if isinstance(patterns, (str, os.PathLike)) else patterns:
+            files += find_files([pattern], root, flag) if in_file(pattern) else [pattern]
+        return files
+
+    def stream(
+        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+    ) -> Iterator[Examples]:
+        """Examples without need of labels, ``batch`` at a time; see :meth:`predict`.
+
+        Raises:
+            ConfigError: a pattern names no file, or the task does not read the format.
+            TreeError: a file is not what the task reads.
+        """
+        if isinstance(source, Examples):
+            return iter([source])
+        if isinstance(source, (Forest, TreePairs)):
+            return iter([self.examples(source, labeled=False)])
+        paths = self.files(source)
+        task, data = self.task, self.settings.data
+        return chain.from_iterable(
+            stream_unlabeled(
+                *(task, data, path, self.vocabularies, self.max_children),
+                file_format=file_format,
+                trees=batch,
+            )
+            for path in paths
+        )
+
+    def examples(
+        self, trees: Union[Examples, Forest, TreePairs], *, labeled: bool = True
+    ) -> Examples:
         """Trees as the model reads them, with the columns of the training trees.
 
         Arguments:
-            forest: trees with their columns; a target may be among them, and need not be.
+            trees: trees or pairs with their columns; a target may be among them, and need not be.
+            labeled: whether to read the targets where they are.
 
         Raises:
             ConfigError: the run's task reads its trees from files alone.
-            TreeError: the trees have not the columns of training.
+            TreeError: the trees have not the columns of training, or are pairs and those were not.
         """
         if not isinstance(self.task, OwnTreesTask):
             raise ConfigError(
                 f"expected a run of a task on trees of one's own, got one of {self.task.name}, "
                 "which reads files; give their names"
             )
-        return self.task.examples(Examples(forest), self.settings.data, self.vocabularies)
+        if isinstance(trees, TreePairs):
+            trees = trees.examples()
+        raw = Examples(trees) if isinstance(trees, Forest) else trees
+        settings, schema = self.settings.data, self.vocabularies
+        return self.task.examples(raw, settings, schema, labeled=labeled)
 
     def to_examples(self, source: Source) -> Examples:
-        """The examples of files or trees, as :meth:`read` and :meth:`examples` give them."""
-        if isinstance(source, Examples):
-            return source
-        return self.examples(source) if isinstance(source, Forest) else self.read(source)
+        """The examples of :meth:`stream` all at once."""
+        return gather(self.stream(source))
 
     def outputs(self, data: Examples) -> Columns:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
@@ -182,33 +228,73 @@ class LoadedRun:
         data = self.test_examples(test, root)
         return self.task.report(data, self.outputs(data), self.metadata["majority"])
 
-    def predict(self, source: Source) -> Iterator[dict[str, Any]]:
-        """Predictions for all examples of files, one dictionary at a time.
+    def predict(
+        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+    ) -> Iterator[dict[str, Any]]:
+        """Predictions for all examples, one dictionary at a time, in bounded memory.
 
-        Its entries depend on the task; see :meth:`~dgltrees.tasks.task.Task.predictions`.
+        Its entries depend on the task; see :meth:`~dgltrees.tasks.task.Task.predictions`. Labels
+        are not needed, and do not matter where there are any.
 
         Arguments:
-            source: files; or trees, see :meth:`examples`.
+            source: files, of which ``"-"`` is standard input; or trees, see :meth:`examples`.
+            file_format: the format of the files; by default their names or first lines tell it.
+            batch: examples to read and predict at a time.
 
         Raises:
-            ConfigError: a pattern names no file.
+            ConfigError: a pattern names no file, or the task does not read the format.
             TreeError: a file is not what the task reads.
         """
-        data = self.to_examples(source)
-        return self.task.predictions(data, self.outputs(data))
+        return self._predictions(self.stream(source, file_format=file_format, batch=batch))
+
+    def predict_texts(
+        self, texts: Iterable[str], *, file_format: Optional[str] = None
+    ) -> list[dict[str, Any]]:
+        """Predictions for texts in memory, such as sentences, expressions or trees in brackets.
+
+        ``run.predict_texts(["a fine film", "what a bore"])``
+
+        Arguments:
+            texts: what stands on the lines of a file of the task, with a label or without.
+            file_format: see :meth:`predict`.
+
+        Raises:
+            ConfigError, TreeError: see :meth:`predict`.
+        """
+        return list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
+
+    def _predictions(self, parts: Iterable[Examples]) -> Iterator[dict[str, Any]]:
+        first = dict.fromkeys(self.task.numbered, 0)
+        for data in parts:
+            line: dict[str, Any] = {}
+            for line in self.task.predictions(data, self.outputs(data)):
+                line.update({name: line[name] + first[name] for name in first if name in line})
+                yield line
+            first = {name: line.get(name, -1) + 1 for name in first}
+
+    def encode(
+        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+    ) -> NDArray[np.float32]:
+        """Encode each tree, or sentence, as a vector, ``(T, c)``.
+
+        Arguments:
+            source, file_format, batch: see :meth:`predict`.
+
+        Raises:
+            ConfigError: the model encodes no trees; or see :meth:`predict`.
+            TreeError: a file is not what the task reads.
+        """
+        return np.concatenate(list(self.encode_parts(source, file_format=file_format, batch=batch)))
+
+    def encode_parts(
+        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+    ) -> Iterator[NDArray[np.float32]]:
+        """The rows of :meth:`encode`, some at a time, in bounded memory."""
+        return map(self._encode, self.stream(source, file_format=file_format, batch=batch))
 
     @torch.no_grad()
-    def encode(self, source: Source) -> NDArray[np.float32]:
-        """Encode each tree, or sentence, of files as a vector, ``(T, c)``.
-
-        Arguments:
-            source: files; or trees, see :meth:`examples`.
-
-        Raises:
-            ConfigError: a pattern names no file, or the model encodes no trees.
-            TreeError: a file is not what the task reads.
-        """
-        data = self.to_examples(source)
+    def _encode(self, data: Examples) -> NDArray[np.float32]:
+        """``(T, c)`` the vectors of some examples."""
         rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
         for ids in evaluation_batches(self.task, data, max_nodes=20_000):
             batch, _ = self.task.batch(data, ids)
@@ -235,11 +321,6 @@ class LoadedRun:
         from dgltrees.analyses.explain import explain
 
         return explain(self, source, example, **options)
-
-
-def _paths(files: Paths) -> list[str]:
-    several = [files] if isinstance(files, (str, os.PathLike)) else files
-    return [os.fspath(file) for file in several]
 
 
 def load(path: PathLike) -> LoadedRun:

@@ -11,9 +11,45 @@ from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import TrainingSettings
+from dgltrees.training.settings import Settings, TrainingSettings
 
-__all__ = ["gather", "is_first_process", "make_fabric", "total"]
+__all__ = [
+    "adopt_torchrun",
+    "gather",
+    "is_first_process",
+    "make_fabric",
+    "process_count",
+    "process_rank",
+    "total",
+]
+
+
+def adopt_torchrun(settings: Settings) -> Settings:
+    """The settings with as many devices and nodes as ``torchrun`` has started processes on.
+
+    Without ``torchrun`` they stay as they are. A number of 1, the default, leaves it to
+    ``torchrun``; any other must be its own.
+
+    Raises:
+        ConfigError: the settings ask for other numbers, or the task trains in one process.
+    """
+    if "TORCHELASTIC_RUN_ID" not in os.environ or os.environ["WORLD_SIZE"] == "1":
+        return settings
+    processes, devices = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    if settings.task.stateful:
+        raise ConfigError(
+            f"the task {settings.task.name} reads its text in order, in one process; torchrun has "
+            f"started {processes}: start it without"
+        )
+    started = {"devices": devices, "nodes": processes // devices}
+    for name, number in started.items():
+        asked = getattr(settings.training, name)
+        if asked not in (1, number):
+            raise ConfigError(
+                f"expected training.{name} to be {number}, as torchrun has started them, got "
+                f"{asked}; leave it out"
+            )
+    return settings.replace("training", **started)
 
 
 def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabric:
@@ -62,6 +98,16 @@ def gather(fabric: Fabric, tensor: Tensor) -> Tensor:
     rows = torch.zeros(fabric.world_size, *tensor.shape, dtype=tensor.dtype)
     rows[fabric.global_rank] = tensor
     return total(fabric, rows)
+
+
+def process_rank() -> int:
+    """The number of this process among those that ``torchrun`` started, from 0."""
+    return int(os.environ.get("RANK", 0))
+
+
+def process_count() -> int:
+    """The number of processes that ``torchrun`` started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", 1))
 
 
 def is_first_process() -> bool:

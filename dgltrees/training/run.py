@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import torch
 from lightning_fabric import Fabric
@@ -24,17 +24,20 @@ from dgltrees.tasks.splits import (
     most_children,
     schema_of,
 )
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer, make_optimizer
-from dgltrees.training.processes import is_first_process, make_fabric
+from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 
-__all__ = ["Prepared", "prepare", "train", "train_seeds"]
+__all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_seeds"]
+
+OnOutputs = Callable[[Path, Task, Examples, Columns], None]
+"""Called with the folder of a run, its task, examples, and the model's outputs for them."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def train(
     *,
     bar: Optional[bool] = None,
     on_epoch: OnEpoch = print_epoch,
+    on_outputs: Optional[OnOutputs] = None,
 ) -> dict[str, Any]:
     """Train in the run directory ``out``, or resume the training there.
 
@@ -93,6 +97,8 @@ def train(
         bar: whether to show a progress bar; by default if there is a terminal.
         on_epoch: is called after each epoch, in the first process, and may stop the training by an
             exception; by default a line is printed on standard error.
+        on_outputs: is called after the training, in the first process, with what the best epoch's
+            model says of the test examples, or without these of the validation examples.
 
     Returns:
         the content of ``result.json``: the best epoch, its metrics on the validation examples, and
@@ -104,13 +110,14 @@ def train(
         TreeError: data are not what the task reads.
     """
     check_optimizer(settings.training)  # refused before all else
+    settings = adopt_torchrun(settings)
     fabric, run = make_fabric(settings.training), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
         try:
-            return _train(settings, splits, fabric, run, files, bar, on_epoch)
+            return _train(settings, splits, fabric, run, files, bar, on_epoch, on_outputs)
         except (ConfigError, TreeError):
             if fabric.is_global_zero:
                 run.clear()
@@ -125,6 +132,7 @@ def _train(
     files: dict[str, Any],
     bar: Optional[bool],
     on_epoch: OnEpoch,
+    on_outputs: Optional[OnOutputs],
 ) -> dict[str, Any]:
     """Train in a run directory that is ours alone."""
     ready = prepare(settings, splits)
@@ -147,11 +155,14 @@ def _train(
     result: dict[str, Any] = {"best_epoch": progress.best_epoch, "parameters": parameters}
     prefix = "valid_"
     result["valid"] = {k[len(prefix) :]: v for k, v in valid.items() if k.startswith(prefix)}
-    if ready.test is not None:
+    last = splits.valid if ready.test is None else ready.test
+    if last is not None and (ready.test is not None or on_outputs is not None):
         model.load_state_dict(run.weights())
-        result["test"] = task.report(
-            ready.test, run_model(model, task, ready.test, fabric), majority
-        )
+        outputs = run_model(model, task, last, fabric)
+        if ready.test is not None:
+            result["test"] = task.report(ready.test, outputs, majority)
+        if on_outputs is not None and fabric.is_global_zero:
+            on_outputs(run.path, task, last, outputs)
     if fabric.is_global_zero:
         baselines = task.baselines(ready.settings.data, splits, ready.test)
         if baselines:
@@ -161,11 +172,17 @@ def _train(
 
 
 def train_seeds(
-    settings: Settings, out: PathLike, seeds: Sequence[int], *, bar: Optional[bool] = None
+    settings: Settings,
+    out: PathLike,
+    seeds: Sequence[int],
+    *,
+    bar: Optional[bool] = None,
+    on_outputs: Optional[OnOutputs] = None,
 ) -> dict[str, Any]:
     """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 
-    A seed determines initial parameters, order and dropout; all runs have the same data split.
+    A seed determines initial parameters, order and dropout; all runs have the same data split. The
+    other arguments are those of :func:`train`.
 
     Raises:
         ConfigError: a seed occurs twice, or an error of :func:`train`.
@@ -174,7 +191,10 @@ def train_seeds(
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"expected every seed once, got {' '.join(map(str, seeds))}")
     runs = [settings.replace("training", seed=seed) for seed in seeds]
-    results = [train(each, Path(out) / f"seed-{each.training.seed}", bar=bar) for each in runs]
+    results = [
+        train(each, Path(out) / f"seed-{each.training.seed}", bar=bar, on_outputs=on_outputs)
+        for each in runs
+    ]
     summary: dict[str, Any] = {"seeds": list(seeds), "parameters": results[0]["parameters"]}
     for part in ("valid", "test"):
         if results[0].get(part):

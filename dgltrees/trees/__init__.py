@@ -3,7 +3,8 @@
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.pairs import TreePairs
 from dgltrees.trees.sampler import BatchSampler
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["BatchSampler", "Examples", "Forest", "TreeBatch", "Vocabulary"]
+__all__ = ["BatchSampler", "Examples", "Forest", "TreeBatch", "TreePairs", "Vocabulary"]

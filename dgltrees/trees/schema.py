@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Optional, Union, get_args
+from typing import Any, Callable, Literal, Optional, Union, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ NUMBERS = "(numbers)"
 """The node column of a read forest that has all numbers and vectors side by side."""
 TEXT_WORDS = 32
 """Words of a text that are read at most."""
+TextVectors = Callable[[Sequence[str]], NDArray[np.float32]]
+"""Gives the ``(T, size)`` vectors of T texts."""
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _HEAVY_TAIL = 100.0  # a largest value so many times the median calls for logarithms
@@ -48,7 +50,7 @@ class Column:
     Attributes:
         name: its name in the data.
         kind: what it holds.
-        size: entries of a vector; 1 otherwise.
+        size: entries of a vector, or of a text's vector by a pretrained encoder; 1 otherwise.
     """
 
     name: str
@@ -59,6 +61,11 @@ class Column:
     def numeric(self) -> bool:
         """Whether it is a number or a vector."""
         return self.kind in ("number", "log", "vector")
+
+    @property
+    def named(self) -> bool:
+        """Whether it is read as ids of names: of categories, or of the words of texts."""
+        return self.kind == "category" or (self.kind == "text" and self.size == 1)
 
 
 class Schema(Mapping[str, Vocabulary]):
@@ -107,13 +114,18 @@ class Schema(Mapping[str, Vocabulary]):
         inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
         return cls(vocabs, inputs, [str(name) for name in values["targets"]])
 
-    def read(self, forest: Forest) -> Forest:
+    def read(self, forest: Forest, text_vectors: Optional[TextVectors] = None) -> Forest:
         """A forest with the columns of this schema alone, as a model reads them.
 
         A category has ids of this schema's vocabulary, -1 where it is missing. A text has
-        ``(N, 32)`` ids of words, -1 beyond its end. The numbers and vectors are the float64 matrix
+        ``(N, 32)`` ids of words, -1 beyond its end; or, if its column has a size, ``(N, size)``
+        vectors, zeros where it is missing. The numbers and vectors are the float64 matrix
         :data:`NUMBERS`, NaN where they are missing. A column that the forest does not have is
         missing everywhere.
+
+        Arguments:
+            forest: the trees.
+            text_vectors: gives the ``(T, size)`` vectors of T texts.
 
         Raises:
             TreeError: with tree and column: the forest has none of the columns, or one that holds
@@ -131,8 +143,11 @@ class Schema(Mapping[str, Vocabulary]):
         for each in self.inputs:
             if each.numeric:
                 continue
-            vocabs[each.name] = self.vocabs[each.name]
             distinct, row = _distinct(forest, each)
+            if not each.named:
+                columns[each.name] = _vectors(distinct, each, text_vectors)[row]
+                continue
+            vocabs[each.name] = self.vocabs[each.name]
             encode = _words if each.kind == "text" else _ids
             columns[each.name] = encode(distinct, vocabs[each.name], each.name)[row]
         if self.numbers:
@@ -288,6 +303,23 @@ def _words(texts: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> ND
     for row, text in enumerate(texts):
         words = _WORD.findall((text or "").lower())[:TEXT_WORDS]
         table[row, : len(words)] = _ids(words, vocab, column)
+    return table
+
+
+def _vectors(
+    texts: Sequence[Optional[str]], column: Column, text_vectors: Optional[TextVectors]
+) -> NDArray[np.float32]:
+    """``(len(texts), size)`` the vectors of texts, zeros for None."""
+    table = np.zeros((len(texts), column.size), np.float32)
+    named = [text for text in texts if text is not None]
+    vectors = None if text_vectors is None else text_vectors(named)
+    if vectors is None or vectors.shape != (len(named), column.size):
+        raise ConfigError(
+            f"expected an encoder whose vectors of texts have size {column.size}, as in training, "
+            f"got {'none' if vectors is None else f'one of size {vectors.shape[1]}'}; name it with "
+            "data.pretrained"
+        )
+    table[[text is not None for text in texts]] = vectors
     return table
 
 

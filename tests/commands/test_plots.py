@@ -38,7 +38,7 @@ def epochs(count: int, **metrics: float) -> list[Line]:
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures that are saved, which are not written."""
     saved: list[Figure] = []
-    monkeypatch.setattr(plots, "_save", lambda figure, path: saved.append(figure))
+    monkeypatch.setattr(plots, "save_figure", lambda figure, path: saved.append(figure))
     return saved
 
 

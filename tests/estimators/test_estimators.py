@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from dgltrees import Forest, TreeClassifier, TreeEncoder, TreeRegressor
+from dgltrees import Forest, TreeClassifier, TreeEncoder, TreePairs, TreeRegressor
 from dgltrees.errors import ConfigError, TreeError
 from tests.training.samples import SAMPLES
 
@@ -73,6 +73,22 @@ def test_clones_cross_validation_search_and_pipelines() -> None:
     assert search.fit(X, SECONDS).best_params_["encoder"] in ("bag", "convolution")
     pipeline = make_pipeline(TreeEncoder(**QUICK), LogisticRegression(max_iter=2000))
     assert pipeline.fit(X, SPEED).predict(X).shape == (60,)
+
+
+def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:
+    pairs, ratio = TreePairs(X[:30], X[30:]), SECONDS[:30] / SECONDS[30:]
+    slower = np.where(ratio > 1, "first", "second")
+    model = TreeRegressor(log_target=True, **QUICK).fit(pairs, ratio)
+    assert model.predict(pairs).shape == (30,)
+    assert model.encode(pairs).shape == (30, 2 * 8)
+    assert len(model.explain(pairs, 3).forest) == 2
+    assert cross_val_score(model, pairs, ratio, cv=2).shape == (2,)
+    classes = TreeClassifier(**QUICK).fit(pairs, slower, validation=(pairs[:9], slower[:9]))
+    assert classes.predict_proba(pairs).shape == (30, 2)
+    with pytest.raises(TreeError, match="a target per pair, got 60 targets for 30 pairs"):
+        model.fit(pairs, SECONDS)
+    with pytest.raises(TreeError, match="expected pairs of trees for the task classify-pairs"):
+        classes.predict(X)
 
 
 @pytest.mark.parametrize("kind", [TreeRegressor, TreeClassifier])

@@ -51,6 +51,39 @@ def test_a_plan_with_its_time(tmp_path: Path) -> None:
     np.testing.assert_array_equal(examples.columns["Quantiles"], [[1, 2.5], [np.nan, np.nan]])
 
 
+def test_pairs_of_trees_and_what_stands_beside_them(tmp_path: Path) -> None:
+    layout = Layout(tree=["a", "q.b"])
+    records = [
+        {"a": {"n": 1, "children": [{"n": 2}]}, "q": {"b": {"n": 3}, "kind": "x"}, "score": 0.5},
+        {"a": {"n": 4}, "q": {"b": {"n": 5, "children": [{"n": 6}]}, "kind": "y"}, "score": 2},
+    ]
+    examples = read_jsonl(write(tmp_path, lines(*records)), layout)
+    assert (len(examples), examples.arity) == (2, 2)
+    assert examples.forest.columns["n"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert examples.forest.offsets.tolist() == [0, 2, 3, 4, 6]
+    assert examples.columns["score"].tolist() == [0.5, 2]
+    assert examples.columns["q.kind"].tolist() == ["x", "y"]
+    write_jsonl(examples, tmp_path / "again.jsonl", layout)
+    again = read_jsonl(tmp_path / "again.jsonl", layout)
+    assert (again.arity, list(again.columns)) == (2, list(examples.columns))
+    assert again.forest.to_objects(3) == examples.forest.to_objects(3)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"a": {"n": 3}}, ":3: expected the root under 'q.b', got the keys "),
+        ({"a": {"n": 3}, "q": {"b": 4}}, ":3: expected an object for the root under 'q.b', got 4"),
+        ({"a": {"n": 3}, "q": {"b": {"n": "x"}}}, ":3: expected column 'n' to hold numbers"),
+        ({"a": {}, "q": {"b": {"children": 3}}}, ":3: expected a list of nodes under 'children'"),
+    ],
+)
+def test_wrong_pairs_are_named_by_their_line(tmp_path: Path, record: Any, message: str) -> None:
+    right = {"a": {"n": 1}, "q": {"b": {"n": 2}}}
+    with pytest.raises(TreeError, match=message):
+        read_jsonl(write(tmp_path, lines(right, right, record)), Layout(tree=["a", "q.b"]))
+
+
 def test_positions_numbers_and_blank_lines(tmp_path: Path) -> None:
     text = '\ufeff{"n": 1, "children": [null, {"n": 2}]}\n\n \n{"n": 3}\n'
     examples = read_jsonl(write(tmp_path, text))
@@ -127,7 +160,10 @@ def test_what_jsonl_cannot_hold(tmp_path: Path) -> None:
     for examples, message in (
         (Examples(one), "expected 'children' for the children alone"),
         (Examples(Forest.build([-1]), {"time": np.ones(1)}), "got the example columns time; name"),
-        (Examples(Forest.concat([one, one]), arity=2), "expected single trees, got 2 per example"),
+        (
+            Examples(Forest.concat([one, one]), arity=2),
+            "each of the 2 trees of an exam.*, got none",
+        ),
     ):
         with pytest.raises(TreeError, match=message):
             write_jsonl(examples, tmp_path / "file")

@@ -148,9 +148,9 @@ def test_targets_off_the_scale_are_refused(
         (NumberTargets, {"objective": "levels", "levels": 4}, [[0.5, 1, 2], [1, 0, 3], [2, 1, 1]]),
     ],
 )
-@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("pairs", [None, "ordered", "symmetric"])
 def test_gradients_are_right(
-    kind: type[TargetHead], options: dict[str, Any], targets: list[Any], pairs: bool
+    kind: type[TargetHead], options: dict[str, Any], targets: list[Any], pairs: Any
 ) -> None:
     torch.manual_seed(0)
     layers = kind(2, 3, (3,), pairs=pairs, **options).double()
@@ -159,3 +159,13 @@ def test_gradients_are_right(
     z = torch.randn(6 if pairs else 3, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda z: layers.nll(z, y), z)
     assert {*layers.columns(z, y)} >= {"loss"}
+
+
+@pytest.mark.parametrize(("pairs", "same"), [("ordered", False), ("symmetric", True)])
+def test_the_order_of_a_pair_counts_where_it_should(pairs: Any, same: bool) -> None:
+    torch.manual_seed(0)
+    layers = NumberTargets(4, 1, (3,), pairs=pairs)
+    z = torch.randn(6, 4)
+    swapped = z.view(3, 2, 4).flip(1).reshape(6, 4)
+    assert torch.equal(layers(z), layers(swapped)) is same
+    assert layers(z).shape == (3, 1)

@@ -150,8 +150,10 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "inex": ("inex/inex05.train.elastic.tree", {**_SMALL, "max_children": 32}),
     "boolsent": ("boolsent/train.txt", _SMALL),
     "classify": ("", _WORDS),
+    "classify-pairs": ("sick/relatedness_train.jsonl", _WORDS),
     "label": ("", _WORDS),
     "regress": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
+    "regress-pairs": ("sick/relatedness_train.jsonl", _WORDS),
     "regress-nodes": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "tree-shape": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
@@ -164,8 +166,11 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "ptb": ("ptb_lm/ptb.train.txt", _LSTM),
 }
 """Of each task a file and a model that reports all its metrics."""
+_PAIRS = {"tree": ["first", "second"]}
 _PLANS = {"tree": "plan", "children": "Plans"}
 _DATA: dict[str, dict[str, Any]] = {
+    "classify-pairs": {**_PAIRS, "target": "entailment_label"},
+    "regress-pairs": {**_PAIRS, "target": "relatedness_score"},
     "regress": {**_PLANS, "target": "seconds"},
     "regress-nodes": {**_PLANS, "target": "Plan Rows"},
 }

@@ -13,8 +13,11 @@ SENTENCES = SAMPLES / "ud" / "sample.conllu"
 
 
 _PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
+_PAIRS = {"train": "sick/relatedness_train.jsonl", "tree": ["first", "second"], "min_count": 1}
 PLANS: dict[str, dict[str, Any]] = {
     "classify": {**_PLANS, "target": "speed"},
+    "classify-pairs": {**_PAIRS, "target": "entailment_label"},
+    "regress-pairs": {**_PAIRS, "target": "relatedness_score"},
     "label": {**_PLANS, "target": "Node Type"},
     "regress": {**_PLANS, "target": "seconds"},
     "regress-nodes": {**_PLANS, "target": "Plan Rows"},

@@ -38,7 +38,7 @@ def _small(preset: str, folder: Path) -> Settings:
     return small
 
 
-BOUNDS = {"perplexity": (1, 1000)}
+BOUNDS = {"perplexity": (1, 1000), "loss": (0, 10)}
 """Of metrics that are no part of one."""
 
 

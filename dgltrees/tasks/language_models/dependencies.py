@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
 
+from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import format_by_suffix, read_conllu, read_dp, read_mrg
 from dgltrees.formats.lengths import leave_out_long, too_long
@@ -25,7 +26,7 @@ LABEL = "deprel"
 
 
 def read_trees(
-    path: Path, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
+    path: PathLike, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
 ) -> Forest:
     """Read a dependency forest from a file.
 
@@ -59,7 +60,7 @@ def read_trees(
     columns = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
     names = ("lower", "max_words", "single_root")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    if path.is_dir():
+    if os.path.isdir(path):
         saved = Forest.load(path)
         if _has_root_words(saved):
             return _short(_saved(saved, columns, settings.lower, path), settings.max_words, path)
@@ -89,7 +90,7 @@ def _has_root_words(forest: Forest) -> bool:
     return bool((forest.columns["word"][forest.roots] == words.encode([ROOT])[0]).all())
 
 
-def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: Path) -> Forest:
+def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: PathLike) -> Forest:
     """Encode a saved dependency forest by ``vocabs``."""
     if "etype" in forest.columns:
         raise TreeError(
@@ -101,7 +102,7 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
     return _labeled(recode(forest, present, lower=lower), vocabs)
 
 
-def _short(forest: Forest, max_nodes: Optional[int], path: Path) -> Forest:
+def _short(forest: Forest, max_nodes: Optional[int], path: PathLike) -> Forest:
     """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them.
 
     Raises:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Optional, Union, cast
+from typing import Any, Union, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.running_text import read_running_text
 from dgltrees.models import WordEmbedding
@@ -27,7 +27,7 @@ from dgltrees.models.rrnet.language_model import PLACE
 from dgltrees.options import Options
 from dgltrees.tasks.language_models.settings import StreamModel, StreamSettings
 from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
-from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Task
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.operations import Operation
 from dgltrees.trees.segments import within
@@ -108,9 +108,9 @@ class StreamTask(Task):
 
 
 def _read(
-    path: Path, settings: StreamSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    return read_running_text(path, vocabs=vocabs)
+    path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    yield read_running_text(path, vocabs=vocabs)  # the text is read in streams, from many places
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -134,7 +134,7 @@ PTB = StreamTask(
     "ptb",
     StreamSettings,
     StreamModel,
-    _read,
+    {"text": _read},
     _build,
     nodes=True,
     max_children=1,

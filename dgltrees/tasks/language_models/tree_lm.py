@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Optional, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     NCE,
@@ -33,7 +33,7 @@ from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.language_models.dependencies import LABEL, read_trees
 from dgltrees.tasks.language_models.settings import TreeLMModel, TreeLMSettings
-from dgltrees.tasks.task import JOINT_LOSS, LOSS, PERPLEXITY, Columns, Task
+from dgltrees.tasks.task import JOINT_LOSS, LOSS, PERPLEXITY, Columns, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.dependencies import generation_batch, generation_forest
 
@@ -216,9 +216,9 @@ def _label_report(data: Examples, outputs: Columns) -> dict[str, float]:
 
 
 def _read(
-    path: Path, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    return Examples(generation_forest(read_trees(path, settings, vocabs)))
+    path: PathLike, settings: TreeLMSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    yield Examples(generation_forest(read_trees(path, settings, vocabs)))
 
 
 def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -260,7 +260,7 @@ TREE_LM = LanguageModelTask(
     "tree-lm",
     TreeLMSettings,
     TreeLMModel,
-    _read,
+    {"conllu": _read},
     _build,
     nodes=True,
     max_children=4,

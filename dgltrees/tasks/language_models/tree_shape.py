@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Optional, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,11 +17,12 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import AddDecisions
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Task
+from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.dependencies.edge_types import EDGE_TYPES
 
@@ -148,8 +148,8 @@ def _nll(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
+    path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
     forest = Forest.load(path)
     if not {"features", "added"} <= {*forest.columns} or forest.sizes.max(initial=0) > 1:
         raise TreeError(
@@ -157,7 +157,7 @@ def _read(
             f"features and added, got {forest}",
             file=path,
         )
-    return Examples(forest)
+    yield Examples(forest)
 
 
 def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -170,7 +170,7 @@ TREE_SHAPE = ShapeTask(
     "tree-shape",
     DataSettings,
     AddDecisions,
-    _read,
+    {"forest": _read},
     _build,
     metrics=(ACCURACY, LOSS),
     reads="a folder that dgltrees train-shape writes",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Optional, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.lines import gather
 from dgltrees.models import (
     Attention,
     BagEncoder,
@@ -30,9 +31,9 @@ from dgltrees.models import (
 )
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines
-from dgltrees.tasks.own_trees.reading import Names, input_examples, target_values
+from dgltrees.tasks.own_trees.reading import input_examples, stream_examples, target_values
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.task import Names, Task
 from dgltrees.tasks.trees.base import cell_name, make_encoder
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
@@ -42,7 +43,13 @@ __all__ = ["OwnTreesTask", "make_model"]
 
 @dataclass(frozen=True)
 class OwnTreesTask(Task):
-    """A task whose trees have columns, and whose targets are of trees or of nodes."""
+    """A task whose trees have columns, and whose targets are of trees, of pairs or of nodes.
+
+    Arguments:
+        arity: the number of trees per example: 1, or 2 for pairs.
+    """
+
+    arity: int = 1
 
     def display_name(self, model: Options) -> str:
         """The encoder's name; of one that runs a cell, the cell's."""
@@ -63,8 +70,38 @@ class OwnTreesTask(Task):
         columns = data.forest.columns if self.nodes else data.columns
         return np.asarray(columns["target"])
 
+    def stream(
+        self,
+        path: PathLike,
+        settings: Any,
+        vocabs: Names = None,
+        *,
+        file_format: Optional[str] = None,
+        labeled: bool = True,
+        trees: int = 10_000,
+    ) -> Iterator[Examples]:
+        """The examples of a file in any format; see :meth:`Task.stream`.
+
+        The columns of training files are told from the whole file.
+        """
+        parts = stream_examples(path, settings, file_format=file_format, trees=trees)
+        if vocabs is None or not vocabs["target"].frozen:
+            parts = iter([gather(parts)])
+        for raw in parts:
+            yield self.examples(raw, settings, vocabs, path, labeled=labeled)
+
+    def format_of(self, path: PathLike) -> Optional[str]:
+        """None: the settings say it, or the file tells it."""
+        return None
+
     def examples(
-        self, raw: Examples, settings: Any, names: Names, file: Optional[Path] = None
+        self,
+        raw: Examples,
+        settings: Any,
+        names: Names,
+        file: Optional[PathLike] = None,
+        *,
+        labeled: bool = True,
     ) -> Examples:
         """Examples of trees with all their columns.
 
@@ -73,16 +110,22 @@ class OwnTreesTask(Task):
             settings: of the data.
             names: the schema of training; None for the first training trees.
             file: the file, for errors.
+            labeled: whether targets are read at all.
 
         Raises:
             TreeError: with tree and column: a training tree has no target, or a value is none that
-                the task can learn; the trees have not the columns of the schema.
+                the task can learn; the trees have not the columns of the schema; they are pairs
+                where the task is on single trees, or the other way round.
         """
+        if raw.arity != self.arity:
+            raise TreeError(self._wrong_arity(raw.arity), file=file)
         read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
         try:
             values = {
                 name: target_values(raw, name, nodes=self.nodes, inputs=read.inputs)
+                if labeled
+                else None
                 for name in read.target_names
             }
             training = not read.targets.frozen
@@ -105,6 +148,17 @@ class OwnTreesTask(Task):
             return replace(read, columns={"target": targets})
         columns = {**read.forest.columns, "target": targets}
         return replace(read, forest=replace(read.forest, columns=columns))
+
+    def _wrong_arity(self, arity: int) -> str:
+        if self.arity == 1:
+            return (
+                f"expected single trees for the task {self.name}, got {arity} per example; train a "
+                "task on pairs, such as classify-pairs or regress-pairs"
+            )
+        return (
+            f"expected pairs of trees for the task {self.name}, got {arity} per example; name the "
+            "places of both in a record, such as --data.tree first second"
+        )
 
     @staticmethod
     def is_labeled(targets: NDArray[Any]) -> NDArray[np.bool_]:
@@ -146,7 +200,7 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
     )
 
 
-def _with_file(error: TreeError, raw: Examples, file: Optional[Path]) -> TreeError:
+def _with_file(error: TreeError, raw: Examples, file: Optional[PathLike]) -> TreeError:
     """The same error with the file, and the line of the tree where the file has lines."""
     line = None
     if error.tree is not None and "line" in raw.columns:
@@ -154,9 +208,7 @@ def _with_file(error: TreeError, raw: Examples, file: Optional[Path]) -> TreeErr
     return TreeError(error.message, file=file, line=line, tree=error.tree, node=error.node)
 
 
-def make_model(
-    model: Options, schema: Schema, head: type[TargetHead], count: int, *, pairs: bool = False
-) -> Classifier:
+def make_model(model: Options, schema: Schema, head: type[TargetHead], count: int) -> Classifier:
     """A model from columns to targets, as the settings describe it.
 
     Arguments:
@@ -164,7 +216,6 @@ def make_model(
         schema: the columns of the training trees.
         head: the class of its head.
         count: the number of classes, flags or numbers.
-        pairs: compare the trees of pairs.
     """
     inputs = ColumnsInput(
         schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
@@ -172,9 +223,7 @@ def make_model(
     encoder = _encoder(model, inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]
-    targets = model.of(
-        head, size=size, count=count, hidden=model["head"], pairs=pairs, dropout=dropout
-    )
+    targets = model.of(head, size=size, count=count, hidden=model["head"], dropout=dropout)
     return Classifier(encoder, readout, targets)
 
 

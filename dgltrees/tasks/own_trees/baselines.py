@@ -35,13 +35,14 @@ def bag_features(
     """``(R, F)`` the columns of a tree's nodes without their order and edges, for each row.
 
     Of names the counts, of numbers the sum, mean and largest value over the nodes of the tree (0
-    where all are missing), with the number of nodes and the depth. Where rows are nodes, the
-    columns of the node alone.
+    where all are missing), of the vectors of texts the mean, with the numbers of nodes and levels.
+    Of two trees with a and b both, |a - b| and a * b, as a model of pairs reads its vectors. Where
+    rows are nodes, the columns of the node alone.
 
     Arguments:
         data: examples with inputs as a schema has read them.
         names: the ids to count in each column of names; see :func:`frequent_names`.
-        nodes: whether rows are nodes; else trees, those of a pair side by side.
+        nodes: whether rows are nodes; else trees or pairs.
     """
     forest = data.forest
     rows = forest.num_nodes if nodes else len(forest)
@@ -66,9 +67,18 @@ def bag_features(
         largest = np.where(count > 0, largest, 0.0)
         features += [total, total / np.maximum(count, 1), largest]
         features += [np.sign(f) * np.log1p(np.abs(f)) for f in (total, largest)]
+    for column in data.inputs:
+        if column.kind == "text" and not column.named:
+            means = np.zeros((rows, column.size))
+            np.add.at(means, row_of_node, forest.columns[column.name])
+            features.append(means / np.bincount(row_of_node, minlength=rows)[:, None])
     shape = (forest.depth, forest.degree) if nodes else (forest.depths, forest.sizes)
     features.append(np.stack(shape, 1).astype(np.float64))
-    return np.concatenate(features, 1).reshape(rows // data.arity, -1)
+    each = np.concatenate(features, 1)
+    if data.arity == 1:
+        return each
+    a, b = each[0::2], each[1::2]
+    return np.concatenate([a, b, np.abs(a - b), a * b], 1)
 
 
 def bag_baselines(

@@ -1,10 +1,12 @@
-"""Classes and flags of one's own trees, or of their nodes: ``classify``, ``label``."""
+"""Classes and flags of one's own trees, pairs or nodes.
+
+The tasks ``classify``, ``classify-pairs`` and ``label``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Optional, cast
 
 import numpy as np
@@ -15,13 +17,17 @@ from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models import Classifier, ClassTarget, FlagTargets
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
-from dgltrees.tasks.own_trees.reading import Names, read_examples
-from dgltrees.tasks.own_trees.settings import ClassesData, ClassesModel, NodeClassesModel
+from dgltrees.tasks.own_trees.settings import (
+    ClassesData,
+    ClassesModel,
+    NodeClassesModel,
+    PairClassesModel,
+)
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["CLASSIFY", "LABEL", "ClassesTask"]
+__all__ = ["CLASSIFY", "CLASSIFY_PAIRS", "LABEL", "ClassesTask"]
 
 METRICS = (
     ACCURACY,
@@ -153,20 +159,15 @@ def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
     return make_model(model, schema, ClassTarget, len(schema["target"]))
 
 
-def _read_trees(path: Path, settings: ClassesData, names: Names) -> Examples:
-    return CLASSIFY.examples(read_examples(path, settings), settings, names, path)
-
-
-def _read_nodes(path: Path, settings: ClassesData, names: Names) -> Examples:
-    return LABEL.examples(read_examples(path, settings), settings, names, path)
-
-
-CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, _read_trees, _build, metrics=METRICS)
+CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, _build, metrics=METRICS)
+CLASSIFY_PAIRS = ClassesTask(
+    "classify-pairs", ClassesData, PairClassesModel, {}, _build, metrics=METRICS, arity=2
+)
 LABEL = ClassesTask(
     "label",
     ClassesData,
     NodeClassesModel,
-    _read_nodes,
+    {},
     _build,
     nodes=True,
     accuracy_over="node",

@@ -225,8 +225,9 @@ def _task(target: Optional[str], examples: Examples) -> tuple[str, bool]:
     """The task that learns a target, and whether it should predict the logarithm."""
     forest = examples.forest
     of_nodes = target is not None and target not in examples.columns
+    pairs = "-pairs" if examples.arity > 1 else ""
     if target is None:
-        return "classify", False
+        return f"classify{pairs}", False
     values = np.asarray(forest.columns[target] if of_nodes else examples.columns[target])
     vocab = forest.vocabs.get(target) if of_nodes else None
     if target == "target" and not of_nodes and len(examples.targets):
@@ -234,15 +235,15 @@ def _task(target: Optional[str], examples: Examples) -> tuple[str, bool]:
     if of_nodes:
         is_known = ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
         inner = forest.parent >= 0
-        of_nodes = values.dtype.kind in "US" or bool((is_known & inner).any())
+        of_nodes = not pairs and (values.dtype.kind in "US" or bool((is_known & inner).any()))
     summary = summarize_column(target, values, vocab)
     whole = values.dtype.kind in "biu" or (
         values.dtype.kind == "f" and not np.mod(values[np.isfinite(values)], 1).any()
     )
     if summary.range is None or (whole and summary.distinct <= _FEW):
-        return ("label" if of_nodes else "classify"), False
+        return ("label" if of_nodes else f"classify{pairs}"), False
     log_target = summary.kind == "log"
-    return ("regress-nodes" if of_nodes else "regress"), log_target
+    return ("regress-nodes" if of_nodes else f"regress{pairs}"), log_target
 
 
 def _command(

@@ -1,10 +1,12 @@
-"""Numbers of one's own trees, or of their nodes: ``regress``, ``regress-nodes``."""
+"""Numbers of one's own trees, pairs or nodes.
+
+The tasks ``regress``, ``regress-pairs`` and ``regress-nodes``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -15,13 +17,17 @@ from dgltrees.metrics.regression import number_metrics
 from dgltrees.models import Classifier, NumberTargets
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
-from dgltrees.tasks.own_trees.reading import Names, read_examples
-from dgltrees.tasks.own_trees.settings import NodeNumbersModel, NumbersModel, OwnTreesData
+from dgltrees.tasks.own_trees.settings import (
+    NodeNumbersModel,
+    NumbersModel,
+    OwnTreesData,
+    PairNumbersModel,
+)
 from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["REGRESS", "REGRESS_NODES", "NumbersTask"]
+__all__ = ["REGRESS", "REGRESS_NODES", "REGRESS_PAIRS", "NumbersTask"]
 
 METRICS = (
     LOSS,
@@ -126,20 +132,15 @@ def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
     return make_model(model, schema, NumberTargets, len(schema.targets))
 
 
-def _read_trees(path: Path, settings: OwnTreesData, names: Names) -> Examples:
-    return REGRESS.examples(read_examples(path, settings), settings, names, path)
-
-
-def _read_nodes(path: Path, settings: OwnTreesData, names: Names) -> Examples:
-    return REGRESS_NODES.examples(read_examples(path, settings), settings, names, path)
-
-
-REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, _read_trees, _build, metrics=METRICS)
+REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, _build, metrics=METRICS)
+REGRESS_PAIRS = NumbersTask(
+    "regress-pairs", OwnTreesData, PairNumbersModel, {}, _build, metrics=METRICS, arity=2
+)
 REGRESS_NODES = NumbersTask(
     "regress-nodes",
     OwnTreesData,
     NodeNumbersModel,
-    _read_nodes,
+    {},
     _build,
     nodes=True,
     metrics=METRICS,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -13,14 +12,16 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, guess_format
+from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.tasks.own_trees.settings import OwnTreesData
+from dgltrees.tasks.pretrained import pretrained_encoder
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.schema import Column, Schema, choose_columns, new_vocabulary
 
 __all__ = [
     "Names",
     "input_examples",
-    "read_examples",
+    "stream_examples",
     "target_names",
     "target_values",
     "with_targets",
@@ -29,17 +30,29 @@ __all__ = [
 Names = Optional[Mapping[str, Vocabulary]]
 
 
-def read_examples(path: Path, settings: OwnTreesData) -> Examples:
-    """The trees of a file with all their columns, as the file has them.
+def stream_examples(
+    path: PathLike,
+    settings: OwnTreesData,
+    *,
+    file_format: Optional[str] = None,
+    trees: int = 10_000,
+) -> Iterator[Examples]:
+    """The trees of a file with all their columns, as the file has them, ``trees`` at a time.
+
+    Arguments:
+        path: the file.
+        settings: of the data.
+        file_format: the format of the file; by default that of the settings, or the file tells it.
+        trees: trees per chunk.
 
     Raises:
         ConfigError: there is no such format.
         TreeError: the file is not of its format.
     """
-    name = settings.format or guess_format(path)
+    name = file_format or settings.format or guess_format(path)
     if name not in FORMATS:
         raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
-    return FORMATS[name].read(path, layout=settings)
+    return FORMATS[name].chunks(path, trees, settings)
 
 
 def target_names(settings: OwnTreesData) -> tuple[str, ...]:
@@ -68,8 +81,10 @@ def input_examples(
 
     Raises:
         TreeError: the trees have not the columns that are asked for.
+        ConfigError: there is a pretrained encoder, and no column of kind text.
     """
     targets = target_names(settings)
+    encoder = pretrained_encoder(settings)
     try:
         if isinstance(names, Schema) and names.inputs:
             schema = names
@@ -79,17 +94,34 @@ def input_examples(
             _check_edges(raw.forest)
             inside = [name for name in targets if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.columns, inside)
-            vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if not c.numeric}
+            inputs = _with_text_vectors(inputs, encoder)
+            vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if c.named}
             if "target" in vocabs:
                 raise TreeError(
                     "expected the input columns to have other names than 'target', which the "
                     "classes have; rename it, or name it as data.target"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
-        forest = schema.read(raw.forest)
+        forest = schema.read(raw.forest, None if encoder is None else encoder.text_vectors)
     except TreeError as error:
         raise TreeError(str(error), file=file) from None
     return Examples(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
+
+
+def _with_text_vectors(
+    inputs: tuple[Column, ...], encoder: Optional[PretrainedEncoder]
+) -> tuple[Column, ...]:
+    """The columns, with the size of a text's vector if there is an encoder of texts."""
+    if encoder is None:
+        return inputs
+    if all(each.kind != "text" for each in inputs):
+        raise ConfigError(
+            "expected a column of kind text with data.pretrained, got "
+            f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; say which column holds "
+            "texts, as in --data.columns.NAME text"
+        )
+    size = encoder.size
+    return tuple(replace(each, size=size) if each.kind == "text" else each for each in inputs)
 
 
 def _check_edges(forest: Forest) -> None:

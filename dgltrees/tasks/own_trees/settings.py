@@ -21,6 +21,8 @@ __all__ = [
     "NodeNumbersModel",
     "NumbersModel",
     "OwnTreesData",
+    "PairClassesModel",
+    "PairNumbersModel",
 ]
 
 
@@ -29,7 +31,8 @@ class OwnTreesData(Layout, WordSettings):
     """Trees of one's own with a target."""
 
     target: Union[str, list[str]] = "target"
-    """Column to predict, or several: beside the tree in its record, or of its root."""
+    """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
+    the root of its first tree."""
     columns: Optional[Union[list[str], dict[str, str]]] = None
     """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
     but the target, as ``dgltrees inspect`` shows them."""
@@ -37,6 +40,9 @@ class OwnTreesData(Layout, WordSettings):
     """Names that occur less often than this in the training trees become the unknown name."""
     unseen: Literal["unknown", "refuse"] = "unknown"
     """A name that training did not have: counts as unknown, or is an error."""
+    pretrained: Optional[str] = None
+    """Folder of a Hugging Face encoder that gives texts (columns of kind text) their vectors; by
+    default vectors of their words are learned."""
     format: Optional[str] = None
     """Format of the files; by default told by the ending of their names or their first line."""
     baselines: bool = True
@@ -205,6 +211,20 @@ class ClassesModel(TreeReadout, NodeClassesModel):
 
 
 @dataclass(frozen=True)
+class PairComparison:
+    """From the vectors of two trees to what the head reads."""
+
+    pairs: Literal["ordered", "symmetric"] = "ordered"
+    """What the head reads of the vectors p and h of a pair: p, h, |p - h| and p * h (ordered), or
+    the last two alone (symmetric), so that the order of the trees makes no difference."""
+
+
+@dataclass(frozen=True)
+class PairClassesModel(PairComparison, ClassesModel):
+    """A classifier of pairs of trees."""
+
+
+@dataclass(frozen=True)
 class NodeNumbersModel(NumbersObjective, OwnTreesModel):
     """A regression of nodes."""
 
@@ -214,3 +234,8 @@ class NodeNumbersModel(NumbersObjective, OwnTreesModel):
 @dataclass(frozen=True)
 class NumbersModel(TreeReadout, NodeNumbersModel):
     """A regression of trees."""
+
+
+@dataclass(frozen=True)
+class PairNumbersModel(PairComparison, NumbersModel):
+    """A regression of pairs of trees."""

@@ -9,14 +9,13 @@ compared by an MLP over them, their difference and their product: with the bilin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Optional
+from collections.abc import Iterator, Mapping
 
 from torch import nn
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.logic import read_logic_sequences
+from dgltrees.formats.logic import stream_logic_sequences
 from dgltrees.options import Options
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.rrnet.base import (
@@ -26,15 +25,16 @@ from dgltrees.tasks.rrnet.base import (
     symbol_embedding,
 )
 from dgltrees.tasks.rrnet.settings import OperatorSettings, PairReaderModel
+from dgltrees.tasks.task import Names
 from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["LOGIC_SEQUENCE"]
 
 
 def _read(
-    path: Path, settings: OperatorSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    return read_logic_sequences(path)
+    path: PathLike, settings: OperatorSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_logic_sequences(path, trees, labeled=labeled)
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -48,7 +48,7 @@ LOGIC_SEQUENCE = ReaderTask(
     "logic-sequence",
     OperatorSettings,
     PairReaderModel,
-    _read,
+    {"logic": _read},
     _build,
     max_children=1,
     breakdown=("operators", 12),

@@ -8,14 +8,13 @@ reported by the number of operators.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Optional
+from collections.abc import Iterator, Mapping
 
 from torch import nn
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.mee import read_mee
+from dgltrees.formats.mee import stream_mee
 from dgltrees.models import NumberDecoder
 from dgltrees.options import Options
 from dgltrees.tasks.rrnet.base import (
@@ -25,6 +24,7 @@ from dgltrees.tasks.rrnet.base import (
     symbol_embedding,
 )
 from dgltrees.tasks.rrnet.settings import OperatorSettings, ReaderModel
+from dgltrees.tasks.task import Names
 from dgltrees.trees import Examples, Vocabulary
 
 __all__ = ["MEE"]
@@ -33,9 +33,9 @@ _MANY_OPERATORS = 99
 
 
 def _read(
-    path: Path, settings: OperatorSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    return read_mee(path)
+    path: PathLike, settings: OperatorSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_mee(path, trees, labeled=labeled)
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -48,7 +48,7 @@ MEE = ReaderTask(
     "mee",
     OperatorSettings,
     ReaderModel,
-    _read,
+    {"mee": _read},
     _build,
     max_children=1,
     breakdown=("operators", _MANY_OPERATORS),

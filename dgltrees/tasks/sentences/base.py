@@ -4,46 +4,56 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Optional, cast
+from typing import Any, Optional, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
+from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
 from dgltrees.models import Input, read_word_vectors
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.rrnet.base import ReaderTask, sequence_model_name
-from dgltrees.tasks.sentences.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceSettings
-from dgltrees.tasks.task import Reader
+from dgltrees.tasks.task import Names, Reader
 from dgltrees.tasks.trees.base import cell_name
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import full_shape
 from dgltrees.trees.words import UNKNOWN, recode
 
-__all__ = ["SentenceTask", "sentence_reader", "with_ids"]
+__all__ = ["SentenceReader", "SentenceTask", "sentence_reader", "with_ids"]
 
 
-def sentence_reader(read: Callable[[Path, Any, WordRules], Examples]) -> Reader:
+class SentenceReader(Protocol):
+    """Reads sentences, or pairs of them, with every word as spelled in the file."""
+
+    def __call__(
+        self, path: PathLike, settings: Any, rules: WordRules, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        """The examples of a file; see :class:`~dgltrees.tasks.task.Reader`."""
+
+
+def sentence_reader(read: SentenceReader) -> Reader:
     """Make a task's reader from a function that reads every word as spelled in the file.
 
     With a frozen vocabulary the examples are for evaluation, so ``data.supervise`` is ``"root"``.
     """
 
     def reader(
-        path: Path, settings: SentenceSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-    ) -> Examples:
+        path: PathLike, settings: SentenceSettings, vocabs: Names, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
         words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
         if words.frozen and isinstance(settings, PhraseSettings):
             settings = replace(settings, supervise="root")
         rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
-        data = read(path, settings, rules)
-        return replace(data, forest=with_ids(data.forest, settings, words))
+        for data in read(path, settings, rules, labeled=labeled, trees=trees):
+            yield replace(data, forest=with_ids(data.forest, settings, words))
 
     return reader
 

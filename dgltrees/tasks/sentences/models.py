@@ -12,9 +12,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
     Classifier,
-    GivenVectors,
     Root,
-    WordEmbedding,
 )
 from dgltrees.models.nti import (
     GlobalAttention,
@@ -29,8 +27,8 @@ from dgltrees.models.nti import (
 )
 from dgltrees.options import Options, options_of
 from dgltrees.tasks.pair_head import make_pair_head
+from dgltrees.tasks.pretrained import Words, make_words
 from dgltrees.tasks.rrnet.base import SequenceEncoders, make_classifier, make_sequence_encoder
-from dgltrees.tasks.sentences.pretrained import VECTOR
 from dgltrees.tasks.trees.base import make_cell_of
 from dgltrees.trees import Vocabulary
 
@@ -41,14 +39,13 @@ __all__ = [
 ]
 
 Names = Mapping[str, Vocabulary]
-Words = Union[GivenVectors, WordEmbedding]
 
 _SHARED = "shared"
 
 
 def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
     """Make a classifier of sentences."""
-    words, classes = _words(model, vocabs), len(vocabs["target"])
+    words, classes = make_words(model, vocabs), len(vocabs["target"])
     encoder = _encoder(model, words)
     dropout, init = model["head_dropout"], model["init"]
     head = MLP(encoder.size, classes, model["head"], dropout=dropout, init=init)
@@ -57,7 +54,7 @@ def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
 
 def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
     """Make a classifier of pairs of sentences, with the interaction that the settings name."""
-    words, classes = _words(model, vocabs), len(vocabs["target"])
+    words, classes = make_words(model, vocabs), len(vocabs["target"])
     if model["encoder"] != "nti":
         sequential = _sequential(model, words)
         return make_classifier(model, sequential, make_pair_head(model, sequential.size, classes))
@@ -90,7 +87,7 @@ def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
 
 def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
     """Make a model with one logit per question and sentence: whether the sentence answers it."""
-    words = _words(model, vocabs)
+    words = make_words(model, vocabs)
     encoder: nn.Module
     if model["encoder"] == "nti":
         answer = _nti(model, None, words.size)
@@ -103,13 +100,6 @@ def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
         encoder = sequential
     features = SharedWordCount(_SHARED) if model["word_count"] else None
     return Classifier(encoder, Root(), head, features=features)
-
-
-def _words(model: Options, vocabs: Names) -> Words:
-    if model["words"] == "pretrained":
-        return GivenVectors(VECTOR, model["embedding"])
-    size = len(vocabs["word"])
-    return WordEmbedding("word", size, model["embedding"], frozen=model["fixed_words"])
 
 
 def _encoder(model: Options, words: Words) -> Union[NTIEncoder, SequenceEncoders]:

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Literal, Optional
 from dgltrees.cells import CELLS
 from dgltrees.options import Count, Fraction
 from dgltrees.tasks.rrnet.settings import RRNetSettings, TransformerSettings
-from dgltrees.tasks.settings import Files, WordSettings
+from dgltrees.tasks.settings import Files, PretrainedSettings
 
 __all__ = ["PairModel", "PhraseSettings", "QuestionModel", "SentenceModel", "SentenceSettings"]
 
 
 @dataclass(frozen=True)
-class SentenceSettings(WordSettings):
+class SentenceSettings(PretrainedSettings):
     """The data of tasks on plain sentences."""
 
     lower: bool = False
@@ -28,13 +28,11 @@ class SentenceSettings(WordSettings):
     """Text file of word vectors, a word and its numbers a line, to start the embedding with."""
     vocabulary_from_all_splits: bool = False
     """Give words of the validation and test files alone their vectors of ``data.vectors`` too."""
-    pretrained: Optional[str] = None
-    """Folder of a Hugging Face encoder that gives words their vectors in the sentence."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """What needs another setting to be of use."""
-        reasons = WordSettings.unread(values)
+        reasons = PretrainedSettings.unread(values)
         if values["max_words"] is None:
             reasons["truncate"] = "without data.max_words"
         if not values["vectors"]:

@@ -6,20 +6,31 @@ Understanding" (EACL 2017), section 4.1. SICK's pairs are read too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.entailment import read_entailment
+from dgltrees.formats.entailment import stream_entailment
+from dgltrees.formats.lengths import WordRules
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_pair_classifier
 from dgltrees.tasks.sentences.settings import PairModel, SentenceSettings
+from dgltrees.trees import Examples
 
 __all__ = ["SNLI"]
+
+
+def _read(
+    path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_entailment(path, trees, rules=rules, labeled=labeled)
 
 
 SNLI = SentenceTask(
     "snli",
     SentenceSettings,
     PairModel,
-    sentence_reader(lambda path, _, rules: read_entailment(path, rules=rules)),
+    {"entailment": sentence_reader(_read)},
     make_pair_classifier,
     max_children=1,
     reads=FORMATS["entailment"].description,

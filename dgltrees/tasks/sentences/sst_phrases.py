@@ -7,19 +7,24 @@ evaluated the model on the full sentences."
 
 from __future__ import annotations
 
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Callable, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.formats import FORMATS
+from dgltrees._files import PathLike
+from dgltrees.formats import FORMATS, tokenize
+from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import WordRules
-from dgltrees.formats.lines import numbered_lines
-from dgltrees.formats.sst import SST_LABELS, read_sst
+from dgltrees.formats.lines import chunks, empty_file, numbered_lines
+from dgltrees.formats.mrg import stream_mrg
+from dgltrees.formats.sst import SST_LABELS, stream_sst
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_sentence_classifier
 from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceModel
+from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
 from dgltrees.trees.segments import within
@@ -27,27 +32,32 @@ from dgltrees.trees.segments import within
 __all__ = ["SST_PHRASES"]
 
 _NEUTRAL = 2
+_CLASSES = {
+    False: Vocabulary(SST_LABELS, frozen=True),
+    True: Vocabulary(["negative", "positive"], frozen=True),
+}
 
 
-def _read(path: Path, settings: PhraseSettings, rules: WordRules) -> Examples:
-    read = read_sst(path).forest
-    target = np.asarray(read.columns["target"])
-    names: tuple[str, ...] = SST_LABELS
-    if settings.binary:
-        names = ("negative", "positive")
-        target = np.where(target == _NEUTRAL, -1, target > _NEUTRAL)
-    mask = target >= 0
-    if settings.supervise == "root":
-        mask &= read.parent < 0
-    forest = phrases(read, np.flatnonzero(mask))
-    return Examples(
-        _cut(forest, read.tree_of_node[mask], rules, path),
-        {"target": target[mask].astype(np.int64)},
-        targets=Vocabulary(names, frozen=True),
-    )
+def _read(
+    path: PathLike, settings: PhraseSettings, rules: WordRules, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    first = 0
+    for data in stream_sst(path, trees, labeled=labeled):
+        forest = data.forest
+        target = np.asarray(forest.columns["target"])
+        if settings.binary:
+            target = np.where((target == _NEUTRAL) | (target < 0), -1, target > _NEUTRAL)
+        mask = target >= 0 if labeled else forest.parent < 0
+        if settings.supervise == "root":
+            mask &= forest.parent < 0
+        sentences = _cut(
+            phrases(forest, np.flatnonzero(mask)), first + forest.tree_of_node[mask], rules, path
+        )
+        yield _examples(sentences, settings, target[mask].astype(np.int64))
+        first += len(forest)
 
 
-def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) -> Forest:
+def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLike) -> Forest:
     """Apply the rules for long sentences; ``tree`` is the number of each sentence's tree.
 
     Raises:
@@ -63,12 +73,67 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: Path) 
     return chains(np.minimum(forest.sizes, length), columns, forest.vocabs)
 
 
+def _examples(
+    sentences: Forest, settings: PhraseSettings, target: Optional[NDArray[np.int64]] = None
+) -> Examples:
+    target = np.full(len(sentences), -1) if target is None else target
+    return Examples(sentences, {"target": target}, targets=_CLASSES[settings.binary])
+
+
+def _reader(sentences: Callable[[PathLike], Iterator[tuple[int, Sequence[str]]]]) -> Reader:
+    """Reads sentences without sentiment, each with the number of its line."""
+
+    def read(
+        path: PathLike, settings: PhraseSettings, rules: WordRules, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        empty = True
+        words = ((rules(sentence, path, line)) for line, sentence in sentences(path))
+        for chunk in chunks(words, trees):
+            empty = False
+            vocab = Vocabulary()
+            ids = vocab.encode(list(chain.from_iterable(chunk)))
+            yield _examples(
+                chains([len(each) for each in chunk], {"word": ids}, {"word": vocab}), settings
+            )
+        if empty:
+            raise empty_file(path, "sentence")
+
+    return sentence_reader(read)
+
+
+def _text(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+    return ((n, tokenize(text)) for n, text in numbered_lines(path) if text.strip())
+
+
+def _lines(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+    return ((n, text.split()) for n, text in numbered_lines(path) if text.strip())
+
+
+def _conllu(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+    return ((sentence.line, sentence.words) for sentence in conllu_sentences(path))
+
+
+def _brackets(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+    for data in stream_mrg(path):
+        names = np.array(data.forest.vocabs["word"].names, object)
+        for tree in data.forest:
+            ids = tree.columns["word"]
+            yield 0, names[ids[ids >= 0]].tolist()
+
+
 SST_PHRASES = SentenceTask(
     "sst-phrases",
     PhraseSettings,
     SentenceModel,
-    sentence_reader(_read),
+    {
+        "sst": sentence_reader(_read),
+        "mrg": _reader(_brackets),
+        "conllu": _reader(_conllu),
+        "text": _reader(_text),
+        "lines": _reader(_lines),
+    },
     make_sentence_classifier,
     max_children=1,
-    reads=FORMATS["sst"].description,
+    reads=f"{FORMATS['sst'].description} To predict: mrg, conllu, or a sentence per line, as text "
+    "in English or as lines of words with spaces between them.",
 )

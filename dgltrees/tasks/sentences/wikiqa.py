@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS
-from dgltrees.formats.wikiqa import read_wikiqa
+from dgltrees.formats.lengths import WordRules
+from dgltrees.formats.wikiqa import stream_wikiqa
 from dgltrees.metrics.ranking import rank_within, ranking
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_answer_selector
@@ -32,6 +34,7 @@ __all__ = ["WIKIQA", "WikiQATask"]
 class WikiQATask(SentenceTask):
     """Answer selection: rows are pairs of a question and a sentence, with class 1 for answers."""
 
+    numbered = ("example", "question")
     has_majority = False  # accuracy is not reported, since few sentences answer
 
     def groups(self, data: Examples) -> NDArray[np.int64]:
@@ -83,11 +86,17 @@ def _questions(data: Examples) -> NDArray[np.int64]:
     return offsets_of(begins)
 
 
+def _read(
+    path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_wikiqa(path, trees, rules=rules, labeled=labeled)
+
+
 WIKIQA = WikiQATask(
     "wikiqa",
     SentenceSettings,
     QuestionModel,
-    sentence_reader(lambda path, _, rules: read_wikiqa(path, rules=rules)),
+    {"wikiqa": sentence_reader(_read)},
     make_answer_selector,
     max_children=1,
     metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Optional
+from collections.abc import Iterator, Mapping
 
 from torch import nn
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.boolsent import read_boolsent
+from dgltrees.formats.boolsent import stream_boolsent
 from dgltrees.models import Classifier, EveryNode, OneHot
 from dgltrees.options import Options
+from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
 from dgltrees.tasks.trees.settings import OperatorNodesModel, SupervisedSettings
 from dgltrees.tasks.trees.supervision import root_labels
@@ -21,10 +21,10 @@ __all__ = ["BOOLSENT"]
 
 
 def _read(
-    path: Path, settings: SupervisedSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    data = read_boolsent(path)
-    return data if settings.supervise == "nodes" else root_labels(data)
+    path: PathLike, settings: SupervisedSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    for data in stream_boolsent(path, trees, labeled=labeled):
+        yield data if settings.supervise == "nodes" else root_labels(data)
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -36,7 +36,7 @@ BOOLSENT = TreeTask(
     "boolsent",
     SupervisedSettings,
     OperatorNodesModel,
-    _read,
+    {"boolsent": _read},
     _build,
     nodes=True,
     reads=FORMATS["boolsent"].description,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Optional
+from collections.abc import Iterator, Mapping
 
 from torch import nn
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.inex import read_inex
+from dgltrees.formats.inex import stream_inex
 from dgltrees.models import Classifier, OneHot
 from dgltrees.options import Options
 from dgltrees.tasks.settings import WordSettings
+from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
 from dgltrees.tasks.trees.settings import TreesModel
 from dgltrees.trees import Examples, Vocabulary
@@ -22,12 +22,12 @@ __all__ = ["INEX"]
 
 
 def _read(
-    path: Path, settings: WordSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
+    path: PathLike, settings: WordSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
     if vocabs is None:
         tags = Vocabulary(unknown=UNKNOWN)
         vocabs = {"label": tags, "target": Vocabulary()}
-    return read_inex(path, vocabs=vocabs)
+    return stream_inex(path, trees, vocabs=vocabs, labeled=labeled)
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -40,7 +40,7 @@ INEX = TreeTask(
     "inex",
     WordSettings,
     TreesModel,
-    _read,
+    {"inex": _read},
     _build,
     max_children=32,
     reads=FORMATS["inex"].description,

@@ -6,17 +6,18 @@ thermometer codes, and a network with two hidden layers classifies the root's st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Callable, Optional
+from collections.abc import Iterator, Mapping
+from typing import Callable
 
 from torch import nn
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.listops import read_listops
+from dgltrees.formats.listops import stream_listops
 from dgltrees.models import Classifier, NodeInput, OneHot, Thermometer
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
 from dgltrees.tasks.trees.settings import ListOpsModel
 from dgltrees.trees import Examples, Vocabulary
@@ -27,9 +28,9 @@ _CODES: dict[str, Callable[[str, int], NodeInput]] = {"thermometer": Thermometer
 
 
 def _read(
-    path: Path, settings: DataSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    return read_listops(path)
+    path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_listops(path, trees, labeled=labeled)
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -42,7 +43,7 @@ LISTOPS = TreeTask(
     "listops",
     DataSettings,
     ListOpsModel,
-    _read,
+    {"listops": _read},
     _build,
     max_children=5,
     reads=FORMATS["listops"].description,

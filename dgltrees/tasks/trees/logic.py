@@ -8,16 +8,16 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Optional
+from collections.abc import Iterator, Mapping
 
 from torch import nn
 
+from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.logic import read_logic
+from dgltrees.formats.logic import stream_logic
 from dgltrees.models import Classifier, ComparisonHead, OneHot, Root
 from dgltrees.options import Options
+from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_encoder
 from dgltrees.tasks.trees.settings import LogicModel, LogicSettings
 from dgltrees.trees import Examples, Vocabulary
@@ -28,9 +28,9 @@ _VARIABLES = 6
 
 
 def _read(
-    path: Path, settings: LogicSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Examples:
-    return read_logic(path)
+    path: PathLike, settings: LogicSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_logic(path, trees, labeled=labeled)
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -40,7 +40,7 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
 
 
 LOGIC = TreeTask(
-    *("logic", LogicSettings, LogicModel, _read, _build),
+    *("logic", LogicSettings, LogicModel, {"logic": _read}, _build),
     max_children=2,
     breakdown=("operators", 12),
     reads=FORMATS["logic"].description,

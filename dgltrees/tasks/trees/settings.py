@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Optional
 
 from dgltrees.cells import CELLS
 from dgltrees.options import Count, Fraction
-from dgltrees.tasks.settings import DataSettings, WordSettings
+from dgltrees.tasks.settings import DataSettings, PretrainedSettings
 
 __all__ = [
     "ListOpsModel",
@@ -41,7 +41,7 @@ class SupervisedSettings(DataSettings):
 
 
 @dataclass(frozen=True)
-class SSTSettings(SupervisedSettings, WordSettings):
+class SSTSettings(SupervisedSettings, PretrainedSettings):
     """The data of the Stanford Sentiment Treebank."""
 
     binary: bool = False
@@ -136,13 +136,10 @@ class TreesModel(ReadoutSettings, TreeModel):
 
 
 @dataclass(frozen=True)
-class EmbeddingSettings:
-    """Learned input vectors."""
+class WordNodesModel(NodesModel):
+    """A classifier of all nodes, with a vector per word."""
 
+    words: Literal["table", "pretrained"] = "table"
+    """Word vectors: a table that is learned, or those of ``data.pretrained``."""
     embedding: Count = 100
-    """Size of the vector that is learned for each input name."""
-
-
-@dataclass(frozen=True)
-class WordNodesModel(EmbeddingSettings, NodesModel):
-    """A classifier of all nodes, with a learned vector per input name."""
+    """Size of a word's vector."""

@@ -161,6 +161,22 @@ def sick(rng: random.Random) -> str:
     return f"{label.upper()}\t{premise}\t{hypothesis}"
 
 
+def relatedness(rng: random.Random) -> str:
+    """A pair of sentences as trees in a record, each word below the one before it."""
+    label, *parses = inference(rng)
+    record: dict[str, object] = {}
+    for key, parse in zip(("first", "second"), parses):
+        words = [token for token in parse.split() if token not in "()"]
+        node: dict[str, object] = {"word": words[-1]}
+        for word in reversed(words[:-1]):
+            node = {"word": word, "children": [node]}
+        record[key] = node
+    record["entailment_label"] = label.upper()
+    lowest = {"entailment": 40, "contradiction": 30, "neutral": 10}[label]
+    record["relatedness_score"] = (lowest + below(rng, 11)) / 10
+    return json.dumps(record)
+
+
 def question(rng: random.Random) -> str:
     """A question with a line per sentence; most questions have an answer."""
     animal, color = pick(rng, SOMEBODY)[0], pick(rng, COLORS)
@@ -201,6 +217,8 @@ def make_samples(out: Path) -> None:
     write(out / "snli" / "snli_1.0_dev.jsonl", snli, 30)
     write(out / "sick" / "SICK_train_parsed.txt", sick, 60)
     write(out / "sick" / "SICK_trial_parsed.txt", sick, 30)
+    write(out / "sick" / "relatedness_train.jsonl", relatedness, 24)
+    write(out / "sick" / "relatedness_trial.jsonl", relatedness, 8)
     write(out / "wikiqa" / "WikiQASent-train.txt", question, 20)
     write(out / "wikiqa" / "WikiQASent-dev.txt", question, 10)
     write(out / "ptb_lm" / "ptb.train.txt", line, 80)

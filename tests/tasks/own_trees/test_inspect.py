@@ -52,28 +52,32 @@ def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "task"),
+    ("file", "target", "task"),
     [
-        ("seconds", "regress"),
-        ("speed", "classify"),
-        ("Node Type", "label"),
-        ("Plan Rows", "regress-nodes"),
+        ("plans/train.jsonl", "seconds", "regress"),
+        ("plans/train.jsonl", "speed", "classify"),
+        ("plans/train.jsonl", "Node Type", "label"),
+        ("plans/train.jsonl", "Plan Rows", "regress-nodes"),
+        ("sick/relatedness_train.jsonl", "entailment_label", "classify-pairs"),
+        ("sick/relatedness_train.jsonl", "relatedness_score", "regress-pairs"),
     ],
 )
 def test_the_proposed_command_trains(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    file: str,
     target: str,
     task: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["inspect", str(PLANS), "--target", target]) == 0
+    places = ["--tree", "first", "second"] if task.endswith("pairs") else []
+    assert main(["inspect", str(SAMPLES / file), "--target", target, *places]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     program, *words = shlex.split(line)
     assert (program, words[:2]) == ("dgltrees", ["train", task])
     assert main([*words, *QUICK.split()]) == 0
-    assert (tmp_path / "runs" / "train" / "weights.safetensors").exists()
+    assert (tmp_path / "runs" / Path(file).stem / "weights.safetensors").exists()
 
 
 def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(

@@ -11,7 +11,7 @@ import torch
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors
 from dgltrees.models.pretrained import PretrainedEncoder
-from dgltrees.tasks.sentences.pretrained import VECTOR
+from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.sentences.settings import SentenceSettings
 from dgltrees.tasks.sentences.snli import SNLI
 from dgltrees.tasks.sentences.sst_phrases import SST_PHRASES

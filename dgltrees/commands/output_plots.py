@@ -1,0 +1,110 @@
+"""Pictures of what a trained model says: confusion of classes, predicted against true numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees.commands.plots import new_figure, save_figure
+from dgltrees.draw.strings import printable
+from dgltrees.tasks.own_trees.numbers import NumbersTask
+from dgltrees.tasks.task import Columns, Task
+from dgltrees.trees import Examples
+from dgltrees.trees.schema import infer_kind
+
+__all__ = ["confusion", "draw_outputs", "predicted_against_true"]
+
+_MOST_CLASSES = 30  # that a matrix shows; the most frequent ones
+_NUMBERS_SHOWN = 12  # classes up to which cells have their numbers
+
+
+def draw_outputs(folder: Path, task: Task, data: Examples, outputs: Columns) -> None:
+    """Draw ``confusion.png`` or ``predicted.png`` in the folder of a run of trees of one's own.
+
+    Several flags have no picture.
+
+    Arguments:
+        folder: of the run.
+        task: its task.
+        data: examples with targets; rows without one are left out.
+        outputs: what the model says of them.
+    """
+    targets = task.targets(data)
+    if isinstance(task, NumbersTask):
+        predicted = np.stack([outputs[f"prediction_{k}"] for k in range(targets.shape[1])], 1)
+        predicted_against_true(targets, predicted, data.target_names, folder / "predicted.png")
+    elif targets.ndim == 1:
+        rows = task.labeled(data)
+        true, predicted = targets[rows], outputs["prediction"][rows]
+        confusion(true, predicted, data.targets.names, folder / "confusion.png")
+
+
+def confusion(
+    true: NDArray[np.int64], predicted: NDArray[np.int64], names: Sequence[str], path: Path
+) -> None:
+    """Draw how often each class is taken for each other one.
+
+    Cells are shares of their row's true class. Of more than 30 classes the most frequent are drawn.
+
+    Arguments:
+        true, predicted: ``(n,)`` classes.
+        names: of the classes.
+        path: the picture, written whole or not at all; its ending is the format.
+    """
+    counts = np.zeros((len(names), len(names)), np.int64)
+    np.add.at(counts, (true, predicted), 1)
+    frequent = np.argsort(-counts.sum(1), kind="stable")[:_MOST_CLASSES]
+    shown = np.sort(frequent)
+    totals = counts.sum(1)[shown]
+    counts = counts[np.ix_(shown, shown)]
+    shares = counts / np.maximum(totals, 1)[:, None]
+    side = 2.5 + 0.35 * len(shown)
+    figure = new_figure(figsize=(side + 1, side))
+    if figure is None:
+        return
+    axes = figure.subplots()
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    labels = [printable(names[k], 20) for k in shown]
+    axes.set_xticks(range(len(shown)), labels, rotation=90)
+    axes.set_yticks(range(len(shown)), labels)
+    axes.set(xlabel="predicted", ylabel="true")
+    if len(shown) <= _NUMBERS_SHOWN:
+        for (row, column), count in np.ndenumerate(counts):
+            color = "white" if shares[row, column] > 0.5 else "black"
+            axes.text(column, row, str(count), ha="center", va="center", color=color, fontsize=8)
+    figure.colorbar(image, label="share of the true class")
+    save_figure(figure, path)
+
+
+def predicted_against_true(
+    true: NDArray[Any], predicted: NDArray[Any], names: Sequence[str], path: Path
+) -> None:
+    """Draw predicted over true numbers, a panel per target, with the line where they are equal.
+
+    Axes are logarithmic where all numbers are positive and some are far larger than most.
+
+    Arguments:
+        true, predicted: ``(n, K)`` numbers; NaN where there is no true one.
+        names: of the K targets.
+        path: the picture, written whole or not at all; its ending is the format.
+    """
+    count = len(names)
+    figure = new_figure(figsize=(4.5 * count, 4.2))
+    if figure is None:
+        return
+    for k, axes in enumerate(figure.subplots(1, count, squeeze=False)[0]):
+        known = ~np.isnan(true[:, k])
+        x, y = true[known, k], predicted[known, k]
+        axes.scatter(x, y, s=8, alpha=0.5, linewidths=0)
+        if len(x):
+            both = np.concatenate([x, y])
+            ends = [float(both.min()), float(both.max())]
+            axes.plot(ends, ends, color="0.5", linewidth=1)
+            if both.min() > 0 and infer_kind(x) == "log":
+                axes.set(xscale="log", yscale="log")
+        axes.set(xlabel=f"true {printable(names[k])}", ylabel=f"predicted {printable(names[k])}")
+    save_figure(figure, path)

@@ -1,0 +1,148 @@
+"""Vectors of a pretrained encoder under tasks on trees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dgltrees import Forest, load
+from dgltrees.errors import ConfigError
+from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.tasks.pretrained import VECTOR
+from dgltrees.tasks.splits import load_splits, schema_of
+from dgltrees.tasks.trees.sst import SST
+from dgltrees.training.run import train
+from dgltrees.training.settings import Settings, layered
+from dgltrees.trees.schema import Column
+from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.training.samples import quick
+
+TREES = "(3 (2 a) (4 (2 Abc) (2 d)))\n(1 (1 e) (2 d))\n"
+
+
+@pytest.fixture
+def sst(folder: Path, tmp_path: Path) -> Path:  # noqa: F811
+    path = tmp_path / "trees.txt"
+    path.write_text(TREES)
+    return path
+
+
+def test_leaves_have_the_vectors_of_their_sentence_rare_words_too(
+    sst: Path,
+    folder: Path,  # noqa: F811
+) -> None:
+    data = SST.data(train=str(sst), valid=str(sst), min_count=2, pretrained=str(folder))
+    splits = load_splits(SST, data)
+    expected = PretrainedEncoder(folder)([["a", "Abc", "d"], ["e", "d"]])
+    for part in splits.all:
+        vectors = torch.from_numpy(part.forest.columns[VECTOR])
+        is_leaf = torch.from_numpy(part.forest.degree == 0)
+        torch.testing.assert_close(vectors[is_leaf], expected)
+        assert not vectors[~is_leaf].any()
+    assert "Abc" not in schema_of(splits.train)["word"].names
+
+
+def tree_settings(sst: Path, folder: Path, **changes: Any) -> Settings:  # noqa: F811
+    settings = quick("sst-tree", {"train": str(sst), "valid": str(sst), "min_count": 1})
+    model = {"words": "pretrained", "embedding": 8, "hidden_size": 4}
+    sections = {"data": {"pretrained": str(folder)}, "model": model}
+    return Settings(layered(layered(settings.to_dict(), sections), changes))
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_trees_are_learned_and_predicted_with_them(
+    sst: Path,
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+    bidirectional: bool,
+) -> None:
+    settings = tree_settings(sst, folder, model={"bidirectional": bidirectional})
+    train(settings, tmp_path / "run")
+    assert len(list(load(tmp_path / "run").predict([sst]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": {"words": "table"}}, "together, got only data.pretrained"),
+        ({"data": {"pretrained": None}}, "got only model.words pretrained"),
+        ({"model": {"embedding": 7}}, "expected model.embedding 8.*got 7"),
+    ],
+)
+def test_settings_that_do_not_fit(
+    sst: Path,
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+    changes: dict[str, Any],
+    message: str,
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        train(tree_settings(sst, folder, **changes), tmp_path / "run")
+
+
+def documents(path: Path, count: int = 12) -> Path:
+    """Trees of paragraphs, whose class is whether one of them says d."""
+    with open(path, "w") as file:
+        for i in range(count):
+            texts = [{"text": "d d a" if i % 2 else "e e"}, {"text": "a"}, {"size": 3}]
+            json.dump({"tree": {"text": "ab ab", "children": texts}, "target": i % 2}, file)
+            file.write("\n")
+    return path
+
+
+def text_settings(path: Path, folder: Path, **data: Any) -> Settings:  # noqa: F811
+    kinds = {"columns": {"text": "text"}, "tree": "tree", "pretrained": str(folder)}
+    files = {"train": str(path), "valid": str(path), "min_count": 1, **kinds, **data}
+    return quick("classify", files, epochs=10, lr=0.01)
+
+
+def test_texts_have_vectors_that_a_model_learns_from(
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    path = documents(tmp_path / "documents.jsonl")
+    result = train(text_settings(path, folder), tmp_path / "run")
+    assert result["valid"]["accuracy"] == 1.0
+    assert result["baselines"]["linear"]["valid"]["accuracy"] == 1.0  # from the texts too
+    run = load(tmp_path / "run")
+    assert run.vocabularies.inputs[0] == Column("text", "text", 8)
+    assert "text" not in run.vocabularies
+    data = run.read([path])
+    expected = PretrainedEncoder(folder).text_vectors(["ab ab", "e e", "a"])
+    read = data.forest.columns["text"][:4]
+    np.testing.assert_allclose(read, [*expected, np.zeros(8)], rtol=1e-4, atol=1e-6)
+    new = Forest.from_objects([{"text": "a d"}], columns=["text"])
+    assert len(list(run.predict(new))) == 1
+    explained = run.explain([path])
+    added = explained.columns[:, explained.column_names.index("text")]
+    assert np.isfinite(added).all()
+    assert added[1] != 0.0
+    np.testing.assert_allclose(
+        explained.columns.sum(), explained.prediction - explained.baseline, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            {"columns": {"text": "category"}},
+            "kind text with data.pretrained, got text: category",
+        ),
+        ({"pretrained": "none"}, "expected data.pretrained to name a file"),
+    ],
+)
+def test_texts_that_do_not_fit(
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+    data: dict[str, Any],
+    message: str,
+) -> None:
+    path = documents(tmp_path / "documents.jsonl")
+    with pytest.raises(ConfigError, match=message):
+        train(text_settings(path, folder, **data), tmp_path / "run")

@@ -1,0 +1,190 @@
+"""Predictions need no labels, from any form that a task's text comes in."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Callable, Optional
+
+import pytest
+from torch import nn
+
+from dgltrees._files import Lines, PathLike
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.tasks.splits import load_examples, schema_of, stream_unlabeled
+from dgltrees.tasks.table import TASKS
+from dgltrees.tasks.task import Task
+from dgltrees.trees import Examples
+from tests.tasks.build import build, run
+from tests.training.samples import SAMPLES
+
+_SMALL = {"hidden_size": 4, "max_children": 5}
+_LSTM = {"hidden_size": 4, "embedding": 4, "encoder": "lstm"}
+_PAIR = {**_LSTM, "head": [4]}
+_PLANS = {"tree": "plan", "children": "Plans"}
+
+
+def _without(key: str) -> Callable[[str], str]:
+    def strip(line: str) -> str:
+        record = json.loads(line)
+        (record if key in record else record["plan"]).pop(key)
+        return json.dumps(record)
+
+    return strip
+
+
+def _cut(pattern: str) -> Callable[[str], str]:
+    return lambda line: re.sub(pattern, "", line)
+
+
+Row = tuple[str, dict[str, Any], dict[str, Any], Callable[[str], str]]
+_STRIPPED: dict[str, Row] = {
+    "listops": ("listops/train.tsv", {}, _SMALL, _cut(r"^\d\t")),
+    "logic": ("lrt/train4", {}, _SMALL, _cut(r"^\S+\t")),
+    "logic-sequence": ("lrt/train4", {}, _PAIR, _cut(r"^\S+\t")),
+    "mee": ("mee/train4.tsv", {}, _LSTM, _cut(r"^\d+\t")),
+    "boolsent": ("boolsent/train.txt", {}, _SMALL, _cut(r"[01]_")),
+    "inex": ("inex/inex05.train.elastic.tree", {}, {**_SMALL, "max_children": 32}, _cut(r"^\d+:")),
+    "sst-tree": ("sst/dev.txt", {}, _SMALL, _cut(r"(?<=\()\d ")),
+    "sst-phrases": ("sst/dev.txt", {"binary": True}, _PAIR, _cut(r"(?<=\()\d ")),
+    "snli": ("sick/SICK_train_parsed.txt", {}, _PAIR, _cut(r"^\S+\t")),
+    "wikiqa": ("wikiqa/WikiQASent-dev.txt", {}, _PAIR, _cut(r"\t[01]$")),
+    "classify": ("plans/train.jsonl", {**_PLANS, "target": "speed"}, {}, _without("speed")),
+    "regress": ("plans/train.jsonl", {**_PLANS, "target": "seconds"}, {}, _without("seconds")),
+}
+"""A file, settings of the data and the model, and what takes the label off a line."""
+_NO_LABELS = {"tree-lm", "tree-shape", "ptb", "parser"}
+"""Tasks whose predictions read text or trees alone."""
+_ALIKE = {"label", "regress-nodes", "classify-pairs", "regress-pairs"}
+"""Tasks on nodes and pairs, which read files as ``classify`` and ``regress`` do."""
+
+
+def _predict(
+    model: nn.Module,
+    task: Task,
+    train: Examples,
+    path: PathLike,
+    settings: Any,
+    file_format: Optional[str] = None,
+    trees: int = 10_000,
+) -> list[dict[str, Any]]:
+    parts = stream_unlabeled(
+        *(task, settings, path, schema_of(train)), file_format=file_format, trees=trees
+    )
+    lines = [line for data in parts for line in task.predictions(data, run(model, task, data))]
+    return [{k: v for k, v in line.items() if k not in task.numbered} for line in lines]
+
+
+def _model(name: str) -> tuple[nn.Module, Task, Examples, Path, Any]:
+    file, settings, sizes, _ = _STRIPPED[name]
+    task, path = TASKS[name], SAMPLES / file
+    data = task.data(**settings)
+    train = load_examples(task, data, [path])
+    for vocabulary in schema_of(train).values():
+        vocabulary.freeze()
+    return build(task, train, **sizes).eval(), task, train, path, data
+
+
+def test_every_task_is_in_a_table() -> None:
+    assert {*_STRIPPED} | _NO_LABELS | _ALIKE == {*TASKS}
+
+
+def _near(line: dict[str, Any]) -> dict[str, Any]:
+    return {k: pytest.approx(v, abs=2e-6) if type(v) is float else v for k, v in line.items()}
+
+
+@pytest.mark.parametrize("name", _STRIPPED)
+def test_predictions_do_not_depend_on_labels(name: str) -> None:
+    model, task, train, path, settings = _model(name)
+    strip = _STRIPPED[name][3]
+    labeled = path.read_text(encoding="utf-8").splitlines()
+    bare = [strip(line) for line in labeled]
+    assert all(a != b for a, b in zip(labeled, bare))
+    expected = _predict(model, task, train, path, settings)
+    assert len(expected) == len([line for line in labeled if line.strip()])
+    lines = _predict(model, task, train, Lines(bare), settings, next(iter(task.formats), "jsonl"))
+    assert lines == list(map(_near, expected))
+    some = [a if i % 3 else b for i, (a, b) in enumerate(zip(labeled, bare))]
+    by_threes = _predict(
+        *(model, task, train, Lines(some), settings), next(iter(task.formats), "jsonl"), 3
+    )
+    assert by_threes == list(map(_near, expected))
+    if name not in ("classify", "regress"):
+        with pytest.raises(TreeError, match=r"label|value|none"):
+            task.read(Lines(bare), settings, schema_of(train))
+
+
+@pytest.mark.parametrize("name", ["classify", "regress"])
+def test_own_trees_without_targets_have_no_metrics(name: str) -> None:
+    model, task, train, _, settings = _model(name)
+    strip = _STRIPPED[name][3]
+    bare = map(strip, (SAMPLES / "plans/train.jsonl").read_text().splitlines())
+    data = task.read(Lines(bare, "plans.jsonl"), settings, schema_of(train))
+    with pytest.raises(TreeError, match="expected examples with"):
+        task.report(data, run(model, task, data), task.majority(train))
+
+
+_MRG = "( (S (NP (DT the) (NN story)) (VP (VBZ is) (ADJP (JJ hopeless))) (. .)) )"
+_CONLLU = "\n".join(
+    "\t".join([str(i), word, *"____", str(head), "_", "_", "_"])
+    for i, word, head in ((1, "the", 2), (2, "story", 4), (3, "is", 4), (4, "hopeless", 0))
+)
+_SNLI = '{"sentence1": "A dog runs.", "sentence2": "An animal moves."}'
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "file_format", "count"),
+    [
+        ("sst-tree", [_MRG, _MRG], "mrg", 2),
+        ("sst-tree", [_MRG], None, 1),
+        ("sst-tree", [_CONLLU, ""], "conllu", 1),
+        ("sst-tree", ["((the) ((story) (is)))"], "sst", 1),
+        ("sst-phrases", ["The story isn't dull.", "Hopeless!"], None, 2),
+        ("sst-phrases", [_MRG], "mrg", 1),
+        ("sst-phrases", [_CONLLU, ""], "conllu", 1),
+        ("snli", ["A dog runs.\tAn animal moves."], None, 1),
+        ("snli", [_SNLI, _SNLI], None, 2),
+        ("snli", ["sentence1\tsentence2", "A dog runs.\tAn animal moves."], None, 1),
+        ("wikiqa", ["who ran ?\tA dog ran .", "who ran ?\tNobody ."], None, 2),
+        ("mee", ["(1+2)", "17\t(3*4)"], None, 2),
+        ("listops", ["Source", "[MAX 1 2 ]"], None, 1),
+    ],
+)
+def test_text_comes_in_many_forms(
+    name: str, texts: list[str], file_format: Optional[str], count: int
+) -> None:
+    model, task, train, _, settings = _model(name)
+    lines = _predict(model, task, train, Lines(texts), settings, file_format)
+    assert len(lines) == count
+    assert all(0 <= line["probability"] <= 1 for line in lines)
+
+
+def test_a_sentence_is_predicted_alike_from_all_forms() -> None:
+    model, task, train, _, settings = _model("sst-phrases")
+    forms = {
+        "mrg": ["(S (NP (DT the) (NN story)) (VP (VBZ is) (JJ hopeless)))"],
+        "conllu": [_CONLLU, ""],
+        "text": ["the story is hopeless"],
+        "sst": ["((the) ((story) ((is) (hopeless))))"],
+    }
+    lines = [_predict(model, task, train, Lines(t), settings, f) for f, t in forms.items()]
+    assert all(line == lines[0] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "file_format", "message"),
+    [
+        ("sst-tree", "a fine film", "text", "expected a format that the task sst-tree reads, sst,"),
+        ("sst-tree", "(S (NN a) (NN b))", "sst", "of the format mrg"),
+        ("mee", "7\t(1+2)", None, "expected a value from 10 to 99"),
+        ("listops", "[MAX 1", None, "<lines>:1: "),
+        ("snli", "A dog runs.", None, "expected label TAB parse TAB parse"),
+    ],
+)
+def test_what_cannot_be_read_is_one_error(
+    name: str, text: str, file_format: Optional[str], message: str
+) -> None:
+    model, task, train, _, settings = _model(name)
+    with pytest.raises((ConfigError, TreeError), match=message):
+        _predict(model, task, train, Lines([text]), settings, file_format)
