@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check docs pythons bench gpu clean
+.PHONY: install demo test check docs pythons bench gpu fuzz clean
 
 install: $(VENV)/.installed
 
@@ -26,6 +26,10 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
+fuzz: install
+	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz
 
 # The reference of all public names, from their docstrings; begin at build/docs/index.html.
 docs: install

@@ -73,7 +73,15 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
     if files:
         test = load_examples(task, settings.data, files, names, settings.model.get("max_children"))
     torch.manual_seed(settings.training.seed)
-    model = task.build(settings.model, names)
+    try:
+        model = task.build(settings.model, names)
+    except (MemoryError, OverflowError, RuntimeError, TypeError) as error:
+        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.200}"
+        if not any(word in what.lower() for word in ("memory", "overflow")):
+            raise
+        raise ConfigError(
+            f"expected model settings whose model fits into memory, got one that does not: {what}"
+        ) from None
     task.init_from_data(model, settings.data, splits.train)
     make_optimizer(settings.training, model.parameters())  # refuses what it cannot use
     return Prepared(settings, task, splits, test, model)
