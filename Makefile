@@ -1,18 +1,18 @@
-# `make demo` and `make test` need Python 3.9 to 3.11, make and git, and nothing before them.
+# `make demo` and `make test` need Python 3.9 or newer, make and git, and nothing before them.
+# `make test PYTHON=python3.12` is for another interpreter, in an environment of its own (.venv.12).
 
 PYTHON ?= python3
-VENV ?= .venv
+VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check bench gpu clean
+.PHONY: install demo test check docs pythons bench gpu fuzz clean
 
 install: $(VENV)/.installed
 
-# torch first, in a range that the CPU build satisfies; then the package with all that its tests use.
-$(VENV)/.installed: setup.cfg setup.py
+# The package with all that its tests use.
+$(VENV)/.installed: setup.cfg setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet "torch>=2.2,<2.14"
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
 	touch $@
 
 demo: install
@@ -26,6 +26,24 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
+fuzz: install
+	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz
+
+# The reference of all public names, from their docstrings; begin at build/docs/index.html.
+docs: install
+	$(BIN)/python docs.py build/docs
+
+# Every other interpreter at hand reads every file, and shows the help, which needs no other package.
+PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python)
+pythons:
+	@for python in $(PYTHONS); do \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 9))' || continue; \
+		$$python --version && $$python -W error -B -m dgltrees --help > /dev/null && \
+		$$python -W error -c 'import pathlib, sys; [compile(path.read_bytes(), str(path), "exec") \
+			for room in ("dgltrees", "tests") for path in pathlib.Path(room).rglob("*.py")]' || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) demo build *.egg-info

@@ -35,8 +35,7 @@ def need_dgl(user: str) -> Any:
     """
     if dgl is None:
         raise ConfigError(
-            f"{user} needs DGL, and importing it failed: {_failure}. Versions that go together: "
-            "Python 3.9 to 3.11, torch>=2.2,<2.14, dgl>=1.1.3,<2, and the package 'packaging'. "
-            "To install them: pip install 'torch>=2.2,<2.14' 'dgl>=1.1.3,<2' packaging"
+            f"{user} needs DGL, and importing it failed: {_failure}. With Python 3.9 to 3.11 on "
+            "Linux: pip install 'dgl>=1.1.3,<2' packaging. All else works without"
         )
     return dgl

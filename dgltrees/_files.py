@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -20,6 +22,7 @@ __all__ = [
     "Lines",
     "PathLike",
     "check_is_file",
+    "draft_folder",
     "file_name",
     "in_file",
     "remove_leftovers",
@@ -30,6 +33,7 @@ PathLike = Union[str, os.PathLike[str]]
 
 _ENDING = ".writing"
 _MINUTE = 60.0
+_LOCK = ".lock"
 
 STANDARD_INPUT = "-"
 """What stands for standard input in place of the name of a file."""
@@ -85,6 +89,33 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     except BaseException:
         os.unlink(name)
         raise
+
+
+@contextmanager
+def draft_folder(beside: Path, name: str) -> Iterator[Path]:
+    """A temporary folder for files that will be moved to the folder ``name``, then removed.
+
+    Those of killed processes go too.
+
+    Arguments:
+        beside: the folder in which it is made.
+        name: what it is for.
+    """
+    for old in beside.glob(f".{glob.escape(name)}.*{_ENDING}"):
+        with contextlib.suppress(OSError):
+            with open(old / _LOCK, "rb") as file:
+                dead = time.time() - os.fstat(file.fileno()).st_mtime >= _MINUTE and try_lock(file)
+            if dead:
+                shutil.rmtree(old)
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(dir=beside, prefix=f".{name}.", suffix=_ENDING)
+        )
+        draft = Path(folder)
+        lock = stack.enter_context(open(draft / _LOCK, "wb"))
+        with contextlib.suppress(OSError):
+            try_lock(lock)
+        yield draft
 
 
 def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:

@@ -130,7 +130,7 @@ class Option:
         """Raise ConfigError if ``value`` is not one that this option may have."""
         wrong = expected(self.type, value, self.choices)
         if wrong is not None:
-            raise ConfigError(f"expected {section}.{self.name} to be {wrong}, got {value!r}")
+            raise ConfigError(f"expected {section}.{self.name} to be {wrong}, got {value!r:.200}")
 
 
 def checked(source: C) -> C:

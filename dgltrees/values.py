@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Callable, Literal, Optional, Union, get_args, get_origin
 
-import yaml
+from dgltrees._yaml import load_yaml
 
 __all__ = [
     "Count",
@@ -106,8 +106,8 @@ def from_text(kind: Any, text: str) -> Any:
 
 def _from_yaml(text: str) -> Any:
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return load_yaml(text)
+    except ValueError:
         return text
 
 

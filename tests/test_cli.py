@@ -35,6 +35,7 @@ def _fails(capsys: Capture, *argv: str) -> str:
     assert out == ""
     assert err.startswith("dgltrees: ")
     assert err.count("\n") == 1
+    assert len(err) < 1000
     return err
 
 
@@ -291,6 +292,11 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         (["presets", "x"], "expected no words and flags, got 'x' too"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
         (["draw", "."], "expected a folder with files of trees, got one without"),
+        (["accuracy-by-padding", "x", "--input", "y", "--out", "x.pdfx"], "--out to end in .png"),
+        (["make", "mee", "--out", "x", "--train", "1000000000"], "expected at most 10,000,000"),
+        (["make", "plans", "--out", "x", "--train", str(10**30)], "expected at most 10,000,000"),
+        (["train", "lsitops", "--out", "x"], "no preset 'lsitops'; did you mean listops"),
+        (["train", "x/y.yaml", "--out", "x"], "expected a file at x/y.yaml, found none"),
         (["complete", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
         (["sweep", "listops", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),
     ],
@@ -334,6 +340,19 @@ _WRONG = [
     ),
     ("training.precision=8", "training.precision to be one of 32-true, 64-true"),
     ("training.strategy=dp", "training.strategy to be one of auto, ddp, got 'dp'"),
+    ("training.strategy=deepspeed", "training.strategy to be one of auto, ddp, got 'deepspeed'"),
+    ("training.threads=1000000", "training.threads to be at most "),
+    (f"training.threads={10**30}", "training.threads to be at most "),
+    ("training.workers=1000000", "training.workers to be at most "),
+    ("training.devices=10000", "training.devices to be at most "),
+    ("model.head=[1000000000000]", "model settings whose model fits into memory"),
+    (f"model.head=[{10**30}]", "model settings whose model fits into memory"),
+    ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
+    ("model.head=*a", "model.head to be a list, each a whole number"),
+    ("model.head=" + "[" * 1000, "model.head to be a list, each a whole number"),
+    ("training.optimizer_options={betas: [0.9]}", "training.optimizer"),
+    ("training.optimizer_options.capturable=true", "training.optimizer"),
+    ("training.optimizer_options.differentiable=true", "training.optimizer"),
     ("model.rank=3", "model.rank is not read with model.aggregator sum, but with hosvd"),
 ]
 

@@ -49,6 +49,7 @@ def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
     """The words of each flag as a value of its setting's type."""
     texts = {_new_name(flag): words for flag, words in layer.items()}
     result: dict[str, Any] = {}
+    options: Mapping[str, Option] = {}
     # Which settings are read depends on the values of others: those come first.
     for _ in range(len(texts) + 1):
         options = readable_options({**values, **_merged(values, result)})
@@ -61,9 +62,10 @@ def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
             result.setdefault(section, {})[name] = value
     for flag in texts:
         section, _, name = flag.partition(".")
-        if flag.startswith("training.optimizer_options."):
-            option = Option(name, dict, {}, "")
-            result.setdefault("training", {})[name] = option.parse(texts[flag], flag)
+        table = options.get(flag.rpartition(".")[0])
+        if table is not None and table.takes(dict):  # an entry, such as data.columns.NAME
+            entry = Option(name, dict, {}, "")
+            result.setdefault(section, {})[name] = entry.parse(texts[flag], flag)
         elif flag not in _flags(result):
             result.setdefault(section, {})[name] = texts[flag]  # refused, with the reason
     return result

@@ -66,7 +66,7 @@ def _open(path: PathLike) -> Iterator[Any]:
             source = stack.enter_context(arrow.memory_map(str(path)))
             open_reader = arrow.ipc.open_file if magic == b"ARROW1" else arrow.ipc.open_stream
             yield stack.enter_context(open_reader(source))
-        except (arrow.ArrowException, OSError) as error:
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, FileNotFoundError):
                 raise
             message = " ".join(str(error).split())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 import numpy as np
 
 from dgltrees._files import PathLike
+from dgltrees._json import load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.values import Column, Columns, as_example_columns, as_node_columns, shown
@@ -23,22 +23,13 @@ def parse_json(text: str, path: PathLike, line: int) -> Any:
     """A value of JSON text; a list of one value, as EXPLAIN prints it, is that value.
 
     Raises:
-        TreeError: with file and line: the text is no JSON, or too deep for Python's ``json``.
+        TreeError: with file and line: see :func:`~dgltrees._json.load_json`.
     """
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        message = (
-            f"expected JSON, got {error.msg[0].lower()}{error.msg[1:]} at column {error.colno}"
-        )
-    except RecursionError:
-        message = (
-            "expected JSON that Python's json can read, got objects nested too deep for it (about "
-            "500 nodes); write such trees as a node table or as Arrow"
-        )
-    else:
-        return value[0] if isinstance(value, list) and len(value) == 1 else value
-    raise TreeError(message, file=path, line=line)
+        value = load_json(text)
+    except ValueError as error:
+        raise TreeError(str(error), file=path, line=line) from None
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 class Records:

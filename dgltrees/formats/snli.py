@@ -6,7 +6,6 @@ language inference", EMNLP 2015.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dgltrees._files import PathLike
+from dgltrees._json import load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.english import tokenize
 from dgltrees.formats.lines import numbered_lines
@@ -44,13 +44,9 @@ def jsonl_pairs(
         if not line.strip():
             continue
         try:
-            values = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise TreeError(
-                f"expected a JSON object, got {error.msg}; is the line cut off?",
-                file=path,
-                line=number,
-            ) from None
+            values = load_json(line)
+        except ValueError as error:
+            raise TreeError(f"{error}; is the line cut off?", file=path, line=number) from None
         yield _pair(values if isinstance(values, dict) else {}, path, number, labeled)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from dgltrees._files import check_is_file
+from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError, file_problem
 from dgltrees.options import nearest
 from dgltrees.training.old_settings import renamed
@@ -26,9 +26,14 @@ def preset_names() -> list[str]:
 
 def describe(name: str) -> str:
     """The comment at the head of a preset, or of the preset it builds on."""
-    comment = [line[2:] for line in _text(name).splitlines() if line.startswith("# ")]
-    base = _own_values(name).get("base")
-    return describe(base) if base and not comment else "\n".join(comment)
+    seen: set[str] = set()
+    while name and name not in seen:
+        seen.add(name)
+        comment = [line[2:] for line in _text(name).splitlines() if line.startswith("# ")]
+        if comment:
+            return "\n".join(comment)
+        name = _own_values(name).get("base", "")
+    return ""
 
 
 def load_preset(name: str) -> Settings:
@@ -47,9 +52,13 @@ def preset_values(name: str) -> dict[str, Any]:
         ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or
             it builds on itself.
     """
-    layers, at, seen = [], name, [name]
+    layers: list[tuple[str, dict[str, Any]]] = []
+    at, seen = name, [name]
     while at:
-        values = _own_values(at)
+        try:
+            values = _own_values(at)
+        except ConfigError as error:
+            raise error if at == name else ConfigError(f"{layers[-1][0]}: base: {error}") from None
         base = values.pop("base", None)
         layers.append((at, values))
         at = base
@@ -69,9 +78,11 @@ def preset_values(name: str) -> dict[str, Any]:
 
 def _own_values(name: str) -> dict[str, Any]:
     try:
-        values = yaml.safe_load(_text(name))
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{name} is no YAML: {' '.join(str(error).split())}") from None
+        values = load_yaml(_text(name))
+    except ValueError as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{name} is no file of settings: {error}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"expected {name} to hold settings as a mapping, got {values!r:.60}")
     if not isinstance(values.get("base", ""), str):
@@ -92,6 +103,7 @@ def _text(name: str) -> str:
         near = nearest(name, preset_names(), "a file of settings ends in .yaml", number=3)
         raise ConfigError(f"no preset {name!r}; {near} (dgltrees presets lists all)")
     try:
+        check_is_file(path)
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read the settings: {file_problem(error)}") from None

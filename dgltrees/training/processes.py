@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 
 import torch
 import torch.distributed as dist
@@ -11,9 +13,48 @@ from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import TrainingSettings
+from dgltrees.training.settings import Settings, TrainingSettings
 
-__all__ = ["gather", "is_first_process", "make_fabric", "process_count", "process_rank", "total"]
+__all__ = [
+    "adopt_torchrun",
+    "gather",
+    "is_first_process",
+    "make_fabric",
+    "process_count",
+    "process_rank",
+    "total",
+]
+
+
+def adopt_torchrun(settings: Settings) -> Settings:
+    """The settings with as many devices and nodes as ``torchrun`` has started processes on.
+
+    Without ``torchrun`` they stay as they are. A number of 1, the default, leaves it to
+    ``torchrun``; any other must be its own.
+
+    Raises:
+        ConfigError: the settings ask for other numbers, or the task trains in one process.
+    """
+    if "TORCHELASTIC_RUN_ID" not in os.environ or os.environ["WORLD_SIZE"] == "1":
+        return settings
+    processes, devices = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    if settings.task.stateful:
+        raise ConfigError(
+            f"the task {settings.task.name} reads its text in order, in one process; torchrun has "
+            f"started {processes}: start it without"
+        )
+    started = {"devices": devices, "nodes": processes // devices}
+    for name, number in started.items():
+        asked = getattr(settings.training, name)
+        if asked not in (1, number):
+            raise ConfigError(
+                f"expected training.{name} to be {number}, as torchrun has started them, got "
+                f"{asked}; leave it out"
+            )
+    return settings.replace("training", **started)
+
+
+_WATCHER = "dgltrees-parent"
 
 
 def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabric:
@@ -26,6 +67,8 @@ def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabr
     Raises:
         ConfigError: this machine does not have them.
     """
+    _check_size(settings, one_device)
+    _end_with_parent()
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     # Gradients vanish on their way down deep trees, and processors are slow at numbers near zero.
@@ -46,6 +89,39 @@ def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabr
         asked = [f"training.{name} {getattr(settings, name)}" for name in names]
         raise ConfigError(f"cannot use {', '.join(asked)} on this machine: {error}") from None
     return fabric
+
+
+def _check_size(settings: TrainingSettings, one_device: bool) -> None:
+    """Check that a machine like this can run so many processes and threads.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    cores = os.cpu_count() or 1
+    most = max(16, 4 * cores)
+    for name in ("threads", "workers", "devices"):
+        value = getattr(settings, name)
+        if value is not None and value > most and not (one_device and name != "threads"):
+            raise ConfigError(
+                f"expected training.{name} to be at most {most} on this machine, which has {cores} "
+                f"cores, got {value}"
+            )
+
+
+def _end_with_parent() -> None:
+    """Let a process that another one has started for the same run end with that one."""
+    if os.environ.get("LOCAL_RANK", "0") == "0" or any(
+        thread.name == _WATCHER for thread in threading.enumerate()
+    ):
+        return
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, name=_WATCHER, daemon=True).start()
 
 
 def total(fabric: Fabric, tensor: Tensor) -> Tensor:

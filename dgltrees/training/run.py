@@ -29,7 +29,7 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer, make_optimizer
-from dgltrees.training.processes import is_first_process, make_fabric
+from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
@@ -73,7 +73,15 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
     if files:
         test = load_examples(task, settings.data, files, names, settings.model.get("max_children"))
     torch.manual_seed(settings.training.seed)
-    model = task.build(settings.model, names)
+    try:
+        model = task.build(settings.model, names)
+    except (MemoryError, OverflowError, RuntimeError, TypeError) as error:
+        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.200}"
+        if not any(word in what.lower() for word in ("memory", "overflow")):
+            raise
+        raise ConfigError(
+            f"expected model settings whose model fits into memory, got one that does not: {what}"
+        ) from None
     task.init_from_data(model, settings.data, splits.train)
     make_optimizer(settings.training, model.parameters())  # refuses what it cannot use
     return Prepared(settings, task, splits, test, model)
@@ -110,6 +118,7 @@ def train(
         TreeError: data are not what the task reads.
     """
     check_optimizer(settings.training)  # refused before all else
+    settings = adopt_torchrun(settings)
     fabric, run = make_fabric(settings.training), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Callable, Union
 from urllib.parse import unquote
 
-import yaml
 from safetensors import SafetensorError
 from torch import Tensor
 
@@ -22,6 +21,7 @@ from dgltrees._checksums import (
     with_checksum,
 )
 from dgltrees._files import PathLike, check_is_file, file_name, replacing
+from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.training.old_settings import settings_of_format_1
@@ -55,7 +55,6 @@ _STAYS = re.compile(r"config\.yaml|schema\.json|vocabulary/[^/\\]+\.txt")
 
 _ERRORS = (
     SafetensorError,
-    yaml.YAMLError,
     AttributeError,
     LookupError,
     OSError,
@@ -222,7 +221,7 @@ class RunDirectory:
         """The run's settings."""
         with checking(self / "config.yaml"):
             self._check_sum("config.yaml")
-            values = yaml.safe_load((self / "config.yaml").read_text(encoding="utf-8"))
+            values = load_yaml((self / "config.yaml").read_text(encoding="utf-8"))
             if not isinstance(values, dict):
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
         with checking(self / "config.yaml", with_code=True):

@@ -78,9 +78,9 @@ class TrainingSettings:
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
     """Kind of device; auto takes a GPU where there is one."""
     devices: Count = 1
-    """Processes on each machine, each with a device of its own."""
+    """Processes on each machine, each with a device of its own; under torchrun, as it has them."""
     nodes: Count = 1
-    """Number of machines."""
+    """Number of machines; under torchrun, as it has them."""
     strategy: Literal["auto", "ddp"] = "auto"
     """How several processes share the work: ddp averages their gradients, and so does auto."""
     precision: Literal["32-true", "64-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed"] = (

@@ -192,7 +192,8 @@ def prop_nodes_topo_of_functions(graph: dgl.DGLGraph, cell: BaseCell) -> None:
 
 
 @every_row
-@pytest.mark.filterwarnings("ignore::dgl.base.DGLWarning")  # of a frontier without edges
+# Of a frontier without edges.
+@pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge")
 def test_a_cell_runs_as_it_is_however_it_is_called(row: Row) -> None:
     cell, forest = row.make(), sample(row.children)
     batch, ndata = graph(cell, forest, *world(forest))

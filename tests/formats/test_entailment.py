@@ -129,7 +129,7 @@ def test_other_labels_are_an_error(tmp_path: Path, form: Form) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "line", "message"),
     [
-        ("a.jsonl", '{"gold_label": "neutral"', 1, "a JSON object, got Expecting"),
+        ("a.jsonl", '{"gold_label": "neutral"', 1, "expected JSON, got expecting"),
         ("a.jsonl", '{"gold_label": "neutral"}', 1, "field sentence1_binary_parse, got none"),
         ("a.jsonl", "[]", 1, "field gold_label, got none"),
         ("a.txt", "gold_label\tsentence1\n", 1, "got none called sentence1_binary_parse"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,19 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("model: [", "is no YAML"),
+        ("model: [", "wrong.yaml is no file of settings: expected YAML"),
         ("- 1\n", "as a mapping"),
+        ("a: &a [1]\nb: *a\n", r"expected YAML: got the alias \*a, expected the value itself"),
+        ("a: &a [*a]\n", r"got the alias \*a"),
+        ("task: listops\nmodel: &m {head: *m}\n", r"got the alias \*m"),
+        ("[" * 100_000, "got more than 50 mappings and lists within each other"),
+        ("{a: " * 100_000, "got more than 50 mappings and lists within each other"),
+        ("- " * 100_000, "got more than 50 mappings and lists within each other"),
+        ("a: " + "x" * 1_000_001, "at most 1,000,000 characters"),
+        ("a: 2020-13-45\n", "expected YAML: month must be in 1..12"),
+        (f"a: {'1' * 5000}\n", "no file of settings|expected a task"),
+        ("? [a]\n: 1\n", "expected YAML: while constructing a mapping"),
+        ("a: !!python/object/apply:os.system [ls]\n", "could not determine a constructor"),
         ("task: listops\nmodel:\n  size: 3\n", "wrong.yaml: model.size is not read"),
         ("model:\n  rank: 3\n", "expected a task, one of .*listops, .*, got none"),
         ("base: lrt-sum-c4\n", "no preset 'lrt-sum-c4'; did you mean lrt-"),
@@ -77,3 +89,15 @@ def test_no_such_preset_or_file(tmp_path: Path) -> None:
         load_preset("listops-hosvd-c20-r4")
     with pytest.raises(ConfigError, match="cannot read"):
         load_preset(str(tmp_path / "none.yaml"))
+
+
+def test_a_file_on_itself_has_no_description(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"base: {path}\n")
+    assert describe(str(path)) == ""
+
+
+def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "mine.yaml")
+    with pytest.raises(ConfigError, match=r"cannot open .*mine.yaml: it is no file"):
+        preset_values(str(tmp_path / "mine.yaml"))

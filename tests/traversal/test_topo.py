@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dgl.function as fn
 import numpy as np
 import pytest
 import torch
@@ -16,6 +15,8 @@ from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from dgltrees.traversal.views import Edges, Nodes
 from tests.traversal.cells import BinaryTreeLSTM, Mixing
 from tests.worlds import acyclic_graphs, chain, forests, star
+
+fn = pytest.importorskip("dgl.function", reason="needs DGL")
 
 D = 3
 
@@ -506,7 +507,8 @@ def test_a_cell_takes_no_other_function() -> None:
             prop_nodes_topo(batch, cell, **options)
 
 
-@pytest.mark.filterwarnings("ignore::dgl.base.DGLWarning")  # of a frontier without edges
+# Of a frontier without edges.
+@pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge")
 @pytest.mark.parametrize(
     ("pos", "message"),
     [

@@ -6,18 +6,18 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError
 
 __all__ = ["MANIFEST", "SPLITS", "check_folder", "check_sizes", "cut", "write_folder"]
 
 SPLITS = ("train", "valid", "test")
 MANIFEST = "manifest.json"
+_MOST = 10_000_000
 
 
 def check_sizes(sizes: Sequence[int], what: str) -> None:
@@ -28,11 +28,14 @@ def check_sizes(sizes: Sequence[int], what: str) -> None:
         what: what the splits consist of, in the plural, for the error.
 
     Raises:
-        ConfigError: a size is negative, or all are 0.
+        ConfigError: a size is negative or above 10 million, which may not fit into memory, or all
+            are 0.
     """
     for split, size in zip(SPLITS, sizes):
         if size < 0:
             raise ConfigError(f"{split}: expected 0 {what} or more, got {size}")
+        if size > _MOST:
+            raise ConfigError(f"{split}: expected at most {_MOST:,} {what}, got {size:,}")
     if not any(sizes):
         raise ConfigError("train, valid and test are all 0: there is nothing to write")
 
@@ -87,8 +90,7 @@ def write_folder(
     written = {name: lines for name, lines in files.items() if lines}
     beside = folder if folder.is_dir() else folder.parent
     beside.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=beside, prefix=f".{folder.name}.") as scratch:
-        draft = Path(scratch)
+    with draft_folder(beside, folder.name) as draft:
         entries = {name: _write(draft / name, lines) for name, lines in written.items()}
         manifest = json.dumps({**header, "files": entries}, indent=2, ensure_ascii=False)
         _write(draft / MANIFEST, [manifest])

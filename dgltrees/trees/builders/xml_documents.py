@@ -41,9 +41,9 @@ def from_xml(
 
     Raises:
         TreeError: with line, or tree and node: a document is not well-formed or not in its
-            encoding, declares an entity (a few lines of entities can expand to gigabytes) or uses
-            one that is not XML's own; a name is not in a frozen vocabulary; a node has too many
-            children.
+            encoding, declares an entity or, with ``attributes``, a default of an attribute (a few
+            lines of either can expand to gigabytes), or uses an entity that is not XML's own; a
+            name is not in a frozen vocabulary; a node has too many children.
     """
     vocabularies = vocabs_for(vocabs, "label", "value")
     reader = _Reader(attributes, file)
@@ -83,6 +83,7 @@ class _Reader:
         parser.CharacterDataHandler = self.text
         parser.EntityDeclHandler = self.entity
         parser.SkippedEntityHandler = self.skipped
+        parser.AttlistDeclHandler = self.attribute
         try:
             parser.Parse(document, True)
         except expat.ExpatError as error:
@@ -133,6 +134,13 @@ class _Reader:
             f"expected a document without entity declarations, got one of {name!r}; "
             "replace the entities by their text"
         )
+
+    def attribute(self, tag: str, name: str, _: str, default: Optional[str], __: bool) -> None:
+        if default is not None and self.attributes:
+            self.fail(
+                f"expected a document without default attributes, got one of <{tag}> for {name!r}; "
+                "write the attribute where it is meant"
+            )
 
     def skipped(self, name: str, _: bool) -> NoReturn:
         self.fail(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import dgl
 import numpy as np
 import pytest
 import torch
@@ -14,6 +13,8 @@ from dgltrees import TreeError
 from dgltrees.trees import Forest
 from dgltrees.trees.builders import from_dgl, from_pyg
 from tests.worlds import chain, forests, random_forest, star
+
+dgl = pytest.importorskip("dgl", reason="needs DGL")
 
 
 def assert_equal(forest: Forest, expected: Forest) -> None:

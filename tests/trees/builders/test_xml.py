@@ -102,3 +102,13 @@ def test_bad_documents(document: Union[str, bytes], message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_xml("<a/>", document, file="d.xml", max_children=2, vocabs=known)
     assert str(caught.value).startswith(message)
+
+
+def test_defaults_of_attributes_are_refused_where_attributes_are_nodes() -> None:
+    """A default of a megabyte at a thousand elements would be a gigabyte."""
+    document = '<!DOCTYPE a [<!ATTLIST b c CDATA "long">]><a><b/><b/></a>'
+    with pytest.raises(TreeError, match=r"without default attributes, got one of <b> for 'c'"):
+        from_xml(document, attributes=True)
+    assert from_xml(document).num_nodes == 3
+    declared = "<!DOCTYPE a [<!ATTLIST b c CDATA #IMPLIED>]><a><b/></a>"
+    assert from_xml(declared, attributes=True).num_nodes == 2

@@ -1,0 +1,52 @@
+"""YAML of settings, as a stranger may have written it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+__all__ = ["load_yaml"]
+
+_LONGEST = 1_000_000
+_DEEPEST = 50
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without aliases, by which a few lines can stand for gigabytes, and of some depth."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem=f"got the alias *{event.anchor}, expected the value itself",
+                problem_mark=event.start_mark,
+            )
+        if self.depth > _DEEPEST:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem=f"got more than {_DEEPEST} mappings and lists within each other",
+                problem_mark=event.start_mark,
+            )
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+
+def load_yaml(text: str) -> Any:
+    """The value of YAML text, of plain types.
+
+    Raises:
+        ValueError: the text is no YAML, has aliases, or is longer or deeper than settings are.
+    """
+    if len(text) > _LONGEST:
+        raise ValueError(f"expected at most {_LONGEST:,} characters, got {len(text):,}")
+    try:
+        return yaml.load(text, _Loader)
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError, LookupError) as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"expected YAML: {what:.300}") from None

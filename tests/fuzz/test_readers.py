@@ -1,0 +1,167 @@
+"""Damaged files: a reader returns trees, or says in one line what is wrong and where.
+
+A hundred inputs for each reader; ``make fuzz`` takes 10,000 (the variable ``FUZZ``).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+from dgltrees import ConfigError, Forest, TreeError, Vocabulary
+from dgltrees.formats import (
+    FORMATS,
+    Layout,
+    read_entailment,
+    read_kbest,
+    read_questions,
+    read_wikiqa,
+    write_parquet,
+)
+from dgltrees.training.catalog import preset_values
+from tests.training.samples import SAMPLES
+
+INPUTS = int(os.environ.get("FUZZ", "100"))
+_LONGEST = 3000
+"""Bytes of a sample, cut behind a line: short files are read fast."""
+
+SAMPLES_OF = {
+    "jsonl": "plans/train.jsonl",
+    "conllu": "ud/sample.conllu",
+    "listops": "listops/train.tsv",
+    "logic": "lrt/train4",
+    "inex": "inex/inex05.train.elastic.tree",
+    "boolsent": "boolsent/train.txt",
+    "mee": "mee/train4.tsv",
+    "mrg": "penn/sample.mrg",
+    "sst": "sst/train.txt",
+    "snli": "snli/snli_1.0_train.jsonl",
+    "sick": "sick/SICK_train_parsed.txt",
+    "wikiqa": "wikiqa/WikiQASent-train.txt",
+}
+TEXTS = {
+    "json": b'{"a": [1, 2.5, null, true, {"b": "text \\u00e9"}], "c": {}}\n',
+    "xml": b'<?xml version="1.0" encoding="utf-8"?>\n<a b="c"><d>text &amp; more</d><e/></a>\n',
+    "python": b"def f(a, b=1):\n    return [a * b for a in range(3) if a]\n",
+    "dp": b"The\tDT\t2\ndog\tNN\t3\nbarks\tVBZ\t0\n\nGo\tVB\t0\n\n",
+    "nodes": b"tree,id,parent,x\n0,0,,1\n0,1,0,2.5\n0,2,0,\n1,0,,4\n",
+    "rows": b'id,tree\n1,"{""a"": 1, ""children"": [{""a"": 2}]}"\n2,"{""a"": 3}"\n',
+    "kbest": (
+        b"# sent_id = x\n# score = -1.5\n"
+        b"1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n2\tb\t_\t_\t_\t_\t1\t_\t_\t_\n\n"
+    ),
+    "questions": (b"id,question,a),b),c),d),e)\n1,It was a _____ night.,dark,wet,long,cold,mild\n"),
+    "preset": b"# mine\nbase: listops\nmodel: {hidden_size: 3}\ntraining:\n  epochs: 2\n",
+}
+READERS: dict[str, Callable[[Path], Any]] = {
+    "kbest": read_kbest,
+    "questions": read_questions,
+    "snli": read_entailment,
+    "sick": read_entailment,
+    "wikiqa": read_wikiqa,
+    "preset": lambda path: preset_values(str(path)),
+    "rows": lambda path: FORMATS["rows"].read(path, layout=Layout(tree="tree")),
+    "jsonl": lambda path: FORMATS["jsonl"].read(path, layout=Layout(tree="plan", children="Plans")),
+}
+SUFFIXES = {"snli": ".jsonl", "nodes": ".csv", "rows": ".csv", "preset": ".yaml"}
+SPECIAL = [
+    *(b"", b"\0", b"\xff", b"\xc3", b"\r", b"\n", b"\n\n", b"\t", b" ", b'"', b"'", b",", b"\\"),
+    *(b"(", b")", b"[", b"]", b"{", b"}", b"<", b">", b"&", b"*", b":", b"-1", b"0", b"1e999"),
+    *(b"NaN", b"null", b"\\ud800", b"\xef\xbb\xbf", b"\xf0\x9f\x8c\xb3", b"\xe2\x80\xa8"),
+    *(b"9" * 30, b"9" * 5000, b"(" * 2000, b"[" * 2000, b"x" * 5000),
+]
+
+
+def sample(name: str) -> bytes:
+    if name in TEXTS:
+        return TEXTS[name]
+    content = (SAMPLES / SAMPLES_OF[name]).read_bytes()
+    return content[: content.rfind(b"\n", 0, _LONGEST) + 1] or content
+
+
+def mutated(content: bytes, rng: random.Random) -> bytes:
+    """The content with one to four changes of a kind each."""
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(content) + 1)
+        stop = min(len(content), at + rng.choice([1, 1, 1, 4, 40]))
+        kind = rng.randrange(6)
+        if kind == 0:
+            content = content[:at] + bytes([rng.randrange(256)]) + content[at + 1 :]
+        elif kind == 1:
+            content = content[:at] + content[stop:]
+        elif kind == 2:
+            content = content[:stop] + content[at:]
+        elif kind == 3:
+            content = content[:at] + rng.choice(SPECIAL) + content[stop:]
+        elif kind == 4:
+            lines = content.splitlines(keepends=True) or [b""]
+            lines.insert(rng.randrange(len(lines)), lines.pop(rng.randrange(len(lines))))
+            content = b"".join(lines)
+        elif rng.random() < 0.2:
+            content = content[:at]
+    return content
+
+
+def check(read: Callable[[Path], Any], path: Path) -> bool:
+    """Whether a file is read; what is not read is refused by our errors, in one line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            read(path)
+            refusal = None
+        except (TreeError, ConfigError) as error:
+            refusal = str(error)
+    assert refusal is None or path.name in refusal
+    return refusal is None
+
+
+@pytest.mark.parametrize("name", [*SAMPLES_OF, *TEXTS])
+def test_damaged_files(tmp_path: Path, name: str) -> None:
+    read = READERS[name] if name in READERS else FORMATS[name].read
+    content, path = sample(name), tmp_path / f"file{SUFFIXES.get(name, '.txt')}"
+    path.write_bytes(content)
+    assert check(read, path), "the sample itself must be read"
+    for number in range(INPUTS):
+        rng = random.Random(f"{name} {number}")
+        path.write_bytes(mutated(content, rng))
+        try:
+            check(read, path)
+        except Exception as error:
+            raise AssertionError(f"{name} {number}: {path.read_bytes()!r}") from error
+
+
+def test_damaged_folders_of_forests(tmp_path: Path) -> None:
+    """What is read is what was saved."""
+    words = Vocabulary(["a", "b", "c"])
+    columns = {"word": np.array([0, 2, 1]), "size": np.array([0.5, 1, 2])}
+    forest = Forest.build([-1, 0, 0], columns=columns, vocabs={"word": words})
+    forest.save(tmp_path / "whole")
+    names = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    for number in range(INPUTS):
+        rng = random.Random(number)
+        folder = Path(shutil.copytree(tmp_path / "whole", tmp_path / "f", dirs_exist_ok=True))
+        path = folder / rng.choice(names)
+        path.write_bytes(mutated(path.read_bytes(), rng))
+        if check(Forest.load, folder):
+            again = Forest.load(folder)
+            assert again.vocabs == forest.vocabs
+            for name, column in columns.items():
+                np.testing.assert_array_equal(again.columns[name], column)
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "file.parquet"
+    write_parquet(READERS["jsonl"](SAMPLES / SAMPLES_OF["jsonl"]), path)
+    content = path.read_bytes()
+    assert check(FORMATS["arrow"].read, path)
+    for number in range(INPUTS):
+        path.write_bytes(mutated(content, random.Random(number)))
+        check(FORMATS["arrow"].read, path)

@@ -1,0 +1,68 @@
+"""Temporary files of killed processes go; those of living ones stay."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from dgltrees._files import draft_folder, remove_leftovers, replacing
+from dgltrees._json import load_json
+
+
+def _age(path: Path) -> None:
+    os.utime(path, (time.time() - 3600,) * 2)
+
+
+def test_what_killed_processes_left_goes(tmp_path: Path) -> None:
+    left = tmp_path / ".a.txt.12345678.writing"
+    left.write_text("half")
+    _age(left)
+    other = tmp_path / ".b.txt.12345678.writing"
+    other.write_text("half")
+    with replacing(tmp_path / "a.txt") as file:
+        file.write("whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", other.name}
+
+
+def test_what_others_write_stays(tmp_path: Path) -> None:
+    with replacing(tmp_path / "a.txt") as file:
+        file.write("whole")
+        (temporary,) = tmp_path.iterdir()
+        _age(temporary)
+        remove_leftovers(tmp_path)
+        assert temporary.exists()
+    assert (tmp_path / "a.txt").read_text() == "whole"
+
+
+def test_drafts_of_killed_processes_go(tmp_path: Path) -> None:
+    left = tmp_path / ".data.12345678.writing"
+    left.mkdir()
+    (left / ".lock").touch()
+    _age(left / ".lock")
+    with draft_folder(tmp_path, "data") as draft:
+        assert not left.exists()
+        _age(draft / ".lock")
+        with draft_folder(tmp_path, "data"):
+            assert draft.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (r'{"a": "\ud800"}', r"expected whole characters, got half of one, \\ud800"),
+        (r'{"\udc00": 1}', r"got half of one, \\udc00"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"a"', "expected JSON, got expecting ':' delimiter at column 5"),
+    ],
+)
+def test_json_that_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_json(text)
+
+
+def test_both_halves_are_a_character() -> None:
+    assert load_json(r'"\ud83c\udf33"') == "\N{DECIDUOUS TREE}"
