@@ -11,10 +11,12 @@ from dgltrees.analyses.explain import explain as explain_prediction
 from dgltrees.analyses.padding import accuracy_by_padding as accuracy_rows
 from dgltrees.analyses.policy_trees import policy_trees
 from dgltrees.analyses.similar import similar as most_similar
+from dgltrees.analyses.similar_trees import similar_trees
 from dgltrees.commands.plots import NO_PICTURE, accuracy_against_pads, has_matplotlib
 from dgltrees.commands.runs import write_lines
 from dgltrees.errors import ConfigError
 from dgltrees.options import Count, NonNegativeInt
+from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.training.loaded import load
 
 __all__ = ["accuracy_by_padding", "attention", "compare_trees", "explain", "similar"]
@@ -111,22 +113,35 @@ def similar(
     input: list[str],
     query: list[str],
     number: Count = 5,
-    of: Literal["phrases", "sentences"] = "phrases",
+    of: Optional[Literal["phrases", "sentences"]] = None,
     out: Optional[str] = None,
 ) -> None:
-    """Find phrases that are similar to a model: similar DIR --input FILE --query TEXT.
+    """Find phrases or trees that are similar to a model: similar DIR --input FILE --query TEXT.
 
-    Writes one JSON line per query, with its nearest texts and their cosines.
+    Writes one JSON line per query, with its nearest texts, or of trees of one's own their numbers,
+    and their cosines.
 
     Arguments:
-        run: the run directory of a model that makes trees over plain sentences.
-        input: files of the run's task, among whose phrases is searched.
-        query: texts to compare with, with spaces between words.
+        run: the run directory of a model that makes trees over plain sentences, or of one of trees
+            of one's own.
+        input: files of the run's task, in which is searched.
+        query: texts to compare with, with spaces between words; or numbers of trees of the input,
+            from 0.
         number: neighbours per query.
-        of: search phrases or whole sentences.
+        of: search phrases, as by default, or whole sentences; not read where trees are compared.
         out: file to write; by default standard output.
     """
-    write_lines(most_similar(load(run), input, query, number=number, of=of), out)
+    loaded = load(run)
+    if not isinstance(loaded.task, OwnTreesTask):
+        rows = most_similar(loaded, input, query, number=number, of=of or "phrases")
+    elif of is not None or not all(each.isdecimal() for each in query):
+        raise ConfigError(
+            "expected --query to be numbers of trees, and no --of, since the run compares trees, "
+            f"got {' '.join(query)}{f' and {of}' if of else ''}"
+        )
+    else:
+        rows = similar_trees(loaded, input, [int(each) for each in query], number=number)
+    write_lines(rows, out)
 
 
 def accuracy_by_padding(

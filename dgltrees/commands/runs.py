@@ -7,19 +7,17 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, Optional
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Optional
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.analyses import shape
 from dgltrees.errors import ConfigError
+from dgltrees.formats.vectors import writer_of_vectors
 from dgltrees.options import Count
 from dgltrees.training.loaded import load
 from dgltrees.training.processes import process_count, process_rank
 
-__all__ = ["encode", "evaluate", "predict", "write_lines", "write_rows"]
+__all__ = ["encode", "evaluate", "predict", "write_lines"]
 
 
 def evaluate(run: str, *, test: Optional[list[str]] = None, root: Optional[str] = None) -> None:
@@ -92,21 +90,21 @@ def encode(
 ) -> None:
     """Write the vectors of trees or sentences: encode DIR --input FILE --out FILE.npy.
 
+    A Parquet file has the columns ``example``, the number from 0, and ``vector``, a list.
     Under ``torchrun``, each process takes some of the files and writes its own part, as in
     ``dgltrees predict``.
 
     Arguments:
         run: the run directory.
         input: files of trees or sentences, patterns of files, or - for standard input.
-        out: .npy file to write, one row per example.
+        out: .npy or .parquet file to write, one row per example.
         format: see ``dgltrees predict``.
         batch_size: examples to read at a time.
     """
-    if Path(out).suffix != ".npy":
-        raise ConfigError(f"expected --out to end in .npy, got {out}")
+    write = writer_of_vectors(out)
     loaded = load(run)
     files, part = _share(loaded.files(input, flag="--input"), out)
-    write_rows(loaded.encode_parts(files, file_format=format, batch=batch_size), part or out)
+    write(loaded.encode_parts(files, file_format=format, batch=batch_size), part or out)
 
 
 def _share(files: list[PathLike], out: Optional[str]) -> tuple[list[PathLike], Optional[str]]:
@@ -136,25 +134,3 @@ def write_lines(rows: Iterable[dict[str, Any]], out: Optional[str]) -> None:
         return
     with replacing(out) as file:
         file.writelines(line + "\n" for line in lines)
-
-
-def write_rows(parts: Iterable[NDArray[np.float32]], out: str) -> None:
-    """Write the rows of arrays ``(., c)`` as one .npy file, in bounded memory."""
-    count = width = 0
-    with replacing(out, "wb") as file:
-        for part in parts:
-            if not count:
-                width = part.shape[1]
-                _write_header(file, 0, width)
-            file.write(np.ascontiguousarray(part, "<f4").tobytes())
-            count += len(part)
-        file.seek(0)
-        _write_header(file, count, width)
-
-
-def _write_header(file: IO[bytes], rows: int, columns: int) -> None:
-    """The header of a .npy file, of 128 bytes for any number of rows."""
-    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
-    file.write(
-        b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
-    )

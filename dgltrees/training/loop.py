@@ -23,6 +23,7 @@ from dgltrees.training.determinism import deterministic
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.halve_on_plateau import HalveOnPlateau
 from dgltrees.training.loading import Loader
+from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer
 from dgltrees.training.processes import total
 from dgltrees.training.rundir import RunDirectory
@@ -90,6 +91,7 @@ class Trainer:
             )
             if fabric.is_global_zero:
                 run.write_metrics(self.progress.history)
+                log_past(fabric, self.progress.history)
 
     def fit(self) -> Progress:
         """Train until the epochs or the patience are used up."""
@@ -210,6 +212,7 @@ class Trainer:
             self.run.write_metrics(state.history)
         self._save()
         if self.fabric.is_global_zero:
+            log_epoch(self.fabric, line)
             self.on_epoch(line, self.task, seconds, state.best_epoch == state.epoch)
 
     def _decay(self, epochs: float) -> None:

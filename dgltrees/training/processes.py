@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
+from typing import Optional
 
 import torch
 import torch.distributed as dist
 from lightning_fabric import Fabric
+from lightning_fabric.loggers import Logger
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 
@@ -57,12 +59,15 @@ def adopt_torchrun(settings: Settings) -> Settings:
 _WATCHER = "dgltrees-parent"
 
 
-def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabric:
+def make_fabric(
+    settings: TrainingSettings, *, one_device: bool = False, logger: Optional[Logger] = None
+) -> Fabric:
     """Launch the devices and processes of the settings.
 
     Arguments:
         settings: the settings of the training loop.
         one_device: whether to use a single device, regardless of the number in the settings.
+        logger: takes the metrics of epochs.
 
     Raises:
         ConfigError: this machine does not have them.
@@ -82,6 +87,7 @@ def make_fabric(settings: TrainingSettings, *, one_device: bool = False) -> Fabr
             num_nodes=1 if one_device else settings.nodes,
             strategy="auto" if one_device else settings.strategy,
             precision=settings.precision,
+            loggers=logger,
         )
         fabric.launch()
     except (MisconfigurationException, RuntimeError, ValueError) as error:

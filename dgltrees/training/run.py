@@ -27,6 +27,7 @@ from dgltrees.tasks.splits import (
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
+from dgltrees.training.loggers import make_logger
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer, make_optimizer
 from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
@@ -119,7 +120,8 @@ def train(
     """
     check_optimizer(settings.training)  # refused before all else
     settings = adopt_torchrun(settings)
-    fabric, run = make_fabric(settings.training), RunDirectory(out)
+    logger = make_logger(settings.training.logger, Path(out))
+    fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
     files = fingerprints(settings)
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
@@ -176,6 +178,8 @@ def _train(
         if baselines:
             result["baselines"] = baselines
         write_json(run / "result.json", result)
+    for logger in fabric.loggers:
+        logger.finalize("success")
     return result
 
 

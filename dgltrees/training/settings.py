@@ -93,6 +93,9 @@ class TrainingSettings:
     """Processes that make batches ahead, beside each training process; 0: none."""
     deterministic: bool = True
     """Use torch's deterministic algorithms, so that a run can be repeated."""
+    logger: Optional[Literal["csv", "tensorboard", "wandb", "mlflow"]] = None
+    """Where to log the metrics of each epoch besides: to files in the run directory (csv,
+    tensorboard) or a service, whose library has to be installed; by default nowhere."""
 
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:

@@ -59,6 +59,7 @@ OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "threads": (2, {}),
     "workers": (1, {}),
     "deterministic": (False, {}),
+    "logger": ("csv", {}),
 }
 """Another value of each setting, and what else is set so that it makes a difference."""
 

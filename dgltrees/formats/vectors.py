@@ -1,0 +1,76 @@
+"""Vectors of examples, written part by part: NumPy's .npy and Parquet (extra ``arrow``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike, replacing
+from dgltrees.errors import ConfigError
+from dgltrees.formats.arrow_files import pyarrow_or_error
+
+__all__ = ["writer_of_vectors"]
+
+Parts = Iterable[NDArray[np.float32]]
+"""Arrays ``(., c)``, whose rows follow each other."""
+
+
+def writer_of_vectors(path: PathLike) -> Callable[[Parts, PathLike], None]:
+    """What writes vectors in the format that a path ends in, in bounded memory.
+
+    Arguments:
+        path: it ends in ``.npy``, for an array ``(E, c)``; or in ``.parquet``, for a table of
+            ``example``, the number from 0, and ``vector``, a list of c numbers.
+
+    Raises:
+        ConfigError: it ends in something else, or pyarrow is not installed.
+    """
+    suffix = Path(path).suffix
+    if suffix == ".parquet":
+        pyarrow_or_error()
+        return _write_parquet
+    if suffix != ".npy":
+        raise ConfigError(f"expected --out to end in .npy or .parquet, got {path}")
+    return _write_npy
+
+
+def _write_npy(parts: Parts, path: PathLike) -> None:
+    count = width = 0
+    with replacing(path, "wb") as file:
+        for part in parts:
+            if not count:
+                width = part.shape[1]
+                _write_header(file, 0, width)
+            file.write(np.ascontiguousarray(part, "<f4").tobytes())
+            count += len(part)
+        file.seek(0)
+        _write_header(file, count, width)
+
+
+def _write_header(file: IO[bytes], rows: int, columns: int) -> None:
+    """The header of a .npy file, of 128 bytes for any number of rows."""
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
+    file.write(
+        b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
+    )
+
+
+def _write_parquet(parts: Parts, path: PathLike) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = [("example", pyarrow.int64()), ("vector", pyarrow.list_(pyarrow.float32()))]
+    schema = pyarrow.schema(columns)
+    with replacing(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
+        first = 0
+        for part in parts:
+            numbers = np.arange(first, first + len(part))
+            ends = np.arange(len(part) + 1, dtype=np.int32) * part.shape[1]
+            values = np.ascontiguousarray(part, np.float32).ravel()
+            vectors = pyarrow.ListArray.from_arrays(ends, values)
+            writer.write_table(pyarrow.table({"example": numbers, "vector": vectors}, schema))
+            first += len(part)

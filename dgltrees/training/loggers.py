@@ -1,0 +1,75 @@
+"""Loggers of the metrics of every epoch, beside ``metrics.jsonl``."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+from lightning_fabric import Fabric
+from lightning_fabric.loggers import CSVLogger, Logger, TensorBoardLogger
+
+from dgltrees.errors import ConfigError
+
+__all__ = ["log_epoch", "log_past", "make_logger"]
+
+_LIBRARIES: dict[str, tuple[str, ...]] = {
+    "csv": (),
+    "tensorboard": ("tensorboard",),
+    "wandb": ("wandb", "lightning"),
+    "mlflow": ("mlflow", "lightning"),
+}
+"""What each logger needs to be installed."""
+
+
+def make_logger(name: Optional[str], folder: Path) -> Optional[Logger]:
+    """The logger that ``training.logger`` names; None for none.
+
+    Arguments:
+        name: a value of the setting.
+        folder: the run directory, below which files are written in ``logs``; its name is that of
+            the run in a service.
+
+    Raises:
+        ConfigError: its library is not installed.
+    """
+    if name is None:
+        return None
+    try:
+        for library in _LIBRARIES[name]:
+            importlib.import_module(library)
+    except ImportError as error:
+        libraries = _LIBRARIES[name]
+        raise ConfigError(
+            f"training.logger {name} needs {' and '.join(libraries)}, and importing it failed: "
+            f"{error}; pip install {' '.join(libraries)}, or log to csv"
+        ) from None
+    if name == "csv":
+        return CSVLogger(folder, name=None, version="logs", flush_logs_every_n_steps=1)
+    if name == "tensorboard":
+        return TensorBoardLogger(folder, name=None, version="logs")
+    services: Any = importlib.import_module("lightning.pytorch.loggers")
+    logger: Logger = (
+        services.WandbLogger(name=folder.name, save_dir=str(folder))
+        if name == "wandb"
+        else services.MLFlowLogger(run_name=folder.name)
+    )
+    return logger
+
+
+def log_epoch(fabric: Fabric, line: Mapping[str, Any]) -> None:
+    """Log the numbers of an epoch, whose ``epoch`` is their step."""
+    numbers = {name: value for name, value in line.items() if isinstance(value, (int, float))}
+    step = int(numbers.pop("epoch"))
+    fabric.log_dict(numbers, step=step)
+
+
+def log_past(fabric: Fabric, history: Sequence[Mapping[str, Any]]) -> None:
+    """Log the epochs of a resumed run again, if the logger begins its file anew."""
+    if any(isinstance(logger, CSVLogger) for logger in fabric.loggers):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Experiment logs directory")
+            for line in history:
+                log_epoch(fabric, line)
