@@ -179,7 +179,7 @@ def test_similar_phrases(
     assert main([*argv, "--out", str(tmp_path / "n.jsonl")]) == 0
     assert len((tmp_path / "n.jsonl").read_text().splitlines()) == 2
     assert main([*argv, "--of", "words"]) == 2
-    assert "--of to be one of phrases, sentences, got 'words'" in capsys.readouterr().err
+    assert "--of to be one of phrases, sentences, or null, got 'words'" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="phrases or sentences, got 0 queries, 5 and phrases"):
         similar(sst_run, [SST], [])
 
