@@ -40,6 +40,7 @@ from dgltrees.models.nti import (
 from dgltrees.models.number_decoder import NumberDecoder
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import SequenceEncoder
+from dgltrees.models.siblings import PlaceVectors
 from dgltrees.models.streaming import encode_roots
 from dgltrees.models.targets import ClassTarget, FlagTargets, NumberTargets, TargetHead
 from dgltrees.models.transformer_encoder import TransformerEncoder
@@ -83,6 +84,7 @@ __all__ = [
     "NumberTargets",
     "OneHot",
     "PairHead",
+    "PlaceVectors",
     "Predictions",
     "QuestionAnswerEncoder",
     "Root",

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.models.inputs import Input
+from dgltrees.models.siblings import PlaceVectors
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.schema import NUMBERS, Column, Schema
@@ -127,13 +128,16 @@ class ColumnsInput(Input):
         schema: the columns, and the vocabularies of those that are names.
         size: m, the size of a vector.
         dropout: probability of dropout on the vectors.
+        places: add where each node stands among its siblings, see :class:`PlaceVectors`.
 
     Shapes:
         ``(N, m)`` from the node columns that :meth:`Schema.read
         <dgltrees.trees.schema.Schema.read>` makes.
     """
 
-    def __init__(self, schema: Schema, size: Count, *, dropout: Fraction = 0.0) -> None:
+    def __init__(
+        self, schema: Schema, size: Count, *, dropout: Fraction = 0.0, places: bool = False
+    ) -> None:
         super().__init__()
         self.size, self.dropout = size, nn.Dropout(dropout)
         columns = [each for each in schema.inputs if not each.numeric]
@@ -141,6 +145,7 @@ class ColumnsInput(Input):
         self.names = nn.ModuleList(_of_names(each, schema, size) for each in columns)
         logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
         self.numbers = NumberVectors(logs, size) if logs else None
+        self.places = PlaceVectors(size) if places else None
         self.numeric = [each.name for each in schema.numbers]
         self.sizes = [each.size for each in schema.numbers]
         self.bias = nn.Parameter(torch.zeros(size))
@@ -156,7 +161,7 @@ class ColumnsInput(Input):
         return [*self.named, *([] if self.numbers is None else [NUMBERS])]
 
     def parts(self, batch: TreeBatch) -> dict[str, Tensor]:
-        """What each column of the schema adds to the biases, ``(N, m)`` by its name.
+        """What each column of the schema adds to biases and places, ``(N, m)`` by its name.
 
         Raises:
             TreeError: the batch has not these columns.
@@ -176,6 +181,8 @@ class ColumnsInput(Input):
         total = sum(self._names(batch).values(), start=self.bias)
         if self.numbers is not None:
             total = total + self.numbers(batch.ndata[NUMBERS])
+        if self.places is not None:
+            total = total + self.places(batch)
         vectors: Tensor = self.dropout(total)
         return vectors
 

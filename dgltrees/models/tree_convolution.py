@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from dgltrees.cells.initial import initialize
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
+from dgltrees.models.siblings import sibling_places
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
@@ -55,12 +56,7 @@ class TreeConvolution(nn.Module):
 
 def _sides(batch: TreeBatch) -> tuple[Tensor, Tensor]:
     """``(E,)`` twice: how far left and how far right each child is among its siblings."""
-    degree = torch.bincount(batch.dst, minlength=batch.num_nodes)
-    first = degree.cumsum(0) - degree  # edges are sorted by parent, then by position
-    order = torch.argsort(batch.dst, stable=True)
-    place = torch.empty_like(order)
-    place[order] = torch.arange(len(order)) - first[batch.dst[order]]
-    n = degree[batch.dst]
+    place, n = sibling_places(batch)
     right = torch.where(n > 1, place / (n - 1).clamp(min=1), 0.5)
     return 1 - right, right
 

@@ -33,7 +33,8 @@ def run_model(
         max_nodes: the largest number of nodes in a batch; results depend on it only by rounding.
     """
     training = model.training
-    model.eval()
+    if training:  # a walk over all modules, which takes longer than a small tree
+        model.eval()
     columns: dict[str, NDArray[np.float64]] = {}
     dtypes: dict[str, type] = {}
     batches = evaluation_batches(task, data, max_nodes)
@@ -46,7 +47,8 @@ def run_model(
                 columns[name] = np.zeros(len(task.targets(data)))
                 dtypes[name] = np.float64 if values.is_floating_point() else np.int64
             columns[name][rows] = values.double().cpu().numpy() * counts
-    model.train(training)
+    if training:
+        model.train()
     return {
         name: total(fabric, torch.from_numpy(column)).cpu().numpy().astype(dtypes[name])
         for name, column in columns.items()

@@ -52,6 +52,8 @@ def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArr
         TreeError: a text has only one word.
     """
     if not task.stateful:
+        if len(data) and data.forest.num_nodes <= max_nodes:
+            return [np.arange(len(data))]
         order = np.lexsort((data.sizes, data.depths))  # alike trees meet: fewer levels in all
         sampler = BatchSampler(data.sizes[order], max_nodes=max_nodes, shuffle=False)
         return [order[ids] for ids in sampler.batches()]

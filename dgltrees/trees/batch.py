@@ -173,10 +173,13 @@ class TreeBatch:
         return batch
 
     def to(self, device: Union[str, torch.device]) -> TreeBatch:
-        """The same batch with node and edge tensors on ``device``.
+        """The same batch with node and edge tensors on ``device``; itself if they are there.
 
         Copies from page-locked memory (:meth:`pin_memory`) do not block.
         """
+        tensors = (*self.ndata.values(), *self.edata.values())
+        if tensors and all(tensor.device == torch.device(device) for tensor in tensors):
+            return self
 
         def move(data: Mapping[str, Tensor]) -> dict[str, Tensor]:
             return {name: tensor.to(device, non_blocking=True) for name, tensor in data.items()}

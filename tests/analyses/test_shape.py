@@ -17,6 +17,7 @@ from dgltrees.cli import main
 from dgltrees.models import JointTreeLM
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory
 from dgltrees.trees.dependencies import generation_batch
 from tests.analyses.samples import tree_lm_settings
 from tests.training.samples import SENTENCES
@@ -132,9 +133,8 @@ def test_errors(copied: Path, sequence_lm_run: Path, capsys: pytest.CaptureFixtu
     assert isinstance(load_joint(load(copied)), JointTreeLM)
     with pytest.raises(ConfigError, match=r"model\.state to be one of own, source, got 'both'"):
         trained(copied, state="both")
-    weights = bytearray((copied / "weights.safetensors").read_bytes())
-    weights[-1] ^= 1
-    (copied / "weights.safetensors").write_bytes(weights)
+    run = RunDirectory(copied)
+    run.save_weights({name: 2 * weight for name, weight in run.weights().items()})
     with pytest.warns(UserWarning, match=r"no joint_loss: .* trained on since"):
         assert main(["evaluate", str(copied), "--test", str(SENTENCES)]) == 0
     with pytest.raises(ConfigError, match=r"trained on since .* remove .*shape and train it again"):

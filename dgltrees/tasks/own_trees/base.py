@@ -217,7 +217,9 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], count: in
         head: the class of its head.
         count: the number of classes, flags or numbers.
     """
-    inputs = ColumnsInput(schema, model["embedding"], dropout=model["input_dropout"])
+    inputs = ColumnsInput(
+        schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
+    )
     encoder = _encoder(model, inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]

@@ -14,12 +14,24 @@ from dgltrees.trees import Examples
 from dgltrees.trees.schema import NUMBERS
 from dgltrees.trees.segments import owner
 
-__all__ = ["bag_baselines", "bag_features"]
+__all__ = ["bag_baselines", "bag_features", "frequent_names"]
 
 _MOST_NAMES = 256  # counted per column; rarer ones are left out
 
 
-def bag_features(data: Examples, *, nodes: bool) -> NDArray[np.float64]:
+def frequent_names(train: Examples) -> dict[str, NDArray[np.int64]]:
+    """The ids of the names of each column that are counted: the 256 most frequent in training."""
+    forest, frequent = train.forest, {}
+    for name, vocab in forest.vocabs.items():
+        ids = np.asarray(forest.columns[name])
+        counts = np.bincount(ids[ids >= 0], minlength=len(vocab))
+        frequent[name] = np.argsort(-counts, kind="stable")[:_MOST_NAMES]
+    return frequent
+
+
+def bag_features(
+    data: Examples, names: Mapping[str, NDArray[np.int64]], *, nodes: bool
+) -> NDArray[np.float64]:
     """``(R, F)`` the columns of a tree's nodes without their order and edges, for each row.
 
     Of names the counts, of numbers the sum, mean and largest value over the nodes of the tree (0
@@ -29,6 +41,7 @@ def bag_features(data: Examples, *, nodes: bool) -> NDArray[np.float64]:
 
     Arguments:
         data: examples with inputs as a schema has read them.
+        names: the ids to count in each column of names; see :func:`frequent_names`.
         nodes: whether rows are nodes; else trees or pairs.
     """
     forest = data.forest
@@ -36,10 +49,12 @@ def bag_features(data: Examples, *, nodes: bool) -> NDArray[np.float64]:
     row_of_node = np.arange(rows) if nodes else owner(forest.sizes)
     features: list[NDArray[Any]] = []
     for name, vocab in forest.vocabs.items():
-        ids = forest.columns[name].reshape(forest.num_nodes, -1)
-        counts = np.zeros((rows, min(len(vocab), _MOST_NAMES)))
-        node, place = np.nonzero((ids >= 0) & (ids < counts.shape[1]))
-        np.add.at(counts, (row_of_node[node], ids[node, place]), 1)
+        place = np.full(len(vocab) + 1, -1)  # the last is that of a missing name, -1
+        place[names[name]] = np.arange(len(names[name]))
+        places = place[forest.columns[name].reshape(forest.num_nodes, -1)]
+        counts = np.zeros((rows, len(names[name])))
+        node, slot = np.nonzero(places >= 0)
+        np.add.at(counts, (row_of_node[node], places[node, slot]), 1)
         features.append(counts)
     if NUMBERS in forest.columns:
         values = np.asarray(forest.columns[NUMBERS], np.float64)
@@ -84,7 +99,8 @@ def bag_baselines(
     if y.ndim > 1 and y.shape[1] > 1:
         return {}
     y = y.reshape(len(y), -1)[rows, 0]
-    x = bag_features(train, nodes=task.nodes)[rows]
+    names = frequent_names(train)
+    x = bag_features(train, names, nodes=task.nodes)[rows]
     report: dict[str, dict[str, Any]] = {}
     for name, model in _models(y).items():
         fitted = model.fit(x, y)
@@ -94,7 +110,7 @@ def bag_baselines(
                 continue
             labeled = task.labeled(data)
             targets = task.targets(data).reshape(len(labeled), -1)[labeled, 0]
-            features = bag_features(data, nodes=task.nodes)[labeled]
+            features = bag_features(data, names, nodes=task.nodes)[labeled]
             report[name][part] = _measure(fitted, features, targets, len(data.targets))
     return report
 

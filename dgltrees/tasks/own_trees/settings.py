@@ -101,6 +101,8 @@ class OwnTreesModel(HeadSettings):
     """Size of a node's state."""
     embedding: Count = 128
     """Size of a node's input vector, which is a sum over its columns."""
+    places: bool = True
+    """Tell the model where each node stands among its siblings, and how many children it has."""
     input_dropout: Fraction = 0.0
     """Probability of dropout on the input vectors."""
     init: Literal["kaiming", "xavier", "uniform"] = "xavier"
@@ -116,7 +118,7 @@ class OwnTreesModel(HeadSettings):
 class TreeReadout:
     """From the states of a tree's nodes to its vector."""
 
-    readout: Literal["root", "mean", "max", "root_max", "attention"] = "root_max"
+    readout: Literal["root", "mean", "max", "root_max", "attention"] = "max"
     """Vector of a tree: the root's state; the mean, the largest values or a learned weighted mean
     over its nodes; or root and largest values side by side."""
 

@@ -9,9 +9,9 @@ from typing import Any, Union
 import numpy as np
 import pytest
 
-from dgltrees import Forest, load
+from dgltrees import Examples, Forest, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.tasks.own_trees.baselines import bag_features
+from dgltrees.tasks.own_trees.baselines import bag_features, frequent_names
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.run import train
@@ -101,10 +101,22 @@ def test_bags_hold_counts_sums_and_largest_values(tmp_path: Path) -> None:
     small = settings("regress", write(tmp_path / "f.jsonl", records), target="y", valid_fraction=0)
     train_examples = load_splits(small.task, small.data).train
     names = train_examples.forest.vocabs["n"].names
-    bag = bag_features(train_examples, nodes=False)
+    bag = bag_features(train_examples, {"n": np.arange(len(names))}, nodes=False)
     assert bag[:, [names.index("a"), names.index("b")]].tolist() == [[2, 1], [0, 1]]
     assert bag[:, len(names) : len(names) + 3].tolist() == [[5, 2.5, 3], [-1, -1, -1]]
     assert bag[:, -2:].tolist() == [[1, 3], [0, 1]]
+    frequent = bag_features(train_examples, {"n": np.array([names.index("b")])}, nodes=False)
+    assert (
+        frequent.tolist() == bag[:, [names.index("b"), *range(len(names), bag.shape[1])]].tolist()
+    )
+
+
+def test_bags_count_the_names_that_are_most_frequent_in_training() -> None:
+    vocab = Vocabulary(["once", "often", "never", "twice"])
+    columns = {"n": np.array([1, 0, 3, 1, 3, 1, -1])}
+    forest = Forest.build([-1, 0, 1, 2, 3, 4, 5], columns=columns, vocabs={"n": vocab})
+    (ids,) = frequent_names(Examples(forest, {})).values()
+    assert vocab.decode(ids) == ["often", "twice", "once", "never"]
 
 
 BAD: dict[str, tuple[str, dict[str, Any], Any, str]] = {

@@ -11,7 +11,7 @@ import pytest
 
 from dgltrees import Forest, TreePairs, load
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.tasks.own_trees.baselines import bag_features
+from dgltrees.tasks.own_trees.baselines import bag_features, frequent_names
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.run import train
@@ -75,7 +75,7 @@ def test_a_run_predicts_pairs_that_have_no_target(
 def test_bags_of_two_trees_are_compared() -> None:
     chosen = settings("regress-pairs", target="relatedness_score", valid_fraction=0)
     examples = load_splits(chosen.task, chosen.data).train
-    bag = bag_features(examples, nodes=False)
+    bag = bag_features(examples, frequent_names(examples), nodes=False)
     a, b, difference, product = np.split(bag, 4, axis=1)
     np.testing.assert_array_equal(difference, abs(a - b))
     np.testing.assert_array_equal(product, a * b)

@@ -1,0 +1,63 @@
+"""Where a node stands in its tree: its place among its siblings, and how many children it has."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["PlaceVectors", "sibling_places"]
+
+_FEATURES = 6
+
+
+def sibling_places(batch: TreeBatch) -> tuple[Tensor, Tensor]:
+    """``(E,)`` twice, on the CPU: how many siblings are before the child of each edge, and how many
+    children its parent has; missing children do not count.
+
+    Arguments:
+        batch: the trees; the children of a node are in the order of the batch's edges.
+    """
+    degree = torch.bincount(batch.dst, minlength=batch.num_nodes)
+    first = degree.cumsum(0) - degree  # edges are sorted by parent, then by position
+    order = torch.argsort(batch.dst, stable=True)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order)) - first[batch.dst[order]]
+    return place, degree[batch.dst]
+
+
+class PlaceVectors(nn.Module):
+    r"""A linear map of where a node stands, so that cells that sum over children know their order.
+
+    .. math:: x = W [\ln(1 + l); \ln(1 + r); \ln(1 + d); l = 0; r = 0; d = 0]
+
+    of a node with l siblings before it, r after it, and d children.
+
+    Arguments:
+        size: m, the size of a vector.
+
+    Shapes:
+        a batch of N nodes to ``(N, m)``.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(_FEATURES, size, bias=False)
+        nn.init.normal_(self.linear.weight, std=size**-0.5)  # no louder than the vector of a name
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """The vectors of all nodes."""
+        features: Tensor = batch.cache.get("places", lambda: _features(batch))
+        vectors: Tensor = self.linear(features.to(self.linear.weight))
+        return vectors
+
+
+def _features(batch: TreeBatch) -> Tensor:
+    """``(N, 6)`` the vector that :class:`PlaceVectors` multiplies by W."""
+    place, siblings = sibling_places(batch)
+    counts = torch.zeros(batch.num_nodes, 3, dtype=torch.float64)  # before, after, below
+    counts[batch.src, 0] = place.double()
+    counts[batch.src, 1] = (siblings - 1 - place).double()
+    counts[:, 2] = torch.bincount(batch.dst, minlength=batch.num_nodes).double()
+    return torch.cat([counts.log1p(), (counts == 0).double()], 1)
