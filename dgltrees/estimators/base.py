@@ -8,8 +8,9 @@ import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, Union, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,6 @@ from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest, TreePairs
-from dgltrees.trees.schema import Schema
 
 __all__ = ["TreeEstimator", "Trees", "as_examples"]
 
@@ -71,7 +71,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         seed: of the initial weights, the order of the trees and dropout; equal seeds give equal
             models on one machine.
         settings: more settings by full name, such as ``{"model.bidirectional": True}``.
-        progress: show a progress bar and a line per epoch; None where there is a terminal.
+        progress: show a progress bar and a line per epoch; None: a bar alone, in a terminal.
 
     Attributes:
         run_: the trained run, a :class:`~dgltrees.training.loaded.LoadedRun`.
@@ -137,19 +137,12 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         targets = _columns(y)
         raw = _with_targets(as_examples(X), targets)
         settings = self._settings([*targets], pairs=raw.arity > 1)
-        task = settings.task
-        assert isinstance(task, OwnTreesTask)
-
-        def read_valid(schema: Schema) -> Examples:
-            assert validation is not None
-            trees, answers = validation
-            valid = _with_targets(as_examples(trees), _columns(answers))
-            return task.examples(valid, settings.data, schema)
-
-        learned = task.examples(raw, settings.data, None)
-        splits = split_examples(
-            task, settings.data, learned, None if validation is None else read_valid
-        )
+        task = cast(OwnTreesTask, settings.task)
+        learned, read_valid = task.examples(raw, settings.data, None), None
+        if validation is not None:
+            valid = _with_targets(as_examples(validation[0]), _columns(validation[1]))
+            read_valid = partial(task.examples, valid, settings.data)  # by the schema of training
+        splits = split_examples(task, settings.data, learned, read_valid)
         folder = self._temporary() if out is None else Path(out)
 
         def each_epoch(line: dict[str, Any], *rest: Any) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from dgltrees.estimators.base import TreeEstimator, Trees
+from dgltrees.trees.schema import name_of
 
 __all__ = ["TreeClassifier"]
 
@@ -47,7 +48,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
         if not names:  # flags
             self.classes_ = values
             return
-        by_name = {_name(value): value for value in values.tolist()}
+        by_name = {name_of(value): value for value in values.tolist()}
         self.classes_ = np.array([by_name[name] for name in names])
 
     def predict(self, X: Trees) -> NDArray[Any]:
@@ -71,9 +72,3 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):  # type: ignore[misc]
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         self.classes_ = np.array(values["classes"])
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -23,6 +23,7 @@ __all__ = [
     "PairHead",
     "class_nll",
     "pair_features",
+    "split_pairs",
     "wide",
 ]
 
@@ -133,7 +134,7 @@ class MLP(ClassHead):
         return logits
 
 
-def _pairs(z: Tensor) -> tuple[Tensor, Tensor]:
+def split_pairs(z: Tensor) -> tuple[Tensor, Tensor]:
     """The first and the second vectors of ``E`` pairs, each ``(E, c)``."""
     if len(z) % 2:
         raise TreeError(f"expected pairs of trees or sentences, got a batch of {len(z)}")
@@ -185,7 +186,7 @@ class PairHead(ClassHead):
 
     def forward(self, z: Tensor) -> Tensor:
         """Compute the logits."""
-        p, h = _pairs(z)
+        p, h = split_pairs(z)
         features = pair_features(p[:, : self.size], h[:, : self.size])
         if z.shape[1] > self.size:
             features = torch.cat([features, p[:, self.size :], h[:, self.size :]], 1)
@@ -264,5 +265,5 @@ class ComparisonHead(ClassHead):
 
     def forward(self, z: Tensor) -> Tensor:
         """Compute the logits."""
-        logits: Tensor = self.output(self.compare(*_pairs(z)))
+        logits: Tensor = self.output(self.compare(*split_pairs(z)))
         return logits

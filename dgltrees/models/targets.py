@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init
 from dgltrees.errors import TreeError
-from dgltrees.models.heads import MLP, Head, pair_features, wide
+from dgltrees.models.heads import MLP, Head, pair_features, split_pairs, wide
 from dgltrees.options import Count, Fraction, NonNegative, Positive, checked
 from dgltrees.values import PositiveShare
 
@@ -57,7 +57,7 @@ class TargetHead(Head):
     def forward(self, z: Tensor) -> Tensor:
         """``(R, outputs)`` from ``(R * arity, c)``."""
         if self.pairs is not None:
-            p, h = z[0::2], z[1::2]
+            p, h = split_pairs(z)
             symmetric = self.pairs == "symmetric"
             z = torch.cat([(p - h).abs(), p * h], 1) if symmetric else pair_features(p, h)
         outputs: Tensor = self.mlp(z)
@@ -67,15 +67,22 @@ class TargetHead(Head):
         """Take what the loss needs to know of the ``(R, ...)`` training targets."""
 
     @abstractmethod
-    def columns(self, z: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """``(R,)`` losses, 0 where there is no target, from the ``(R, outputs)`` of the MLP."""
+
+    def nll(self, z: Any, targets: Tensor) -> Tensor:
+        """``(R,)`` losses, 0 where there is no target, from ``(R * arity, c)`` vectors."""
+        return self.loss(self(z), targets)
+
+    def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
         """Named columns ``(R,)``: ``loss``, 0 where there is no target, and predictions."""
+        outputs = self(z)
+        return {"loss": self.loss(outputs, targets), **self.decode(outputs)}
 
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
         """The first prediction, and its probability (1 for numbers)."""
-        outputs = self(z)
-        columns = self.decode(outputs)
-        names = list(columns)
-        prediction = columns[names[0]]
+        columns = self.decode(self(z))
+        prediction = next(iter(columns.values()))
         return prediction, columns.get("probability", torch.ones_like(prediction))
 
     @abstractmethod
@@ -146,14 +153,11 @@ class ClassTarget(TargetHead):
         inner = log_above[:, :-1] + torch.log(-torch.expm1(ratio.clamp(max=-1e-7)))
         return torch.cat([inner, log_above[:, -1:]], 1)
 
-    def nll(self, z: Any, targets: Tensor) -> Tensor:
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """``(R,)`` losses of ``(R,)`` classes; 0 where the class is -1."""
-        return self._loss(self.log_probabilities(self(z)), targets)
-
-    def _loss(self, logs: Tensor, targets: Tensor) -> Tensor:
         labeled = targets >= 0
         target = targets.clamp(min=0)
-        log_p = logs.gather(1, target.unsqueeze(1)).squeeze(1)
+        log_p = self.log_probabilities(outputs).gather(1, target.unsqueeze(1)).squeeze(1)
         loss = -log_p
         if self.objective == "focal":
             loss = loss * (-torch.expm1(log_p)).clamp(min=0.0).pow(self.gamma)
@@ -161,16 +165,8 @@ class ClassTarget(TargetHead):
             loss = loss * self.weight.to(loss)[target]
         return torch.where(labeled, loss, torch.zeros_like(loss))
 
-    def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
-        """``loss``, ``prediction``, ``probability``, and ``probability_K`` of every class K."""
-        outputs = self(z)
-        return {
-            "loss": self._loss(self.log_probabilities(outputs), targets),
-            **self.decode(outputs),
-        }
-
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """The likeliest class, its probability, and those of all classes."""
+        """``prediction``, its ``probability``, and ``probability_K`` of every class K."""
         p = self.log_probabilities(outputs).exp()
         probability, prediction = p.max(-1)
         each = {f"probability_{k}": p[:, k] for k in range(self.classes)}
@@ -210,26 +206,18 @@ class FlagTargets(TargetHead):
             counts = np.stack([(targets == value).sum(0) for value in (0, 1)])
             self.weight.copy_(torch.from_numpy(counts.sum(0) / (2 * np.maximum(counts, 1))))
 
-    def nll(self, z: Any, targets: Tensor) -> Tensor:
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """``(R,)`` mean over the flags that are known of ``(R, flags)`` targets (-1: unknown)."""
-        return self._loss(self(z), targets)
-
-    def _loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         labeled = targets >= 0
         target = targets.clamp(min=0)
-        loss = F.binary_cross_entropy_with_logits(logits, target.to(logits), reduction="none")
+        loss = F.binary_cross_entropy_with_logits(outputs, target.to(outputs), reduction="none")
         if self.balanced:
             weight = self.weight.to(loss)
             loss = loss * torch.where(target == 1, weight[1], weight[0])
         return (loss * labeled).sum(1) / labeled.sum(1).clamp(min=1)
 
-    def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
-        """``loss``, and ``prediction_K`` and ``probability_K`` (of yes) of every flag K."""
-        logits = self(z)
-        return {"loss": self._loss(logits, targets), **self.decode(logits)}
-
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """Whether each flag is likelier than not, and its probability."""
+        """``prediction_K``, 0 or 1, and ``probability_K``, of yes, of every flag K."""
         p = torch.sigmoid(outputs)
         columns = {f"prediction_{k}": (p[:, k] > 0.5).long() for k in range(self.flags)}
         return {**columns, **{f"probability_{k}": p[:, k] for k in range(self.flags)}}
@@ -325,11 +313,8 @@ class NumberTargets(TargetHead):
         y = outputs.double() * self.deviation.double() + self.mean.double()
         return torch.exp(y) - self.shift.double() if self.log_target else y
 
-    def nll(self, z: Any, targets: Tensor) -> Tensor:
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """``(R,)`` losses, the mean over the numbers that are known."""
-        return self._loss(self(z), targets)
-
-    def _loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         targets = targets.view(-1, self.numbers).double()
         known = ~targets.isnan()
         if self.objective == "levels":
@@ -360,12 +345,7 @@ class NumberTargets(TargetHead):
         divergence: Tensor = -(sparse * log_p).sum(-1) - entropy
         return divergence
 
-    def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
-        """``loss``, and ``prediction_K`` of every number K."""
-        outputs = self(z)
-        return {"loss": self._loss(outputs, targets), **self.decode(outputs)}
-
     def decode(self, outputs: Tensor) -> dict[str, Tensor]:
-        """The predicted numbers, on the scale of the targets."""
+        """``prediction_K``, the predicted number on the scale of its target, of every number K."""
         values = self._values(outputs)
         return {f"prediction_{k}": values[:, k] for k in range(self.numbers)}

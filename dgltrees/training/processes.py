@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
-import time
 from typing import Optional
 
 import torch
@@ -94,7 +94,15 @@ def make_fabric(
         names = ("accelerator", "devices", "nodes", "strategy", "precision")
         asked = [f"training.{name} {getattr(settings, name)}" for name in names]
         raise ConfigError(f"cannot use {', '.join(asked)} on this machine: {error}") from None
+    if fabric.world_size > 1:
+        atexit.register(_leave)
     return fabric
+
+
+def _leave() -> None:
+    """Close the connections to the other processes; threads that serve them would end in abort."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def _check_size(settings: TrainingSettings, one_device: bool) -> None:
@@ -120,13 +128,14 @@ def _end_with_parent() -> None:
         thread.name == _WATCHER for thread in threading.enumerate()
     ):
         return
-    parent = os.getppid()
+    parent, ending = os.getppid(), threading.Event()
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
+        while not ending.wait(0.5):
+            if os.getppid() != parent:
+                os._exit(1)
 
+    atexit.register(ending.set)  # no thread is left when the interpreter goes
     threading.Thread(target=watch, name=_WATCHER, daemon=True).start()
 
 

@@ -178,6 +178,7 @@ def _train(
         if baselines:
             result["baselines"] = baselines
         write_json(run / "result.json", result)
+    fabric.barrier()  # all end together, after what the first process alone does
     for logger in fabric.loggers:
         logger.finalize("success")
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Literal, Optional, Union, get_args
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "choose_columns",
     "infer_columns",
     "infer_kind",
+    "name_of",
 ]
 
 Kind = Literal["category", "number", "log", "vector", "text", "none"]
@@ -138,6 +139,7 @@ class Schema(Mapping[str, Vocabulary]):
                 f"expected trees with the columns {', '.join(names)}, got trees with "
                 f"{', '.join(forest.columns) or 'no columns'}; give trees like those of training"
             )
+        forest = _with_values(forest)
         columns: dict[str, NDArray[Any]] = {}
         vocabs: dict[str, Vocabulary] = {}
         for each in self.inputs:
@@ -270,20 +272,39 @@ def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDAr
         ids, row = np.unique(values, return_inverse=True)
         all_names: list[Optional[str]] = [*forest.vocabs[column.name].names, None]
         return [all_names[i] for i in ids.tolist()], row  # -1 is the last
-    if _all_missing(values):
-        return [None], np.zeros(forest.num_nodes, np.int64)
     if column.kind == "text" or values.ndim > 1:
         raise TreeError(
             f"expected column {column.name!r} to hold a {column.kind}, as in training, got "
             f"{'vectors' if values.ndim > 1 else 'numbers'}"
         )
     numbers, row = np.unique(values, return_inverse=True)
-    return [None if each != each else f"{each:g}" for each in numbers.tolist()], row
+    return [name_of(each) for each in numbers.tolist()], row
 
 
-def _all_missing(values: NDArray[Any]) -> bool:
-    """Whether a column has no value at all, so that it could hold anything."""
-    return values.ndim == 1 and values.dtype.kind == "f" and bool(np.isnan(values).all())
+def name_of(value: Any) -> Optional[str]:
+    """A value as the name of a category or class; None where it is missing (None or NaN).
+
+    Numbers keep all their digits, whole ones without a point; truth values are true and false.
+    """
+    if value is None or value != value:
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _with_values(forest: Forest) -> Forest:
+    """The forest without the columns that have no value at all, and so could hold anything."""
+
+    def has_values(name: str, values: NDArray[Any]) -> bool:
+        if name in forest.vocabs:
+            return bool((values >= 0).any())
+        return values.dtype.kind != "f" or not np.isnan(values).all()
+
+    columns = {n: v for n, v in forest.columns.items() if has_values(n, np.asarray(v))}
+    return replace(forest, columns=columns)
 
 
 def _ids(names: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
@@ -328,14 +349,10 @@ def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     values = forest.columns.get(column.name)
     if values is None:
         return np.full((forest.num_nodes, column.size), np.nan)
-    if column.name in forest.vocabs and (np.asarray(values) < 0).all():
-        return np.full((forest.num_nodes, column.size), np.nan)
     if column.name in forest.vocabs or values.dtype.kind in "USO":
         raise TreeError(
             f"expected column {column.name!r} to hold numbers, as in training, got names"
         )
-    if _all_missing(values):
-        return np.full((forest.num_nodes, column.size), np.nan)
     matrix = np.asarray(values, np.float64).reshape(forest.num_nodes, -1)
     if matrix.shape[1] != column.size:
         raise TreeError(

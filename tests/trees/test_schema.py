@@ -9,7 +9,7 @@ import pytest
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.schema import NUMBERS, Column, Schema, choose_columns, infer_columns
+from dgltrees.trees.schema import NUMBERS, Column, Schema, choose_columns, infer_columns, name_of
 
 NODES = 40
 
@@ -150,6 +150,30 @@ def test_trees_of_another_schema_are_refused(columns: dict[str, Any], message: s
     plan = schema(forest(kind=["a", "b"] * 20, cost=np.arange(40.0)), unknown=False)
     with pytest.raises(TreeError, match=message):
         plan.read(forest(**columns))
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (1234567, "1234567"),
+        (1234568.0, "1234568"),
+        (0.1234567, "0.1234567"),
+        (True, "true"),
+        (np.bool_(False), "false"),
+        ("a", "a"),
+        (None, None),
+        (float("nan"), None),
+    ],
+)
+def test_names_keep_all_digits_of_a_number(value: Any, name: Any) -> None:
+    assert name_of(value) == name
+
+
+def test_codes_that_differ_in_their_last_digit_are_different_categories() -> None:
+    codes = np.where(np.arange(NODES) % 2, 1234567, 1234568)
+    inputs = choose_columns(forest(code=codes), {"code": "category"})
+    read = Schema({"code": Vocabulary()}, inputs).read(forest(code=codes))
+    assert len(np.unique(read.columns["code"])) == 2
 
 
 def test_negative_numbers_have_no_logarithm() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Optional, cast
+from dataclasses import dataclass
+from typing import Any, Callable, Optional, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,24 @@ from dgltrees.models import (
 )
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines
-from dgltrees.tasks.own_trees.reading import input_examples, stream_examples, target_values
+from dgltrees.tasks.own_trees.reading import (
+    input_examples,
+    stream_examples,
+    target_values,
+    with_targets,
+)
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names, Task
 from dgltrees.tasks.trees.base import cell_name, make_encoder
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
+from dgltrees.trees.segments import locate
 
 __all__ = ["OwnTreesTask", "make_model"]
+
+
+RowError = Callable[[str, int], TreeError]
+"""Makes an error from its message and the row that it is about."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +66,19 @@ class OwnTreesTask(Task):
         return cell_name(model) if model["encoder"] == "tree" else str(model["encoder"])
 
     def encode_targets(
-        self, values: Mapping[str, list[Any]], settings: Any, classes: Vocabulary
+        self,
+        values: Mapping[str, list[Any]],
+        settings: Any,
+        classes: Vocabulary,
+        error: RowError,
     ) -> NDArray[Any]:
         """``(R,)`` or ``(R, K)`` targets of the values of each target column.
+
+        Arguments:
+            values: by column the value of each row, None or NaN where there is none.
+            settings: of the data.
+            classes: the names of the classes; if it is not frozen it takes those of the values.
+            error: makes the error that is raised from its message and a row.
 
         Raises:
             TreeError: a value is none that the task can learn.
@@ -121,33 +141,39 @@ class OwnTreesTask(Task):
             raise TreeError(self._wrong_arity(raw.arity), file=file)
         read = input_examples(raw, settings, names, nodes=self.nodes, file=file)
         rows = raw.forest.num_nodes if self.nodes else len(raw)
-        try:
-            values = {
-                name: target_values(raw, name, nodes=self.nodes, inputs=read.inputs)
-                if labeled
-                else None
-                for name in read.target_names
-            }
-            training = not read.targets.frozen
-            for name, column in values.items():
-                if training and column is None:
-                    raise TreeError(_no_target(raw, name, self.nodes))
-            listed = {n: [None] * rows if v is None else v for n, v in values.items()}
-            targets = self.encode_targets(listed, settings, read.targets)
-            if training and not self.nodes:
-                missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
-                if missing.any():
-                    raise TreeError(
-                        f"expected a target {', '.join(map(repr, values))} for every training "
-                        "tree, got none; give it, or leave the tree out",
-                        tree=int(missing.argmax()) * raw.arity,
-                    )
-        except TreeError as error:
-            raise _with_file(error, raw, file) from None
-        if not self.nodes:
-            return replace(read, columns={"target": targets})
-        columns = {**read.forest.columns, "target": targets}
-        return replace(read, forest=replace(read.forest, columns=columns))
+
+        def error(message: str, row: int) -> TreeError:
+            return self._row_error(message, row, raw, file)
+
+        inputs = read.inputs
+        values = {
+            name: target_values(raw, name, nodes=self.nodes, inputs=inputs) if labeled else None
+            for name in read.target_names
+        }
+        training = not read.targets.frozen
+        for name, column in values.items():
+            if training and column is None:
+                raise TreeError(_no_target(raw, name, self.nodes), file=file)
+        listed = {n: [None] * rows if v is None else v for n, v in values.items()}
+        targets = self.encode_targets(listed, settings, read.targets, error)
+        if training and not self.nodes:
+            missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
+            if missing.any():
+                raise error(
+                    f"expected a target {', '.join(map(repr, values))} for every training tree, "
+                    "got none; give it, or leave the tree out",
+                    int(missing.argmax()),
+                )
+        return with_targets(read, targets, nodes=self.nodes)
+
+    def _row_error(
+        self, message: str, row: int, raw: Examples, file: Optional[PathLike]
+    ) -> TreeError:
+        """An error of a row, with the tree, the node where rows are nodes, and the file's line."""
+        tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
+        lines = raw.columns.get("line")
+        line = None if lines is None else int(lines[tree // raw.arity])
+        return TreeError(message, file=file, line=line, tree=tree, node=node)
 
     def _wrong_arity(self, arity: int) -> str:
         if self.arity == 1:
@@ -180,10 +206,9 @@ class OwnTreesTask(Task):
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Take means and deviations of inputs and targets from the training examples."""
-        inputs: Any = cast(Encoder, model.encoder)
-        inputs = getattr(inputs, "input")  # noqa: B009
+        inputs = cast(Encoder, model.encoder).input
         if NUMBERS in data.forest.columns:
-            inputs.standardise(np.asarray(data.forest.columns[NUMBERS]))
+            cast(ColumnsInput, inputs).standardise(np.asarray(data.forest.columns[NUMBERS]))
         cast(TargetHead, model.head).learn_scale(self.targets(data))
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
@@ -198,14 +223,6 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
         f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
         "with data.target"
     )
-
-
-def _with_file(error: TreeError, raw: Examples, file: Optional[PathLike]) -> TreeError:
-    """The same error with the file, and the line of the tree where the file has lines."""
-    line = None
-    if error.tree is not None and "line" in raw.columns:
-        line = int(raw.columns["line"][error.tree // raw.arity])
-    return TreeError(error.message, file=file, line=line, tree=error.tree, node=error.node)
 
 
 def make_model(model: Options, schema: Schema, head: type[TargetHead], count: int) -> Classifier:

@@ -16,7 +16,7 @@ from dgltrees.errors import TreeError
 from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models import Classifier, ClassTarget, FlagTargets
 from dgltrees.options import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
+from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, make_model
 from dgltrees.tasks.own_trees.settings import (
     ClassesData,
     ClassesModel,
@@ -25,7 +25,7 @@ from dgltrees.tasks.own_trees.settings import (
 )
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
-from dgltrees.trees.schema import Schema
+from dgltrees.trees.schema import Schema, name_of
 
 __all__ = ["CLASSIFY", "CLASSIFY_PAIRS", "LABEL", "ClassesTask"]
 
@@ -44,26 +44,28 @@ class ClassesTask(OwnTreesTask):
     """One class of several; or, with several target columns, a flag in each of them."""
 
     def encode_targets(
-        self, values: Mapping[str, list[Any]], settings: ClassesData, classes: Vocabulary
+        self,
+        values: Mapping[str, list[Any]],
+        settings: ClassesData,
+        classes: Vocabulary,
+        error: RowError,
     ) -> NDArray[Any]:
         """Ids of classes ``(R,)``, or flags 0 and 1 ``(R, K)``; -1 where there is none."""
-        names = {column: [_name(value) for value in listed] for column, listed in values.items()}
+        names = {column: [*map(name_of, listed)] for column, listed in values.items()}
         if len(names) > 1:
-            return np.stack([_flags(listed, column) for column, listed in names.items()], 1)
+            return np.stack([_flags(listed, c, error) for c, listed in names.items()], 1)
         (listed,) = names.values()
+        present = set(listed) - {None}
         if not classes.frozen:
-            present = {name for name in listed if name is not None}
-            classes.encode(settings.classes or sorted(present, key=_order))
-            if settings.classes:
-                classes.freeze()
-        ids = np.full(len(listed), -1, np.int64)
-        for row, name in enumerate(listed):
-            if name is None:
-                continue
-            if classes.frozen and name not in classes:
+            classes.encode(settings.classes or sorted(filter(None, present), key=_order))
+        if classes.frozen or settings.classes:
+            others = present - set(classes.names)
+            if others:
+                row = next(row for row, name in enumerate(listed) if name in others)
                 shown = ", ".join(classes.names[:20])
-                raise TreeError(f"expected a class ({shown}), got {name!r}", tree=row)
-            ids[row] = classes.encode([name])[0]
+                raise error(f"expected a class ({shown}), got {listed[row]!r}", row)
+        ids = np.full(len(listed), -1, np.int64)
+        ids[[name is not None for name in listed]] = classes.encode([*filter(None, listed)])
         return ids
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
@@ -115,15 +117,6 @@ class ClassesTask(OwnTreesTask):
         return {**report, "loss": loss, "examples": count, "majority": always}
 
 
-def _name(value: Any) -> Optional[str]:
-    """A class's name; None where there is none."""
-    if value is None or value != value:
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _order(name: str) -> tuple[int, float, str]:
     """Numbers come in their order, before other names."""
     try:
@@ -132,16 +125,16 @@ def _order(name: str) -> tuple[int, float, str]:
         return 1, 0.0, name
 
 
-def _flags(names: list[Optional[str]], column: str) -> NDArray[np.int64]:
+def _flags(names: list[Optional[str]], column: str, error: RowError) -> NDArray[np.int64]:
     flags = np.full(len(names), -1, np.int64)
     for row, name in enumerate(names):
         if name is None:
             continue
         if name.lower() not in _NO + _YES:
-            raise TreeError(
+            raise error(
                 f"expected 0 or 1, or false or true, in the target {column!r} (several targets are "
                 f"flags), got {name!r}; for classes name one target",
-                tree=row,
+                row,
             )
         flags[row] = name.lower() in _YES
     return flags

@@ -16,7 +16,7 @@ from dgltrees.errors import TreeError
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.models import Classifier, NumberTargets
 from dgltrees.options import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, make_model
+from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, make_model
 from dgltrees.tasks.own_trees.settings import (
     NodeNumbersModel,
     NumbersModel,
@@ -46,10 +46,14 @@ class NumbersTask(OwnTreesTask):
     """A number, or one in each of several target columns."""
 
     def encode_targets(
-        self, values: Mapping[str, list[Any]], settings: OwnTreesData, classes: Vocabulary
+        self,
+        values: Mapping[str, list[Any]],
+        settings: OwnTreesData,
+        classes: Vocabulary,
+        error: RowError,
     ) -> NDArray[Any]:
         """Float64 ``(R, K)``, NaN where there is none."""
-        return np.stack([_numbers(listed, column) for column, listed in values.items()], 1)
+        return np.stack([_numbers(listed, column, error) for column, listed in values.items()], 1)
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example: the ``prediction``, or one by the name of each target.
@@ -105,7 +109,7 @@ class NumbersTask(OwnTreesTask):
         return {**report, "by_target": parts} if len(parts) > 1 else report
 
 
-def _numbers(values: list[Any], column: str) -> NDArray[np.float64]:
+def _numbers(values: list[Any], column: str, error: RowError) -> NDArray[np.float64]:
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values):
         if value is None:
@@ -113,16 +117,16 @@ def _numbers(values: list[Any], column: str) -> NDArray[np.float64]:
         try:
             numbers[row] = float(value)
         except (TypeError, ValueError):
-            raise TreeError(
+            raise error(
                 f"expected a number as the target {column!r}, got {value!r:.40}; for names train "
                 "the task classify",
-                tree=row,
+                row,
             ) from None
         if np.isinf(numbers[row]):
-            raise TreeError(
+            raise error(
                 f"expected a finite number as the target {column!r}, got {value!r}; correct it, or "
                 "leave it out",
-                tree=row,
+                row,
             )
     return numbers
 

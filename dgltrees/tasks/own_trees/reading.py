@@ -185,12 +185,9 @@ def _node_values(forest: Forest, name: str, rows: Any) -> Optional[list[Any]]:
     return listed
 
 
-def with_targets(
-    examples: Examples, values: NDArray[Any], classes: Vocabulary, *, nodes: bool
-) -> Examples:
+def with_targets(examples: Examples, values: NDArray[Any], *, nodes: bool) -> Examples:
     """Examples with the column ``"target"``: of the trees, or of the nodes."""
     if not nodes:
-        return replace(examples, columns={**examples.columns, "target": values}, targets=classes)
+        return replace(examples, columns={**examples.columns, "target": values})
     columns = {**examples.forest.columns, "target": values}
-    forest = replace(examples.forest, columns=columns)
-    return replace(examples, forest=forest, targets=classes)
+    return replace(examples, forest=replace(examples.forest, columns=columns))

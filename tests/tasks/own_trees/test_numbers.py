@@ -12,6 +12,7 @@ import pytest
 from dgltrees import Examples, Forest, Vocabulary, load
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.own_trees.baselines import bag_features, frequent_names
+from dgltrees.tasks.own_trees.classes import LABEL
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.run import train
@@ -170,6 +171,49 @@ def test_wrong_data_end_in_one_error_before_anything_is_written(tmp_path: Path, 
     with pytest.raises((TreeError, ConfigError), match=message):
         train(settings(preset, path, **data), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("preset", "change", "place"),
+    [
+        ("regress-pairs", {"seconds": None}, "plans.jsonl:6: tree 10: expected a target 'seconds'"),
+        ("classify", {"seconds": "other"}, r"plans.jsonl:6: tree 5: expected a class \(1, 2\)"),
+    ],
+)
+def test_an_error_of_a_target_names_its_line_and_tree(
+    tmp_path: Path, preset: str, change: dict[str, Any], place: str
+) -> None:
+    plan = {"x": 1, "Plans": [{"x": 2}]}
+    kind: Any = 1.0 if preset == "regress-pairs" else "1"
+    records = [{"first": plan, "second": plan, "seconds": kind} for _ in range(8)]
+    records[5] = {**records[5], **change}
+    tree = ["first", "second"] if preset == "regress-pairs" else "first"
+    listed = {} if preset == "regress-pairs" else {"classes": ["1", "2"]}
+    path = write(tmp_path / "plans.jsonl", records)
+    with pytest.raises(TreeError, match=place):
+        train(settings(preset, path, tree=tree, target="seconds", **listed), tmp_path / "run")
+
+
+def test_an_error_of_a_node_names_its_tree_and_place() -> None:
+    forest = Forest.from_objects([{"x": 1, "children": [{"x": 2}]}] * 2, columns=["x"])
+    names = Vocabulary(["1", "2"])
+    target = Forest.build(
+        forest.parent,
+        offsets=forest.offsets,
+        columns={"x": forest.columns["x"], "kind": [0, 1, 0, -1]},
+        vocabs={"kind": Vocabulary(["1", "3"])},
+    )
+    data = LABEL.data(target="kind", classes=names.names)
+    with pytest.raises(TreeError, match=r"^tree 0, node 1: expected a class \(1, 2\), got '3'"):
+        LABEL.examples(Examples(target), data, None)
+
+
+def test_targets_of_further_files_are_checked_where_classes_are_listed(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.jsonl", PLANS)
+    second = write(tmp_path / "b.jsonl", [PLANS[0], without(PLANS[1], "speed"), PLANS[2]])
+    files = {"train": [str(first), str(second)], "classes": ["fast", "slow"]}
+    with pytest.raises(TreeError, match="b.jsonl:2: tree 1: expected a target 'speed'"):
+        train(settings("classify", first, target="speed", **files), tmp_path / "run")
 
 
 def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> None:
