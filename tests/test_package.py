@@ -15,7 +15,18 @@ from dgltrees._files import replacing
 
 ROOT = Path(dgltrees.__file__).parent
 ROOMS = [
-    *("errors", "_locks", "_files", "_checksums", "_json", "_yaml", "_dgl", "values", "options"),
+    *(
+        "errors",
+        "_locks",
+        "_files",
+        "_checksums",
+        "_json",
+        "_yaml",
+        "_dgl",
+        "values",
+        "constructors",
+        "options",
+    ),
     *("trees", "trees.dependencies", "trees.builders", "trees.operations"),
     *("formats", "formats.synthetic", "draw", "traversal"),
     *("cells", "cells.aggregators", "cells.compiled"),

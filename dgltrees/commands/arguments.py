@@ -16,9 +16,10 @@ from typing import Any, Callable, Optional
 
 import docstring_parser
 
+from dgltrees.constructors import GOOGLE
 from dgltrees.errors import ConfigError
 from dgltrees.formats.layout import Layout
-from dgltrees.options import GOOGLE, Option, nearest, options_of
+from dgltrees.options import Option, nearest, options_of
 
 __all__ = ["Layer", "arguments", "help_text", "needs_settings"]
 

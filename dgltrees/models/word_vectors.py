@@ -12,6 +12,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.words import is_number
 
 __all__ = ["read_word_vectors"]
 
@@ -56,7 +57,7 @@ def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, lis
     """Split a line into its word and numbers; a few words of GloVe contain a space."""
     word, *values = line.rsplit(" ", size)
     inside = word.split(" ")[1:] if " " in word else []
-    if len(values) != size or not word or any(map(_is_number, inside)):
+    if len(values) != size or not word or any(map(is_number, inside)):
         raise TreeError(
             f"expected a word and {size} numbers, got {len(line.split())} fields; the model's word "
             "vectors must have the size of the file's",
@@ -64,14 +65,6 @@ def _fields(line: str, size: int, path: PathLike, number: int) -> tuple[str, lis
             line=number,
         )
     return word, values
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _numbers(values: list[str], path: PathLike, line: int) -> Tensor:

@@ -309,13 +309,10 @@ def _with_values(forest: Forest) -> Forest:
 
 def _ids(names: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
     """The id of each name, -1 for None."""
-    ids = np.full(len(names), -1, np.int32)
     try:
-        encoded = vocab.encode([name for name in names if name is not None])
+        return vocab.encode(names)
     except TreeError as error:
         raise TreeError(f"in column {column!r}: {error}") from None
-    ids[[name is not None for name in names]] = encoded
-    return ids
 
 
 def _words(texts: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.schema import infer_kind
 from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.words import is_number
 
 __all__ = ["ColumnSummary", "ShapeSummary", "summarize_column", "summarize_shapes"]
 
@@ -78,7 +78,8 @@ def summarize_column(
     """
     values = np.asarray(values)
     if vocab is None and values.dtype.kind in "OUS":
-        values, vocab = _ids(values.tolist())
+        vocab = Vocabulary()
+        values = vocab.encode([None if text is None else str(text) for text in values.tolist()])
     kind = kind or infer_kind(values, vocab)
     if vocab is None:
         return _numbers(name, values, kind)
@@ -93,7 +94,7 @@ def summarize_column(
         warnings.append(
             f"has {distinct} different names in {count} values: an identifier tells a model nothing"
         )
-    numeric = sum(int(n) for n, text in zip(counts, vocab.names) if n and _is_number(text))
+    numeric = sum(int(n) for n, text in zip(counts, vocab.names) if n and is_number(text))
     if count > numeric > count / 2:
         warnings.append(
             f"holds names of which {numeric / count:.0%} look like numbers; if it should hold "
@@ -122,20 +123,6 @@ def _numbers(name: str, values: NDArray[Any], kind: str) -> ColumnSummary:
         warnings.append("counts its rows: an identifier tells a model nothing")
     limits = low, float(np.median(finite)), high
     return ColumnSummary(name, kind, count, missing, distinct, (), limits, size, tuple(warnings))
-
-
-def _ids(texts: Sequence[Any]) -> tuple[NDArray[np.int64], Vocabulary]:
-    names = dict.fromkeys(str(text) for text in texts if text is not None)
-    ids = {text: i for i, text in enumerate(names)}
-    return np.array([-1 if t is None else ids[str(t)] for t in texts], np.int64), Vocabulary(names)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ class Vocabulary:
         self.names: list[str] = list(dict.fromkeys(names))
         if unknown is not None and unknown not in self.names:
             self.names.append(unknown)
-        self._id = {name: i for i, name in enumerate(self.names)}
+        self._id: dict[Optional[str], int] = {None: -1}
+        self._id.update((name, i) for i, name in enumerate(self.names))
         self.unknown = unknown
         self.frozen = frozen
 
@@ -45,7 +46,7 @@ class Vocabulary:
         return len(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._id
+        return name is not None and name in self._id
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
@@ -63,15 +64,15 @@ class Vocabulary:
         self.frozen = True
         return self
 
-    def encode(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """The ids of ``names``, ``(len(names),)`` int32.
+    def encode(self, names: Sequence[Optional[str]]) -> NDArray[np.int32]:
+        """The ids of ``names``, ``(len(names),)`` int32; -1 for None, which is no name.
 
         Raises:
             TreeError: the vocabulary is frozen, has no ``unknown``, and a name is not in it.
         """
         if not self.frozen:
             for name in dict.fromkeys(names):
-                if name not in self._id:
+                if name is not None and name not in self._id:
                     self._id[name] = len(self.names)
                     self.names.append(name)
         elif self.unknown is not None:

@@ -10,7 +10,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["END", "ROOT", "UNKNOWN", "frequent_words", "recode"]
+__all__ = ["END", "ROOT", "UNKNOWN", "frequent_words", "is_number", "recode"]
 
 ROOT = "<root>"
 """The word of node 0 of a dependency tree."""
@@ -86,3 +86,12 @@ def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = Fa
         new_id[used] = vocab.encode(names)
         columns[name] = new_id[ids]
     return Forest(forest.parent, forest.pos, forest.offsets, columns, {**forest.vocabs, **vocabs})
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number, as Python writes them."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

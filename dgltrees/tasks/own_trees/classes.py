@@ -55,18 +55,17 @@ class ClassesTask(OwnTreesTask):
         if len(names) > 1:
             return np.stack([_flags(listed, c, error) for c, listed in names.items()], 1)
         (listed,) = names.values()
-        present = set(listed) - {None}
+        present = {name for name in listed if name is not None}
         if not classes.frozen:
-            classes.encode(settings.classes or sorted(filter(None, present), key=_order))
+            in_order: list[str] = settings.classes or sorted(present, key=_order)
+            classes.encode(in_order)
         if classes.frozen or settings.classes:
             others = present - set(classes.names)
             if others:
                 row = next(row for row, name in enumerate(listed) if name in others)
                 shown = ", ".join(classes.names[:20])
                 raise error(f"expected a class ({shown}), got {listed[row]!r}", row)
-        ids = np.full(len(listed), -1, np.int64)
-        ids[[name is not None for name in listed]] = classes.encode([*filter(None, listed)])
-        return ids
+        return classes.encode(listed).astype(np.int64)
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example, see :meth:`Task.predictions`; of flags, one value each."""

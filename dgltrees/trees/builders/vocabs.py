@@ -43,11 +43,8 @@ def encode_names(
     Raises:
         TreeError: a name is not in a frozen vocabulary.
     """
-    rows = [row for row, name in enumerate(names) if name is not None]
-    ids = np.full(len(names), -1, np.int32)
     try:
-        ids[rows] = vocab.encode([name for name in names if name is not None])
+        return vocab.encode(names)
     except TreeError as cause:
-        row = next(row for row in rows if names[row] not in vocab)
+        row = next(i for i, name in enumerate(names) if name is not None and name not in vocab)
         raise error(str(cause), row) from None
-    return ids
