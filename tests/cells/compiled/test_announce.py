@@ -36,14 +36,14 @@ def test_compiling_is_said_once_and_loading_is_not(
 
     path = tmp_path / "code.py"
     path.write_text(_CODE)
-    with event.install_listener("numba:compile", Announcement()):
+    with event.install_listener("numba:compile", Announcement("announced")):
         _double(path, "of_others")(1j)
         assert capsys.readouterr().err == ""
-        double = _double(path, "dgltrees.code")
+        double = _double(path, "announced.code")
         assert (double(1), double(1), double(0.5)) == (2, 2, 1.0)
         line = capsys.readouterr().err
     assert line.startswith("dgltrees: compiling for this processor takes up to a minute;")
     assert line.count("\n") == 1
-    with event.install_listener("numba:compile", Announcement()):
-        assert _double(path, "dgltrees.code")(1) == 2
+    with event.install_listener("numba:compile", Announcement("announced")):
+        assert _double(path, "announced.code")(1) == 2
     assert capsys.readouterr().err == ""
