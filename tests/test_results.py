@@ -15,6 +15,7 @@ def test_every_page_of_a_task_has_a_small_result() -> None:
     assert {run.page for run in RUNS.values()} == pages
 
 
+@pytest.mark.filterwarnings("ignore")  # words of the samples without vectors, and the like
 @pytest.mark.parametrize("name", RUNS)
 def test_a_small_result_comes_out_again(name: str) -> None:
     run = RUNS[name]
