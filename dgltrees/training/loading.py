@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -60,10 +61,14 @@ class Loader:
 
 
 class _Chunks(Dataset[list[tuple[TreeBatch, Tensor]]]):
-    """A dataset that is indexed by the example ids of several batches."""
+    """A dataset that is indexed by the example ids of several batches.
+
+    It goes to the workers without the task's readers, which may be functions made by functions:
+    pickle cannot send these.
+    """
 
     def __init__(self, task: Task, data: Examples) -> None:
-        self.task, self.data = task, data
+        self.task, self.data = replace(task, formats={}), data
 
     def __getitem__(self, chunk: Sequence[NDArray[Any]]) -> list[tuple[TreeBatch, Tensor]]:
         return [self.task.batch(self.data, ids) for ids in chunk]

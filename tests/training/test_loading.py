@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from torch.testing import assert_close
+
+from dgltrees.tasks.table import TASKS
+from dgltrees.training.catalog import load_preset, preset_names
+from dgltrees.training.loading import Loader
+from dgltrees.training.run import prepare
+from dgltrees.training.sampling import training_sampler
+from tests.training.samples import PLANS, quick
+
+_WITH_DATA = {
+    load_preset(name).task.name: name
+    for name in preset_names()
+    if load_preset(name).data.train is not None
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("task", sorted(set(TASKS) & set(_WITH_DATA) - set(PLANS)))
+def test_what_goes_to_the_workers_can_be_pickled(task: str) -> None:
+    ready = prepare(settings := quick(_WITH_DATA[task]))
+    data, window = ready.splits.train, getattr(settings.data, "window", 0)
+    chunks = Loader(ready.task, data, 1).ahead.dataset
+    ids = training_sampler(ready.task, data, settings.training, window).batches()[0]
+    (batch, targets), *_ = pickle.loads(pickle.dumps(chunks))[[ids]]
+    expected, wanted = ready.task.batch(data, ids)
+    assert_close(targets, wanted)
+    assert batch.num_nodes == expected.num_nodes
