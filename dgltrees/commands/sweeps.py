@@ -13,7 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.tasks.task import Metric
 from dgltrees.training.processes import is_first_process
 from dgltrees.training.run import prepare, train_seeds
-from dgltrees.training.rundir import write_json
+from dgltrees.training.rundir import check_folder_of_runs, write_json
 from dgltrees.training.settings import Settings
 
 __all__ = ["Point", "combinations", "run_points", "table"]
@@ -66,9 +66,10 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     rewritten after every point. All data are read and all models built before any is trained.
 
     Raises:
-        ConfigError: two points have the same name, their tasks are measured differently, or a
-            setting cannot be used.
+        ConfigError: ``out`` holds something else, two points have the same name, their tasks are
+            measured differently, or a setting cannot be used.
     """
+    check_folder_of_runs(out)
     names = [point.name for point in points]
     for name in names:
         if names.count(name) > 1:

@@ -33,7 +33,7 @@ from dgltrees.training.loggers import make_logger
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer, make_optimizer
 from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
-from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
+from dgltrees.training.rundir import RunDirectory, check_folder_of_runs, fingerprints, write_json
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 
@@ -200,11 +200,13 @@ def train_seeds(
     other arguments are those of :func:`train`.
 
     Raises:
-        ConfigError: a seed occurs twice, or an error of :func:`train`.
+        ConfigError: a seed occurs twice, ``out`` holds something else, or an error of
+            :func:`train`.
         TreeError: data are not what the task reads.
     """
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"expected every seed once, got {' '.join(map(str, seeds))}")
+    check_folder_of_runs(Path(out))
     runs = [settings.replace("training", seed=seed) for seed in seeds]
     results = []
     for each in runs:

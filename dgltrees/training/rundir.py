@@ -30,7 +30,7 @@ from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["RunDirectory", "checking", "fingerprints", "write_json"]
+__all__ = ["RunDirectory", "check_folder_of_runs", "checking", "fingerprints", "write_json"]
 
 FORMAT = 3
 _SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -321,6 +321,25 @@ class RunDirectory:
 
 def _number(value: Any) -> Union[int, float]:
     return value if isinstance(value, float) else int(value)
+
+
+def check_folder_of_runs(folder: Path) -> None:
+    """Check that runs can be put into a folder, with files about them beside them.
+
+    Raises:
+        ConfigError: it is a run itself, or has files and no runs.
+    """
+    if (folder / "run.json").exists():
+        raise ConfigError(f"expected a folder for runs, got the run {folder}; name another folder")
+    files = folder.is_dir() and any(
+        not path.is_dir() and not path.name.startswith(".") for path in folder.iterdir()
+    )
+    runs = (path for pattern in ("*/run.json", "*/*/run.json") for path in folder.glob(pattern))
+    if folder.is_file() or (files and next(runs, None) is None):
+        raise ConfigError(
+            f"{folder} exists and has no runs in it; name a folder that is not there yet, or an "
+            "empty one"
+        )
 
 
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:

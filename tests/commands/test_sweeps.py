@@ -74,11 +74,11 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
     rows = run_points(points[:2], [0], tmp_path)
     assert [row["parameters"] for row in rows] == [3**2, 3**2]
     assert {row["parameters_of"] for row in rows} == {ONE_AGGREGATION}
-    rows = run_points(points, [0], tmp_path)
+    rows = run_points(points, [0], tmp_path / "all")
     assert [row["parameters"] for row in rows] == [row["cell_parameters"] for row in rows]
     assert {row["parameters_of"] for row in rows} == {THE_CELL}
     assert all("accuracy" not in row and "majority" not in row for row in rows)
-    assert "  1.50 ±  0.50\n" in (tmp_path / "table.txt").read_text()
+    assert "  1.50 ±  0.50\n" in (tmp_path / "all" / "table.txt").read_text()
     points[0] = Point("lstm", quick("inex"))
     with pytest.raises(ConfigError, match=r"one metric, got accuracy and loss; set training.monit"):
-        run_points(points, [0], tmp_path)
+        run_points(points, [0], tmp_path / "new")

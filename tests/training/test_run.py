@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dgltrees.commands.sweeps import Point, run_points
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.table import TASKS
 from dgltrees.tasks.task import LOSS, Metric
@@ -113,6 +114,21 @@ def test_seeds_are_summed_up(tmp_path: Path) -> None:
     assert summary["valid"]["loss"]["mean"] == pytest.approx(sum(losses) / 2)
     assert summary["valid"]["loss"]["runs"] == 2
     assert json.loads((tmp_path / "summary.json").read_text()) == summary
+
+
+def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> None:
+    settings = quick("listops-sum-c25", epochs=1)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "summary.json").write_text("mine")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    for name, message in (("mine", "mine exists and has no runs"), ("run", "got the run .*run;")):
+        with pytest.raises(ConfigError, match=message):
+            train_seeds(settings, tmp_path / name, [0])
+        with pytest.raises(ConfigError, match=message):
+            run_points([Point("a", settings)], [0], tmp_path / name)
+    assert (tmp_path / "mine" / "summary.json").read_text() == "mine"
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["summary.json"]
 
 
 def test_patience_ends_training(tmp_path: Path) -> None:
