@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
@@ -52,8 +53,11 @@ def stream_jsonl(
     """
     records = Records(path, layout)
     for lines, texts in record_chunks(path, trees):
-        values = [parse_json(text, path, line) for line, text in zip(lines, texts)]
-        yield records.examples(values, lines)
+        with without_collector():
+            values = [parse_json(text, path, line) for line, text in zip(lines, texts)]
+            examples = records.examples(values, lines)
+            del values
+        yield examples
     records.check_children()
 
 

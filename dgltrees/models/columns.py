@@ -76,7 +76,7 @@ class NumberVectors(nn.Module):
 
     def __init__(self, logs: Sequence[bool], size: int) -> None:
         super().__init__()
-        count = len(logs)
+        count, self.any_log = len(logs), any(logs)
         self.register_buffer("logs", torch.tensor(logs, dtype=torch.bool))
         self.register_buffer("mean", torch.zeros(count, dtype=torch.float64))
         self.register_buffer("deviation", torch.ones(count, dtype=torch.float64))
@@ -116,8 +116,9 @@ class NumberVectors(nn.Module):
         return features.to(self.linear.weight.dtype)
 
     def _logarithms(self, values: Tensor) -> Tensor:
-        logs = torch.log1p(values.clamp(min=0).where(~values.isnan(), values))
-        return torch.where(self.logs.to(values.device), logs, values)
+        if not self.any_log:
+            return values
+        return torch.where(self.logs.to(values.device), torch.log1p(values.clamp(min=0)), values)
 
 
 @checked

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import cumcount
 
 __all__ = ["PlaceVectors", "sibling_places"]
 
 _FEATURES = 6
 
 
-def sibling_places(batch: TreeBatch) -> tuple[Tensor, Tensor]:
-    """``(E,)`` twice, on the CPU: how many siblings are before the child of each edge, and how many
+def sibling_places(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """``(E,)`` twice: how many siblings are before the child of each edge, and how many
     children its parent has; missing children do not count.
 
     Arguments:
         batch: the trees; the children of a node are in the order of the batch's edges.
     """
-    degree = torch.bincount(batch.dst, minlength=batch.num_nodes)
-    first = degree.cumsum(0) - degree  # edges are sorted by parent, then by position
-    order = torch.argsort(batch.dst, stable=True)
-    place = torch.empty_like(order)
-    place[order] = torch.arange(len(order)) - first[batch.dst[order]]
-    return place, degree[batch.dst]
+    dst = batch.dst.numpy()
+    return cumcount(dst), np.bincount(dst).take(dst)
 
 
 class PlaceVectors(nn.Module):
@@ -56,8 +55,9 @@ class PlaceVectors(nn.Module):
 def _features(batch: TreeBatch) -> Tensor:
     """``(N, 6)`` the vector that :class:`PlaceVectors` multiplies by W."""
     place, siblings = sibling_places(batch)
-    counts = torch.zeros(batch.num_nodes, 3, dtype=torch.float64)  # before, after, below
-    counts[batch.src, 0] = place.double()
-    counts[batch.src, 1] = (siblings - 1 - place).double()
-    counts[:, 2] = torch.bincount(batch.dst, minlength=batch.num_nodes).double()
-    return torch.cat([counts.log1p(), (counts == 0).double()], 1)
+    counts = np.zeros((3, batch.num_nodes))  # before, after, below
+    before, after, below = counts
+    before[batch.src.numpy()] = place
+    after[batch.src.numpy()] = siblings - 1 - place
+    below[batch.dst.numpy()] = siblings
+    return torch.from_numpy(np.concatenate([np.log1p(counts), counts == 0])).t()

@@ -56,7 +56,7 @@ class TreeConvolution(nn.Module):
 
 def _sides(batch: TreeBatch) -> tuple[Tensor, Tensor]:
     """``(E,)`` twice: how far left and how far right each child is among its siblings."""
-    place, n = sibling_places(batch)
+    place, n = map(torch.from_numpy, sibling_places(batch))
     right = torch.where(n > 1, place / (n - 1).clamp(min=1), 0.5)
     return 1 - right, right
 

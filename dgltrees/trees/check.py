@@ -187,8 +187,8 @@ def check_trees(
         at = f" (nodes {nodes[0]} and {nodes[1]})" if roots[tree] else " (a cycle)"
         raise fail(f"expected exactly one root, got {roots[tree]}{at}", tree)
     up = np.where(is_root, -1, parent + offsets[tree_of])
-    broken = depths(up) < 0
-    if broken.any():
+    if (up >= np.arange(len(up))).any() and (depths(up) < 0).any():
+        broken = depths(up) < 0
         tree, node = first(broken)
         raise fail("expected every node below the root, got a cycle at or above it", tree, node)
     broken = is_root & (pos != 0)

@@ -79,7 +79,7 @@ class CompiledLSTM(torch.autograd.Function):
             threads,
             _numbers(plan, node_rows, parent_rows),
             as_arrays(*(none if grad is None else grad for grad in grads)),
-            as_arrays(U.transpose(1, 2), U_f.transpose(1, 2)),
+            as_arrays(U, U_f),
             as_arrays(*ctx.space.tensors),
             *as_arrays(*memory.tensors),
             as_arrays(*totals),

@@ -22,9 +22,10 @@ from dgltrees.cells.compiled.kernels import compiles, shards_for
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plans.rows import Part, RowPlan, num_levels, row_plan
 from dgltrees.errors import TreeError
+from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["autocasts", "drops", "fused_lstm"]
+__all__ = ["autocasts", "check_index", "drops", "fused_lstm"]
 
 aten = torch.ops.aten
 
@@ -62,14 +63,10 @@ def fused_lstm(
     Returns:
         ``{"h": (N, c), "c": (N, c)}`` in the order of the nodes; None where a node has two parents
         and under autocast, whose casts are those of the three functions.
-
-    Raises:
-        TreeError: there are more or fewer inputs than nodes.
     """
     same_dtype = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
     if not same_dtype or autocasts(wx.device.type):
         return None
-    _check_index(wx, index)
     shards = 1
     if compiles(wx):
         shards = shards_for(batch.num_nodes, num_levels(batch), U.shape[1], wx.itemsize)
@@ -81,13 +78,14 @@ def fused_lstm(
     return {"h": h, "c": c}
 
 
-def _check_index(wx: Tensor, index: Optional[Tensor]) -> None:
-    """Raise TreeError if an index is out of range."""
-    if index is not None and len(index) and index.device.type == "cpu":
+def check_index(x: IndexedRows) -> None:
+    """Raise TreeError if the index of a node, on a processor, is out of range."""
+    index, rows = x.index, len(x.rows)
+    if len(index) and index.device.type == "cpu":
         low, high = (int(t) for t in index.aminmax())
-        if low < 0 or high >= len(wx):
+        if low < 0 or high >= rows:
             raise TreeError(
-                f"expected shared inputs to name rows from 0 to {len(wx) - 1}, got {low} to {high}"
+                f"expected shared inputs to name rows from 0 to {rows - 1}, got {low} to {high}"
             )
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from dgltrees.cells.aggregators import SharedSum, Sum
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiled_hosvd import compiled_hosvd
-from dgltrees.cells.compiled.fused_lstm import autocasts, drops, fused_lstm
+from dgltrees.cells.compiled.fused_lstm import autocasts, check_index, drops, fused_lstm
 from dgltrees.cells.compiled.fused_maps import FusedHOSVD, fused_map
 from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
 from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
@@ -55,7 +55,11 @@ def child_sum(
         return None
     x, index = ndata.get("x"), None
     if isinstance(x, IndexedRows):
-        ndata, index = {"x": x.rows}, x.index.long()
+        check_index(x)
+        if len(x.index) < len(x.rows):  # fewer products than with all rows
+            ndata = {"x": x.dense()}
+        else:
+            ndata, index = {"x": x.rows}, x.index.long()
     label = cell.prepare(ndata)  # type: ignore[arg-type]
     return fused_lstm(batch, label["wx"], label["wx_f"], cell.U[None], cell.U_f[None], index=index)
 

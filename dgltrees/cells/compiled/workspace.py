@@ -65,7 +65,13 @@ def tables(
 
 def as_arrays(*tensors: Tensor) -> tuple[Any, ...]:
     """CPU tensors as contiguous numpy arrays, for kernels."""
-    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
+    return tuple([_as_array(tensor) for tensor in tensors])
+
+
+def _as_array(tensor: Tensor) -> Any:
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    return (tensor if tensor.is_contiguous() else tensor.contiguous()).numpy()
 
 
 def _take(dtype: torch.dtype, size: int) -> Tensor:

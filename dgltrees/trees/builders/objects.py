@@ -206,7 +206,9 @@ def _children(children: Union[Getter, Sequence[Getter]]) -> Callable[[Any], Iter
 
 def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
     """The values of a column."""
-    get, values = getter_function(getter), []
+    get, values, kinds = getter_function(getter), [], set(map(type, lists.objects))
+    if len(kinds) == 1 and not callable(getter):
+        get = _ByType(getter)[kinds.pop()]
     try:
         for node in lists.objects:
             values.append(get(node))

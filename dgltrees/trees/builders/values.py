@@ -130,11 +130,12 @@ def _number_array(values: Sequence[Any], kind: str, error: Error) -> NDArray[Any
         if all(value is None for value in values):
             raise error("expected a vector at some node, got none at any", 0)
         return _stack(values, error)
-    missing = any(value is None for value in values)
-    array = np.array([np.nan if value is None else value for value in values])
+    types = set(map(type, values))
+    missing = type(None) in types
+    array = np.array([np.nan if v is None else v for v in values] if missing else values)
     if array.dtype == object or array.dtype == np.uint64:  # fractions, decimals, large integers
         array = array.astype(float)
-    if array.dtype.kind == "f":
+    if array.dtype.kind == "f" and types - {float, type(None)}:
         for row, value in enumerate(values):
             if isinstance(value, (int, np.integer)) and abs(int(value)) > _EXACT:
                 limit = "2^53 beside other numbers that are floats or missing"

@@ -146,11 +146,12 @@ def walk(
             places, or what ``children_of`` raises.
     """
     lists = NodeLists() if lists is None else lists
-    parent, pos, objects, file = lists.parent, lists.pos, lists.objects, lists.file
+    objects, file = lists.objects, lists.file
+    add_parent, add_pos, add_object = lists.parent.append, lists.pos.append, objects.append
     for tree, root in enumerate(roots):
         if root is None:
             raise TreeError("expected an object as root, got None", file=file, tree=tree)
-        base = len(objects)
+        count = 0
         first: dict[int, int] = {}  # the node of each object, by identity
         open_ids = {-1}  # of the objects whose children are being visited
         stack = [(-1, -1, enumerate((root,)))]  # such an object's node, id and further children
@@ -159,30 +160,27 @@ def walk(
             for place, child in siblings:
                 if child is None:
                     continue
-                node, child_id = len(objects) - base, identity(child)
-                parent.append(up)
-                pos.append(place)
-                objects.append(child)
-                if child_id in open_ids:
-                    raise TreeError(
-                        "expected a tree, got an object that contains itself (a cycle)",
-                        file=file,
-                        tree=tree,
-                        node=node,
-                    )
-                if (
-                    not repeat_shared
-                    and first.setdefault(child_id, node) != node
-                    and not isinstance(child, _VALUES)
-                ):
-                    raise TreeError(
-                        f"expected an object at one place of the tree, got the {_type(child)} of "
-                        f"node {first[child_id]} again; copy it, or make it a node at each place "
-                        "with repeat_shared=True",
-                        file=file,
-                        tree=tree,
-                        node=node,
-                    )
+                node, child_id, count = count, identity(child), count + 1
+                add_parent(up)
+                add_pos(place)
+                add_object(child)
+                if first.setdefault(child_id, node) != node:
+                    if child_id in open_ids:
+                        raise TreeError(
+                            "expected a tree, got an object that contains itself (a cycle)",
+                            file=file,
+                            tree=tree,
+                            node=node,
+                        )
+                    if not (repeat_shared or isinstance(child, _VALUES)):
+                        raise TreeError(
+                            "expected an object at one place of the tree, got the "
+                            f"{_type(child)} of node {first[child_id]} again; copy it, or make it "
+                            "a node at each place with repeat_shared=True",
+                            file=file,
+                            tree=tree,
+                            node=node,
+                        )
                 try:
                     below = children_of(child)
                 except TreeError as error:

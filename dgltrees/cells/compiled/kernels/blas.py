@@ -11,7 +11,7 @@ from numba.extending import overload
 
 from dgltrees.cells.compiled.kernels.library import NAMES, address_of
 
-__all__ = ["multiply", "multiply_transposed", "scratch"]
+__all__ = ["multiply", "multiply_by_transposed", "multiply_transposed", "scratch"]
 
 # Compiled code refers to a routine by name, whose address must be set in every process.
 SIGNATURE = types.void(*[types.intp] * 13)
@@ -53,6 +53,19 @@ def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
     m, n, k, plain = p, p + 4, p + 8, p + 12
     a, b, c = A.ctypes.data, B.ctypes.data, C.ctypes.data
     _gemm(C, plain, plain, m, n, k, f, b, m, a, k, f + factors.itemsize, c, m)
+
+
+@njit
+def multiply_by_transposed(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
+    """``C = A B' + beta C`` for contiguous matrices (n, k), (m, k) and (n, m)."""
+    factors, numbers = space
+    factors[0], factors[1] = 1.0, beta
+    numbers[0], numbers[1], numbers[2] = C.shape[1], C.shape[0], A.shape[1]
+    numbers[3], numbers[4] = PLAIN, TURNED
+    p, f = numbers.ctypes.data, factors.ctypes.data
+    m, n, k, plain, turned = p, p + 4, p + 8, p + 12, p + 16
+    a, b, c = A.ctypes.data, B.ctypes.data, C.ctypes.data
+    _gemm(C, turned, plain, m, n, k, f, b, k, a, k, f + factors.itemsize, c, m)
 
 
 @njit

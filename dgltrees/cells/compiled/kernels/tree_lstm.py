@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from dgltrees.cells.compiled.kernels.blas import multiply, multiply_transposed, scratch
+from dgltrees.cells.compiled.kernels.blas import (
+    multiply,
+    multiply_by_transposed,
+    multiply_transposed,
+    scratch,
+)
 from dgltrees.cells.compiled.kernels.library import sources
 from dgltrees.cells.compiled.kernels.rows import (
     add,
@@ -65,8 +70,8 @@ def _kernels(parallel: bool) -> tuple[Any, Any]:
         """Add to each thread's ``totals`` = (dwx, dwx_f, db_f, dU, dU_f).
 
         ``grads`` are the gradients of the nodes' states and memories from outside, or empty;
-        ``weights`` are (U, U_f) with rows and columns swapped; ``spaces`` has a row of memory for
-        each thread, for the gradients of a shard's tables.
+        ``weights`` are (U, U_f); ``spaces`` has a row of memory for each thread, for the gradients
+        of a shard's tables.
         """
         assert stamp
         shards = len(plan[2]) - 1
@@ -141,7 +146,7 @@ def _widest(shard, plan):
 @njit(**MATH)
 def _down(shard, thread, plan, grads, weights, tables, memory, totals):
     levels, parts, shards, _, order, parent, _, _, _ = plan
-    (V, V_f), (A, F, C, H, S) = weights, tables
+    (U, U_f), (A, F, C, H, S) = weights, tables
     if shards[shard] == shards[shard + 1]:
         return
     size, summed = H.shape[1], len(S) > 0
@@ -165,15 +170,15 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
                 else:
                     copy(dS[v - low], dA[up])
             dh = dH[low - base : high - base]
-            multiply(dF[low - base : high - base], V_f[kind], dh, 1.0, space)
+            multiply_by_transposed(dF[low - base : high - base], U_f[kind], dh, 1.0, space)
             if not summed:
-                multiply(dS[: high - low], V[kind], dh, 1.0, space)
+                multiply_by_transposed(dS[: high - low], U[kind], dh, 1.0, space)
         for v in range(start, stop):
             tanhs(C[v], t, bits)
             gates(A[v], t, dH[v - base], dC[v - base], dA[v - base])
         if summed and start >= first[1]:
             low, high = start - base, stop - base
-            multiply(dA[low:high], V[0], dS[low:high], 0.0, space)
+            multiply_by_transposed(dA[low:high], U[0], dS[low:high], 0.0, space)
     _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space)
 
 
