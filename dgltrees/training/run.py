@@ -17,6 +17,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.splits import (
     Splits,
     load_examples,
@@ -29,9 +30,9 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
 from dgltrees.training.loggers import make_logger
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
-from dgltrees.training.optimizers import check_optimizer, make_optimizer
+from dgltrees.training.optimizers import check_optimizer, make_optimizer, parameter_groups
 from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
-from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
+from dgltrees.training.rundir import RunDirectory, encoder_fingerprint, fingerprints, write_json
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 
@@ -83,8 +84,10 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
         raise ConfigError(
             f"expected model settings whose model fits into memory, got one that does not: {what}"
         ) from None
+    attach_pretrained(model, settings.data)
     task.init_from_data(model, settings.data, splits.train)
-    make_optimizer(settings.training, model.parameters())  # refuses what it cannot use
+    groups = parameter_groups(settings.training, model)
+    make_optimizer(settings.training, groups)  # refuses what it cannot use
     return Prepared(settings, task, splits, test, model)
 
 
@@ -122,7 +125,7 @@ def train(
     settings = adopt_torchrun(settings)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
-    files = fingerprints(settings)
+    files = {**fingerprints(settings), **encoder_fingerprint(settings)}
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
