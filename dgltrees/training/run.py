@@ -28,12 +28,12 @@ from dgltrees.tasks.splits import (
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
-from dgltrees.training.loggers import make_logger
+from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer, make_optimizer, parameter_groups
 from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
 from dgltrees.training.rundir import RunDirectory, encoder_fingerprint, fingerprints, write_json
-from dgltrees.training.settings import Settings
+from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Examples
 
 __all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_seeds"]
@@ -162,6 +162,7 @@ def _train(
             "examples": {"train": len(splits.train), "valid": len(splits.valid or ())},
         }
         run.start(ready.settings, schema_of(splits.train), metadata)
+    log_settings(fabric, flat(ready.settings.to_dict()))
     fabric.barrier()
     progress = trainer.fit()
     valid = progress.history[progress.best_epoch - 1] if progress.history else {}
