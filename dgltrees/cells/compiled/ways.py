@@ -125,14 +125,14 @@ def s_lstm(
     cell: SLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
 ) -> States:
     """Run an S-LSTM over full trees with the cell's branching factor."""
+    if cell.layer_norm:
+        return None
     x, c0 = ndata.get("x"), ndata.get("c0")
     if not isinstance(x, IndexedRows):
         x = cell.check(ndata)  # type: ignore[arg-type]
     device = (x.rows if isinstance(x, IndexedRows) else x).device
     plan = full_levels(batch, device=device)
-    if plan is None or plan.branching != cell.max_children or cell.layer_norm:
-        return None
-    if autocasts(device.type):
+    if plan is None or plan.branching != cell.max_children or autocasts(device.type):
         return None
     leaves = plan.order[: plan.leaves]
     h, c = cell.leaf(_rows(x, leaves)), None if c0 is None else _rows(c0, leaves)
