@@ -113,6 +113,15 @@ class StatefulTraining(TrainingSettings):
     )
 
 
+@dataclass(frozen=True)
+class GroupedTraining(TrainingSettings):
+    """The training loop over groups of examples that are learned together."""
+
+    batch_size: Count = 25
+    """Examples in a batch, over all processes, of as many whole groups as fit; a larger group is a
+    batch by itself."""
+
+
 class Settings:
     """All settings of a run.
 
@@ -230,7 +239,8 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
 
 def section_sources(task: Task) -> dict[str, Any]:
     """The class of each section's settings in a task."""
-    training = StatefulTraining if task.stateful else TrainingSettings
+    training: type[TrainingSettings] = StatefulTraining if task.stateful else TrainingSettings
+    training = GroupedTraining if task.whole_groups else training
     return {"data": task.data, "model": task.model, "training": training}
 
 
