@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
+from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.formats import (
@@ -126,7 +127,8 @@ def parse(
     inputs = sentences(forest, run.vocabularies, lower=settings.lower)
     order = np.argsort(forest.sizes, kind="stable")
     parses: dict[int, _Parse] = {}
-    for ids in BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False):
+    batches = BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False)
+    for ids in progress(batches, "parse", unit="batch"):
         batch = inputs.batch(order[ids]).to(run.fabric.device)
         with torch.no_grad(), run.fabric.autocast():
             scores = model(batch)
@@ -201,7 +203,7 @@ def parse_files(
     counts = {"sentences": 0, "words": 0, "trees": 0}
     short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:
-        for batch in chunks(short, chunk):
+        for batch in progress(chunks(short, chunk), "read", unit=f" times {chunk} sentences"):
             trees = parse(run, sentence_forest(batch), k, projective=projective)
             file.writelines(conllu_blocks(trees.forest, comments=_comments(batch, trees)))
             counts["sentences"] += len(batch)

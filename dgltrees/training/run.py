@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Callable, Optional
 import torch
 from lightning_fabric import Fabric
 from torch import nn
+from tqdm import tqdm
 
 import dgltrees
 from dgltrees._files import PathLike
@@ -204,10 +206,12 @@ def train_seeds(
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"expected every seed once, got {' '.join(map(str, seeds))}")
     runs = [settings.replace("training", seed=seed) for seed in seeds]
-    results = [
-        train(each, Path(out) / f"seed-{each.training.seed}", bar=bar, on_outputs=on_outputs)
-        for each in runs
-    ]
+    results = []
+    for each in runs:
+        directory = Path(out) / f"seed-{each.training.seed}"
+        if is_first_process():
+            tqdm.write(f"{directory}:", file=sys.stderr)
+        results.append(train(each, directory, bar=bar, on_outputs=on_outputs))
     summary: dict[str, Any] = {"seeds": list(seeds), "parameters": results[0]["parameters"]}
     for part in ("valid", "test"):
         if results[0].get(part):
