@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -24,13 +23,12 @@ from dgltrees.formats import (
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import leave_out_long
 from dgltrees.formats.lines import chunks
-from dgltrees.formats.sentences import Sentence
+from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.models.parser import ArcScores, BiaffineParser
 from dgltrees.tasks.parser import ParserSettings, best_labels, sentences
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest, Vocabulary
-from dgltrees.trees.builders.heads import from_heads
-from dgltrees.trees.segments import offsets_of, owner, within
+from dgltrees.trees.segments import offsets_of, owner
 
 __all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
 
@@ -62,28 +60,10 @@ def read_sentences(
     if form not in FORMATS:
         raise ConfigError(f"expected the format to be {' or '.join(FORMATS)}, got {form!r}")
     if form == "conllu":
-        return conllu_sentences(path)
+        return conllu_sentences(path, heads=False)
     if form == "lines":
         return sentences_of_lines(path, encoding=encoding)
     return sentences_of_text(path, encoding=encoding, after=after)
-
-
-def sentence_forest(batch: Sequence[Sentence]) -> Forest:
-    """The sentences as a forest without heads, in which each word is the child of the one before.
-
-    Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
-    """
-    sizes = np.array([len(each.words) for each in batch], np.int64)
-    tags = {
-        name: list(
-            chain.from_iterable(
-                each.columns.get(name) or [None] * len(each.words) for each in batch
-            )
-        )
-        for name in ("upos", "xpos")
-    }
-    words = list(chain.from_iterable(each.words for each in batch))
-    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
 class _Parse(NamedTuple):

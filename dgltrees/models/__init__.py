@@ -5,6 +5,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.encoding import Encoder, Encoding, EncodingPair
+from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder
 from dgltrees.models.heads import MLP, ClassHead, Comparison, ComparisonHead, Head, PairHead
 from dgltrees.models.inputs import (
     Concat,
@@ -68,6 +69,7 @@ __all__ = [
     "Encoding",
     "EncodingPair",
     "EveryNode",
+    "FineTunedWords",
     "FlagTargets",
     "GivenVectors",
     "GlobalAttention",
@@ -96,6 +98,7 @@ __all__ = [
     "SequenceEncoder",
     "SequenceLM",
     "SharedWordCount",
+    "SubwordEncoder",
     "TargetHead",
     "Thermometer",
     "TransformerEncoder",

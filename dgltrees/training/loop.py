@@ -24,7 +24,7 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.halve_on_plateau import HalveOnPlateau
 from dgltrees.training.loading import Loader
 from dgltrees.training.loggers import log_epoch, log_past
-from dgltrees.training.optimizers import make_optimizer
+from dgltrees.training.optimizers import make_optimizer, parameter_groups
 from dgltrees.training.processes import total
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.sampling import part_of_batch, training_sampler, whole_groups
@@ -73,7 +73,7 @@ class Trainer:
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
         self.on_epoch = on_epoch or print_epoch
         self.plain = model
-        self.plain_optimizer = make_optimizer(self.settings, model.parameters())
+        self.plain_optimizer = make_optimizer(self.settings, parameter_groups(self.settings, model))
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
         window = getattr(settings.data, "window", 0)

@@ -19,6 +19,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.splits import (
     Splits,
     load_examples,
@@ -29,12 +30,12 @@ from dgltrees.tasks.splits import (
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
-from dgltrees.training.loggers import make_logger
+from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
-from dgltrees.training.optimizers import check_optimizer, make_optimizer
+from dgltrees.training.optimizers import check_optimizer, make_optimizer, parameter_groups
 from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
-from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
-from dgltrees.training.settings import Settings
+from dgltrees.training.rundir import RunDirectory, encoder_fingerprint, fingerprints, write_json
+from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Examples
 
 __all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_seeds"]
@@ -85,8 +86,10 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
         raise ConfigError(
             f"expected model settings whose model fits into memory, got one that does not: {what}"
         ) from None
+    attach_pretrained(model, settings.data)
     task.init_from_data(model, settings.data, splits.train)
-    make_optimizer(settings.training, model.parameters())  # refuses what it cannot use
+    groups = parameter_groups(settings.training, model)
+    make_optimizer(settings.training, groups)  # refuses what it cannot use
     return Prepared(settings, task, splits, test, model)
 
 
@@ -124,7 +127,7 @@ def train(
     settings = adopt_torchrun(settings)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
-    files = fingerprints(settings)
+    files = {**fingerprints(settings), **encoder_fingerprint(settings)}
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
@@ -161,6 +164,7 @@ def _train(
             "examples": {"train": len(splits.train), "valid": len(splits.valid or ())},
         }
         run.start(ready.settings, schema_of(splits.train), metadata)
+    log_settings(fabric, flat(ready.settings.to_dict()))
     fabric.barrier()
     progress = trainer.fit()
     valid = progress.history[progress.best_epoch - 1] if progress.history else {}
