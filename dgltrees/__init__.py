@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgltrees.errors import ConfigError, TreeError
-    from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRegressor
+    from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.tasks.own_trees.inspect import inspect_trees
     from dgltrees.training.loaded import LoadedRun, load
     from dgltrees.traversal import prop_nodes_topo, traverse
@@ -31,6 +31,7 @@ __all__ = [
     "TreeEncoder",
     "TreeError",
     "TreePairs",
+    "TreeRanker",
     "TreeRegressor",
     "Vocabulary",
     "__version__",
@@ -43,7 +44,7 @@ __all__ = [
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
 _MODULES = {
     "dgltrees.errors": ("ConfigError", "TreeError"),
-    "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRegressor"),
+    "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
     "dgltrees.training.loaded": ("LoadedRun", "load"),
     "dgltrees.traversal": ("prop_nodes_topo", "traverse"),

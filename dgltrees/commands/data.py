@@ -54,6 +54,7 @@ def inspect(
     format: Optional[str] = None,
     trees: Optional[Count] = 10_000,
     target: Optional[str] = None,
+    group: Optional[str] = None,
     columns: Optional[Union[list[str], dict[str, str]]] = None,
     layout: Layout = Layout(),  # noqa: B008
 ) -> None:
@@ -68,11 +69,18 @@ def inspect(
         format: the file's format; by default inferred from its ending or first line.
         trees: how many trees to look at, from the first on; null for all. Memory grows with them.
         target: the column to predict; by default one is proposed.
+        group: the column of groups within which the target orders the trees.
         columns: input columns; by default all but the target.
         layout: where the trees stand in the file.
     """
     found = inspect_trees(
-        path, format=format, trees=trees, target=target, columns=columns, layout=layout
+        path,
+        format=format,
+        trees=trees,
+        target=target,
+        group=group,
+        columns=columns,
+        layout=layout,
     )
     for line in found.lines(ascii_only=not _speaks_utf8()):
         print(line)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dgltrees.commands.plots import new_figure, save_figure
 from dgltrees.draw.strings import printable
+from dgltrees.tasks.own_trees.classes import ClassesTask
 from dgltrees.tasks.own_trees.numbers import NumbersTask
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.trees import Examples
@@ -25,7 +26,7 @@ _NUMBERS_SHOWN = 12  # classes up to which cells have their numbers
 def draw_outputs(folder: Path, task: Task, data: Examples, outputs: Columns) -> None:
     """Draw ``confusion.png`` or ``predicted.png`` in the folder of a run of trees of one's own.
 
-    Several flags have no picture.
+    Several flags, and orders, have no picture.
 
     Arguments:
         folder: of the run.
@@ -37,7 +38,7 @@ def draw_outputs(folder: Path, task: Task, data: Examples, outputs: Columns) -> 
     if isinstance(task, NumbersTask):
         predicted = np.stack([outputs[f"prediction_{k}"] for k in range(targets.shape[1])], 1)
         predicted_against_true(targets, predicted, data.target_names, folder / "predicted.png")
-    elif targets.ndim == 1:
+    elif isinstance(task, ClassesTask) and targets.ndim == 1:
         rows = task.labeled(data)
         true, predicted = targets[rows], outputs["prediction"][rows]
         confusion(true, predicted, data.targets.names, folder / "confusion.png")

@@ -2,6 +2,7 @@
 
 from dgltrees.estimators.classifier import TreeClassifier
 from dgltrees.estimators.encoder import TreeEncoder
+from dgltrees.estimators.ranker import TreeRanker
 from dgltrees.estimators.regressor import TreeRegressor
 
-__all__ = ["TreeClassifier", "TreeEncoder", "TreeRegressor"]
+__all__ = ["TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"]

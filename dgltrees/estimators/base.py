@@ -28,7 +28,7 @@ from dgltrees.training.run import train
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest, TreePairs
 
-__all__ = ["TreeEstimator", "Trees", "as_examples"]
+__all__ = ["TreeEstimator", "Trees", "as_examples", "with_targets"]
 
 Trees = Union[Forest, TreePairs, Sequence[Forest], Sequence[TreePairs]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them."""
@@ -135,13 +135,26 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             ConfigError: a setting is not read or has a wrong value.
         """
         targets = _columns(y)
-        raw = _with_targets(as_examples(X), targets)
-        settings = self._settings([*targets], pairs=raw.arity > 1)
+        raw = with_targets(as_examples(X), targets)
+        valid = None
+        if validation is not None:
+            valid = with_targets(as_examples(validation[0]), _columns(validation[1]))
+        return self._train(raw, [*targets], valid, on_epoch, out)
+
+    def _train(
+        self,
+        raw: Examples,
+        targets: list[str],
+        valid: Optional[Examples],
+        on_epoch: Optional[Callable[[dict[str, Any]], None]],
+        out: Optional[PathLike],
+    ) -> Any:
+        """Train on trees whose targets are the columns ``targets``; see :meth:`fit`."""
+        settings = self._settings(targets, pairs=raw.arity > 1)
         task = cast(OwnTreesTask, settings.task)
         learned, read_valid = task.examples(raw, settings.data, None), None
-        if validation is not None:
-            valid = _with_targets(as_examples(validation[0]), _columns(validation[1]))
-            read_valid = partial(task.examples, valid, settings.data)  # by the schema of training
+        if valid is not None:  # read by the schema of training
+            read_valid = partial(task.examples, valid, settings.data)
         splits = split_examples(task, settings.data, learned, read_valid)
         folder = self._temporary() if out is None else Path(out)
 
@@ -327,7 +340,12 @@ def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     return {name: values[:, k] for k, name in enumerate(names)}
 
 
-def _with_targets(examples: Examples, targets: Mapping[str, NDArray[Any]]) -> Examples:
+def with_targets(examples: Examples, targets: Mapping[str, NDArray[Any]]) -> Examples:
+    """The examples with targets by name.
+
+    Raises:
+        TreeError: there are not as many as examples.
+    """
     unit = "tree" if examples.arity == 1 else "pair"
     for values in targets.values():
         if len(values) != len(examples):

@@ -38,6 +38,7 @@ from dgltrees.models.nti import (
     make_nti_encoder,
 )
 from dgltrees.models.number_decoder import NumberDecoder
+from dgltrees.models.ranks import RankTarget
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.siblings import PlaceVectors
@@ -88,6 +89,7 @@ __all__ = [
     "PlaceVectors",
     "Predictions",
     "QuestionAnswerEncoder",
+    "RankTarget",
     "Root",
     "RootAndMax",
     "SampledTrees",

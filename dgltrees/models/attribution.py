@@ -41,8 +41,7 @@ def answers(model: Classifier, batch: TreeBatch) -> Tensor:
     if isinstance(model.head, TargetHead):
         columns = model.head.decode(outputs)
         probabilities = [v for name, v in columns.items() if name.startswith("probability_")]
-        numbers = [v for name, v in columns.items() if name.startswith("prediction_")]
-        return torch.stack(probabilities or numbers, 1)
+        return torch.stack(probabilities or list(columns.values()), 1)
     if not isinstance(model.head, ClassHead):
         raise ConfigError(
             f"expected a model of classes or numbers, got the head {type(model.head).__name__}"

@@ -8,6 +8,7 @@ from dgltrees.tasks.language_models.tree_lm import TREE_LM
 from dgltrees.tasks.language_models.tree_shape import TREE_SHAPE
 from dgltrees.tasks.own_trees.classes import CLASSIFY, CLASSIFY_PAIRS, LABEL
 from dgltrees.tasks.own_trees.numbers import REGRESS, REGRESS_NODES, REGRESS_PAIRS
+from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.parser import PARSER
 from dgltrees.tasks.rrnet.logic_sequence import LOGIC_SEQUENCE
 from dgltrees.tasks.rrnet.mee import MEE
@@ -26,7 +27,7 @@ __all__ = ["TASKS", "Task", "get_task"]
 _ALL: tuple[Task, ...] = (
     *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, TREE_LM, TREE_SHAPE, PARSER),
     *(SNLI, WIKIQA, SST_PHRASES, MEE, LOGIC_SEQUENCE, PTB),
-    *(CLASSIFY, CLASSIFY_PAIRS, LABEL, REGRESS, REGRESS_PAIRS, REGRESS_NODES),
+    *(CLASSIFY, CLASSIFY_PAIRS, LABEL, REGRESS, REGRESS_PAIRS, REGRESS_NODES, RANK),
 )
 TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""

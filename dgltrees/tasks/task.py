@@ -118,6 +118,8 @@ class Task:
             which on they are counted together.
         stateful: whether a batch continues where the one before it ended, so that order matters;
             its ids are then those of a :class:`~dgltrees.trees.windows.WindowSampler`.
+        whole_groups: whether the examples of a group (see :meth:`groups`) are learned together, so
+            that batches hold whole ones; those without labeled rows are then in no training batch.
         reads: what its files hold, in a sentence, for errors.
     """
 
@@ -137,6 +139,7 @@ class Task:
     metrics: tuple[Metric, ...] = (ACCURACY, LOSS)
     breakdown: Optional[tuple[str, int]] = None
     stateful: bool = False
+    whole_groups: bool = False
     reads: str = ""
 
     def stream(

@@ -27,7 +27,7 @@ from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer, parameter_groups
 from dgltrees.training.processes import total
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.sampling import training_sampler
+from dgltrees.training.sampling import part_of_batch, training_sampler, whole_groups
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
@@ -82,6 +82,7 @@ class Trainer:
         if self.settings.schedule == "halve" and splits.valid is None:
             raise ConfigError("training.schedule halve needs validation examples, got none")
         self.labeled = self.task.labeled(splits.train)  # (R,)
+        self.groups = whole_groups(self.task, splits.train)  # (E,)
         self.progress = Progress()
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
@@ -131,9 +132,11 @@ class Trainer:
         loss = torch.tensor(state.loss, dtype=torch.float64, device=self.fabric.device)
         hidden = None if self.bar is None else not self.bar
         remaining = batches[state.step :]
-        loaded = self.loader([self._mine(ids) for ids in remaining])
+        rank, world = self.fabric.global_rank, self.fabric.world_size
+        parts = [part_of_batch(ids, self.groups, rank, world) for ids in remaining]
+        loaded = self.loader([mine for mine, _ in parts])
         bar = tqdm(
-            zip(loaded, remaining),
+            zip(loaded, remaining, parts),
             desc=f"epoch {state.epoch + 1}",
             initial=state.step,
             total=len(batches),
@@ -142,10 +145,10 @@ class Trainer:
         )
         every = self.settings.checkpoint_steps
         finite = torch.tensor(state.step, device=self.fabric.device)  # steps with a finite loss
-        for (batch, targets), ids in bar:
+        for (batch, targets), ids, (_, counts) in bar:
             if self.settings.schedule == "linear":
                 self._decay(state.epoch + state.step / len(batches))
-            step_loss, rows = self._step(ids, batch, targets)
+            step_loss, rows = self._step(ids, batch, targets, counts)
             loss += step_loss
             finite += loss.isfinite()
             state.step, state.rows = state.step + 1, state.rows + rows
@@ -157,29 +160,26 @@ class Trainer:
         check_finite(self.plain, state, int(finite))
         self._finish_epoch(time.perf_counter() - started)
 
-    def _mine(self, ids: NDArray[Any]) -> NDArray[Any]:
-        """This process's part of a batch; if empty, one example, as all must compute gradients."""
-        mine = ids[self.fabric.global_rank :: self.fabric.world_size]
-        return mine if len(mine) else ids[:1]
-
-    def _step(self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor) -> tuple[Tensor, int]:
+    def _step(
+        self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor, counts: bool
+    ) -> tuple[Tensor, int]:
         """Update the model on a batch; return the total loss before the updates, and the rows.
 
         Arguments:
             ids: the examples of all processes.
             batch, targets: this process's part.
+            counts: whether it counts; see :func:`~dgltrees.training.sampling.part_of_batch`.
         """
         task, fabric = self.task, self.fabric
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))
-        # Data parallel training takes the mean of the processes' gradients: undo its division. A
-        # process without a part of its own counts for nothing.
-        weight = float(fabric.global_rank < len(ids)) * fabric.world_size
+        # Data parallel training takes the mean of the processes' gradients: undo its division.
+        weight = float(counts) * fabric.world_size
         weight /= task.loss_denominator(len(ids), count)
         targets = targets.to(fabric.device)
         with fabric.autocast():
             rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
         losses = [self._update(each, targets, weight) for each in rollouts]
-        loss = losses[0] * float(fabric.global_rank < len(ids))
+        loss = losses[0] * float(counts)
         return total(fabric, loss.double()), count
 
     def _update(self, rollout: Any, targets: Tensor, weight: float) -> Tensor:

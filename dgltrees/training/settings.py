@@ -125,6 +125,15 @@ class PretrainedTraining(TrainingSettings):
     hidden: ClassVar[tuple[str, ...]] = ()
 
 
+@dataclass(frozen=True)
+class GroupedTraining(PretrainedTraining):
+    """The training loop over groups of examples that are learned together."""
+
+    batch_size: Count = 25
+    """Examples in a batch, over all processes, of as many whole groups as fit; a larger group is a
+    batch by itself."""
+
+
 class Settings:
     """All settings of a run.
 
@@ -248,7 +257,7 @@ def section_sources(task: Task) -> dict[str, Any]:
     """The class of each section's settings in a task."""
     training = StatefulTraining if task.stateful else TrainingSettings
     if issubclass(task.data, PretrainedSettings):
-        training = PretrainedTraining
+        training = GroupedTraining if task.whole_groups else PretrainedTraining
     return {"data": task.data, "model": task.model, "training": training}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import ConfigError
+from dgltrees.trees.segments import offsets_of
 
 __all__ = ["BatchSampler"]
 
@@ -23,7 +24,9 @@ class BatchSampler:
     Arguments:
         sizes: ``(E,)`` the number of nodes of each example.
         depths: ``(E,)``, the depth of each example; without it pools are sorted by size only.
-        batch_size: the largest number of examples in a batch.
+        weights: ``(E,)``, as how many examples each counts; by default as one.
+        batch_size: the largest number of examples in a batch; one that counts as more is a batch by
+            itself.
         max_nodes: the largest number of nodes in a batch; a larger example is a batch by
             itself.
         shuffle: if False, the examples are cut into batches in their order, unsorted.
@@ -39,6 +42,7 @@ class BatchSampler:
         sizes: ArrayLike,
         *,
         depths: Optional[ArrayLike] = None,
+        weights: Optional[ArrayLike] = None,
         batch_size: Optional[int] = None,
         max_nodes: Optional[int] = None,
         shuffle: bool = True,
@@ -53,6 +57,7 @@ class BatchSampler:
                 raise ConfigError(f"expected {name} to be at least 1, got {value}")
         self.sizes = np.asarray(sizes, dtype=np.int64)
         self.depths = np.zeros_like(self.sizes) if depths is None else np.asarray(depths)
+        self.weights = None if weights is None else np.asarray(weights, dtype=np.int64)
         self.batch_size, self.max_nodes = batch_size, max_nodes
         self.shuffle, self.pool, self.seed, self.epoch = shuffle, pool, seed, 0
 
@@ -82,23 +87,28 @@ class BatchSampler:
     def _pool_size(self) -> int:
         """The number of examples in a pool."""
         if self.batch_size is not None:
-            return self.batch_size * self.pool
-        mean = max(1.0, float(self.sizes.mean())) if len(self.sizes) else 1.0
-        return max(1, int((self.max_nodes or 1) / mean)) * self.pool
+            return max(1, int(self.batch_size * self.pool / _mean(self.weights)))
+        return max(1, int((self.max_nodes or 1) / _mean(self.sizes))) * self.pool
 
     def _cut(self, ids: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Cut ``ids`` into consecutive batches, each as large as the limits allow."""
-        if self.max_nodes is None:
+        if self.max_nodes is None and self.weights is None:
             step = self.batch_size or 1
             return [ids[start : start + step] for start in range(0, len(ids), step)]
-        ends = np.cumsum(self.sizes[ids])
+        weights = np.ones_like(self.sizes) if self.weights is None else self.weights
+        limits = [
+            (offsets_of(amounts[ids]), most)
+            for amounts, most in ((self.sizes, self.max_nodes), (weights, self.batch_size))
+            if most is not None
+        ]
         cuts, start = [], 0
         while start < len(ids):
-            before = ends[start - 1] if start else 0
-            stop = int(np.searchsorted(ends, before + self.max_nodes, side="right"))
-            stop = max(start + 1, stop)
-            if self.batch_size is not None:
-                stop = min(stop, start + self.batch_size)
-            cuts.append(stop)
-            start = stop
+            stops = [np.searchsorted(o, o[start] + most, side="right") - 1 for o, most in limits]
+            start = max(start + 1, int(min(stops)))
+            cuts.append(start)
         return np.split(ids, cuts[:-1]) if cuts else []
+
+
+def _mean(amounts: Optional[NDArray[np.int64]]) -> float:
+    """The mean of what counts; 1 where there is nothing."""
+    return 1.0 if amounts is None or not len(amounts) else max(1.0, float(amounts.mean()))

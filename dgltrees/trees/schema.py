@@ -216,7 +216,7 @@ def choose_columns(
         forest: the trees.
         wanted: the names of the columns; or kinds by name, where ``none`` leaves a column out and
             columns that are not named are as inferred; None for all as inferred.
-        without: columns that are no inputs, such as targets.
+        without: columns that are no inputs, such as targets and groups.
 
     Raises:
         TreeError: there is no such column, or no column at all, or it cannot be of that kind.
@@ -226,7 +226,7 @@ def choose_columns(
     asked = [] if wanted is None else list(wanted)
     for name in asked:
         if name in without:
-            raise ConfigError(f"expected input columns, got {name!r}, which is the target")
+            raise ConfigError(f"expected input columns, got {name!r}, which is no input")
         if name not in inferred:
             raise TreeError(
                 f"expected data.columns to name columns of the trees ({', '.join(inferred)}), "

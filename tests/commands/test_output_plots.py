@@ -66,6 +66,7 @@ def test_a_point_for_each_number(figures: list[Figure], true: list[float], scale
         ("regress --data.target seconds --seeds 0", ["predicted.png"]),
         (f"regress --data.target seconds --data.test {PLANS}", ["predicted.png"]),
         ("regress --data.target seconds --data.valid_fraction 0", []),
+        ("rank --data.target seconds --data.group speed --data.valid_fraction 0", []),
     ],
 )
 def test_a_training_draws_what_its_model_says(

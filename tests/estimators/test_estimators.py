@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from dgltrees import Forest, TreeClassifier, TreeEncoder, TreePairs, TreeRegressor
+from dgltrees import Forest, TreeClassifier, TreeEncoder, TreePairs, TreeRanker, TreeRegressor
 from dgltrees.errors import ConfigError, TreeError
 from tests.training.samples import SAMPLES
 
@@ -73,6 +75,47 @@ def test_clones_cross_validation_search_and_pipelines() -> None:
     assert search.fit(X, SECONDS).best_params_["encoder"] in ("bag", "convolution")
     pipeline = make_pipeline(TreeEncoder(**QUICK), LogisticRegression(max_iter=2000))
     assert pipeline.fit(X, SPEED).predict(X).shape == (60,)
+
+
+def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -> None:
+    groups = np.arange(60) // 5
+    model = TreeRanker(best="lowest", **QUICK).fit(X, SECONDS, groups)
+    assert model.predict(X).shape == (60,)
+    assert 0 <= model.score(X, SECONDS, groups) <= 1
+    np.testing.assert_array_equal(
+        model.predict(X), clone(model).fit(X, SECONDS, groups=groups.astype(str)).predict(X)
+    )
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(TreeRanker.load(tmp_path / "model").predict(X), model.predict(X))
+    first, rest = slice(0, 40), slice(40, 60)
+    held_out = (X[rest], SECONDS[rest], groups[rest])
+    named = TreeRanker(**{**QUICK, "settings": {"data.group": "query"}})
+    named.fit(X[first], SECONDS[first], groups[first], validation=held_out)
+    assert named.history_[0]["valid_groups"] == 4
+    by_group = GroupKFold(2)
+    with config_context(enable_metadata_routing=True):
+        routed = TreeRanker(**QUICK).set_fit_request(groups=True).set_score_request(groups=True)
+        scores = cross_val_score(routed, X, SECONDS, params={"groups": groups}, cv=by_group)
+    columns = {**X.columns, "group": groups[X.tree_of_node]}  # at every node, the roots among them
+    inside = replace(X, columns=columns)
+    again = cross_val_score(TreeRanker(**QUICK), inside, SECONDS, groups=groups, cv=by_group)
+    np.testing.assert_array_equal(again, scores)
+
+
+@pytest.mark.parametrize(
+    ("y", "groups", "message"),
+    [
+        (SECONDS, None, "expected a column 'group' that says to which group a tree belongs"),
+        (SECONDS, np.arange(5), "expected a group per tree, got 5 groups for 60 trees"),
+        (SECONDS[:5], np.arange(5), "expected a target per tree, got 5 targets for 60 trees"),
+        (SECONDS[:, None], np.arange(60), r"a target per tree, \(T,\), got the shape \(60, 1\)"),
+        (SECONDS, np.arange(60), "expected training groups of trees with unlike targets"),
+        (SPEED, np.zeros(60), "expected a number as the target 'target', got"),
+    ],
+)
+def test_orders_that_cannot_be_learned(y: Any, groups: Any, message: str) -> None:
+    with pytest.raises(TreeError, match=message):
+        TreeRanker(**QUICK, validation_fraction=0.0).fit(X, y, groups)
 
 
 def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:

@@ -155,6 +155,7 @@ _REPORTED: dict[str, tuple[str, dict[str, Any]]] = {
     "regress": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
     "regress-pairs": ("sick/relatedness_train.jsonl", _WORDS),
     "regress-nodes": ("plans/train.jsonl", {**_WORDS, "log_target": True}),
+    "rank": ("plans/queries/train.jsonl", _WORDS),
     "tree-shape": ("", {"hidden_size": 2}),
     "tree-lm": (str(SENTENCES), {**_WORDS, "stops": True}),
     "parser": (str(SENTENCES), {**_WORDS, "arc_size": 4, "label_size": 4}),
@@ -173,6 +174,7 @@ _DATA: dict[str, dict[str, Any]] = {
     "regress-pairs": {**_PAIRS, "target": "relatedness_score"},
     "regress": {**_PLANS, "target": "seconds"},
     "regress-nodes": {**_PLANS, "target": "Plan Rows"},
+    "rank": {**_PLANS, "target": "seconds", "group": "query"},
 }
 """Settings of the data that a file needs."""
 

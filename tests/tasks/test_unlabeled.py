@@ -52,8 +52,13 @@ _STRIPPED: dict[str, Row] = {
     "wikiqa": ("wikiqa/WikiQASent-dev.txt", {}, _PAIR, _cut(r"\t[01]$")),
     "classify": ("plans/train.jsonl", {**_PLANS, "target": "speed"}, {}, _without("speed")),
     "regress": ("plans/train.jsonl", {**_PLANS, "target": "seconds"}, {}, _without("seconds")),
+    "rank": (
+        *("plans/queries/train.jsonl", {**_PLANS, "target": "seconds", "group": "query"}, {}),
+        _without("seconds"),
+    ),
 }
 """A file, settings of the data and the model, and what takes the label off a line."""
+_OWN = ("classify", "regress", "rank")
 _NO_LABELS = {"tree-lm", "tree-shape", "ptb", "parser"}
 """Tasks whose predictions read text or trees alone."""
 _ALIKE = {"label", "regress-nodes", "classify-pairs", "regress-pairs"}
@@ -110,16 +115,16 @@ def test_predictions_do_not_depend_on_labels(name: str) -> None:
         *(model, task, train, Lines(some), settings), next(iter(task.formats), "jsonl"), 3
     )
     assert by_threes == list(map(_near, expected))
-    if name not in ("classify", "regress"):
+    if name not in _OWN:
         with pytest.raises(TreeError, match=r"label|value|none"):
             task.read(Lines(bare), settings, schema_of(train))
 
 
-@pytest.mark.parametrize("name", ["classify", "regress"])
+@pytest.mark.parametrize("name", _OWN)
 def test_own_trees_without_targets_have_no_metrics(name: str) -> None:
-    model, task, train, _, settings = _model(name)
+    model, task, train, path, settings = _model(name)
     strip = _STRIPPED[name][3]
-    bare = map(strip, (SAMPLES / "plans/train.jsonl").read_text().splitlines())
+    bare = map(strip, path.read_text().splitlines())
     data = task.read(Lines(bare, "plans.jsonl"), settings, schema_of(train))
     with pytest.raises(TreeError, match="expected examples with"):
         task.report(data, run(model, task, data), task.majority(train))

@@ -13,6 +13,7 @@ SENTENCES = SAMPLES / "ud" / "sample.conllu"
 
 
 _PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
+_QUERIES = {**_PLANS, "train": "plans/queries/train.jsonl"}
 _PAIRS = {"train": "sick/relatedness_train.jsonl", "tree": ["first", "second"], "min_count": 1}
 PLANS: dict[str, dict[str, Any]] = {
     "classify": {**_PLANS, "target": "speed"},
@@ -21,6 +22,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "label": {**_PLANS, "target": "Node Type"},
     "regress": {**_PLANS, "target": "seconds"},
     "regress-nodes": {**_PLANS, "target": "Plan Rows"},
+    "rank": {**_QUERIES, "target": "seconds", "group": "query", "best": "lowest"},
 }
 """Settings of the data of tasks on one's own trees, by task."""
 

@@ -72,8 +72,10 @@ def test_nodes_are_counted_over_all_processes(tmp_path: Path) -> None:
     assert two[0]["valid_node_accuracy"] == pytest.approx(one[0]["valid_node_accuracy"])
 
 
-def test_numbers_of_own_trees_in_two_processes(tmp_path: Path) -> None:
-    settings = with_model(quick("regress", PLANS["regress"], batch_size=7), hidden_size=5)
+@pytest.mark.parametrize(("task", "batch_size"), [("regress", 7), ("rank", 12)])
+def test_own_trees_in_two_processes(tmp_path: Path, task: str, batch_size: int) -> None:
+    """Of ``rank``, batches of three groups of four trees, and a last one of one group."""
+    settings = with_model(quick(task, PLANS[task], batch_size=batch_size), hidden_size=5)
     one, two = losses_of_one_and_two(tmp_path, settings, torchrun=True)
     assert set(two[0]) == set(one[0])
     for name, value in one[0].items():

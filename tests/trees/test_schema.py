@@ -69,7 +69,7 @@ def test_columns_and_kinds_can_be_chosen(
     ("wanted", "message"),
     [
         (["cost"], r"data.columns to name columns of the trees \(name, number, v\), got 'cost'"),
-        (["target"], "got 'target', which is the target"),
+        (["target"], "got 'target', which is no input"),
         ({"number": "float"}, "data.columns.number to be one of category, number, log"),
         ({"name": "number"}, "column 'name' to hold a number, which data.columns says, got names"),
         ({"v": "number"}, "column 'v' to hold a number, which data.columns says, got a vector"),

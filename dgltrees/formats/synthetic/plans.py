@@ -39,12 +39,13 @@ def make_plans(
     test: NonNegativeInt = 500,
     seed: Seed = 0,
     max_tables: Count = 6,
+    alternatives: Count = 1,
     overwrite: bool = False,
 ) -> dict[str, Any]:
     """Write made-up query plans with their seconds, as JSON Lines.
 
     Each line has a ``plan`` with its inputs under ``Plans``, the ``seconds`` that it takes, and its
-    ``speed``, fast or slow.
+    ``speed``, fast or slow; where queries have several plans, the name of its ``query`` too.
 
     Arguments:
         out: folder to write to, new or empty.
@@ -53,6 +54,8 @@ def make_plans(
         test: plans in the test file.
         seed: the same seed gives the same bytes on every machine.
         max_tables: tables of a plan at most.
+        alternatives: plans of each query: of the same tables and rows of these, scanned and joined
+            in other ways.
         overwrite: write to a folder that holds files; those of an older data set are removed.
 
     Returns:
@@ -65,9 +68,22 @@ def make_plans(
     check_sizes(sizes, "plans")
     if max_tables < 1:
         raise ConfigError(f"max_tables: expected 1 table or more, got {max_tables}")
+    if alternatives < 1 or any(size % alternatives for size in sizes):
+        raise ConfigError(
+            f"alternatives: expected 1 or more, by which train, valid and test can be divided, got "
+            f"{alternatives} with {', '.join(map(str, sizes))}"
+        )
     folder = check_folder(out, overwrite)
     rng = stream("plans", seed)
-    lines = [_line(rng, 1 + below(rng, max_tables)) for _ in range(sum(sizes))]
+    lines: list[str] = []
+    for query in range(sum(sizes) // alternatives):
+        tables = 1 + below(rng, max_tables)
+        if alternatives == 1:
+            lines.append(_line(rng, [_scan(rng, *_table(rng)) for _ in range(tables)]))
+            continue
+        chosen = [_table(rng) for _ in range(tables)]
+        for _ in range(alternatives):
+            lines.append(_line(rng, [_scan(rng, *each) for each in chosen], f"q{query}"))
     files = {f"{split}.jsonl": part for split, part in zip(SPLITS, cut(lines, sizes))}
     settings = {
         "train": train,
@@ -75,31 +91,36 @@ def make_plans(
         "test": test,
         "seed": seed,
         "max_tables": max_tables,
+        "alternatives": alternatives,
     }
     return write_folder(
         folder, files, {"generator": "plans", "version": VERSION, "settings": settings}
     )
 
 
-def _line(rng: random.Random, tables: int) -> str:
-    parts = [_scan(rng) for _ in range(tables)]
+Part = tuple[dict[str, Any], float, float]
+"""A plan, the rows that it really gives, and its seconds."""
+
+
+def _line(rng: random.Random, parts: list[Part], query: str = "") -> str:
+    """One line of a file: the scans joined, with the name of the query if it has one."""
     while len(parts) > 1:  # any two inputs, in any order
         first, second = (parts.pop(below(rng, len(parts))) for _ in range(2))
         parts.append(_join(rng, *first, *second))
     plan, _, seconds = parts[0]
     rounded = float(f"{seconds:.4g}")
     speed = "slow" if rounded > SLOW else "fast"
-    return json.dumps({"plan": plan, "seconds": rounded, "speed": speed})
+    record = {"plan": plan, "seconds": rounded, "speed": speed}
+    return json.dumps({"query": query, **record} if query else record)
 
 
-Part = tuple[dict[str, Any], float, float]
-"""A plan, the rows that it really gives, and its seconds."""
-
-
-def _scan(rng: random.Random) -> Part:
+def _table(rng: random.Random) -> tuple[str, float]:
+    """A table, and how many of its rows a query wants."""
     table = list(TABLES)[below(rng, len(TABLES))]
-    share = rng.random() ** 3
-    rows = max(1.0, TABLES[table] * share)
+    return table, max(1.0, TABLES[table] * rng.random() ** 3)
+
+
+def _scan(rng: random.Random, table: str, rows: float) -> Part:
     by_index = rng.random() < 0.5
     seconds = rows * LOOK_UP if by_index else TABLES[table] * READ
     node = {"Node Type": "Index Scan" if by_index else "Seq Scan", "Table": table}

@@ -225,14 +225,14 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
     )
 
 
-def make_model(model: Options, schema: Schema, head: type[TargetHead], count: int) -> Classifier:
+def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: Any) -> Classifier:
     """A model from columns to targets, as the settings describe it.
 
     Arguments:
         model: the model's settings.
         schema: the columns of the training trees.
         head: the class of its head.
-        count: the number of classes, flags or numbers.
+        sizes: its ``count`` of classes, flags or numbers, if it has one.
     """
     inputs = ColumnsInput(
         schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
@@ -240,7 +240,7 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], count: in
     encoder = _encoder(model, inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]
-    targets = model.of(head, size=size, count=count, hidden=model["head"], dropout=dropout)
+    targets = model.of(head, size=size, hidden=model["head"], dropout=dropout, **sizes)
     return Classifier(encoder, readout, targets)
 
 

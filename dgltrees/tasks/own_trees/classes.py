@@ -142,13 +142,13 @@ def _flags(names: list[Optional[str]], column: str, error: RowError) -> NDArray[
 def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
     schema = cast(Schema, names)
     if len(schema.targets) > 1:
-        return make_model(model, schema, FlagTargets, len(schema.targets))
+        return make_model(model, schema, FlagTargets, count=len(schema.targets))
     if len(schema["target"]) < 2:
         raise TreeError(
             f"expected at least two classes in the target {schema.targets[0]!r}, got "
             f"{', '.join(schema['target'].names) or 'none'}"
         )
-    return make_model(model, schema, ClassTarget, len(schema["target"]))
+    return make_model(model, schema, ClassTarget, count=len(schema["target"]))
 
 
 CLASSIFY = ClassesTask("classify", ClassesData, ClassesModel, {}, _build, metrics=METRICS)

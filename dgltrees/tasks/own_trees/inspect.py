@@ -17,6 +17,8 @@ from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
 from dgltrees.options import Count
+from dgltrees.tasks.own_trees.ranks import RANK
+from dgltrees.tasks.own_trees.settings import RankData
 from dgltrees.trees import Examples, Forest
 from dgltrees.trees.schema import Column, choose_columns
 from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column, summarize_shapes
@@ -41,6 +43,7 @@ class Inspection:
         columns: the node columns that a model would read.
         beside: what stands beside each tree: possible targets.
         target: the column to predict, as given or proposed; None where there is none.
+        groups: how many groups there are to be ordered, in a sentence; empty without a group.
         warnings: what looks wrong.
         command: the command that trains on the file.
         drawing: one of the smaller trees.
@@ -54,6 +57,7 @@ class Inspection:
     columns: tuple[ColumnSummary, ...]
     beside: tuple[ColumnSummary, ...]
     target: Optional[str]
+    groups: str
     warnings: tuple[str, ...]
     command: str
     drawing: Drawing
@@ -82,6 +86,9 @@ class Inspection:
                 table = [[title, "kind", "values", "missing", "what"]]
                 table += [[c.name, c.kind, f"{c.count}", f"{c.missing}", c.words] for c in columns]
                 yield from _table(table)
+        if self.groups:
+            yield ""
+            yield self.groups
         for warning in self.warnings:
             yield ""
             yield f"warning: {warning}"
@@ -98,6 +105,7 @@ def inspect_trees(
     format: Optional[str] = None,  # noqa: A002
     trees: Optional[Count] = 10_000,
     target: Optional[str] = None,
+    group: Optional[str] = None,
     columns: Optional[Union[list[str], dict[str, str]]] = None,
     layout: Layout = Layout(),  # noqa: B008
 ) -> Inspection:
@@ -111,6 +119,7 @@ def inspect_trees(
         format: the file's format; by default inferred from its ending or first line.
         trees: how many trees to look at, from the first on; null for all. Memory grows with them.
         target: the column to predict; by default one is proposed.
+        group: the column of groups within which the target orders the trees.
         columns: input columns, or kinds by name; by default all but the target, as inferred.
         layout: where the trees stand in the file.
 
@@ -149,7 +158,8 @@ def inspect_trees(
             f"expected a target among {', '.join((*examples.columns, *forest.columns))}, "
             f"got {target!r}"
         )
-    without = [] if target is None or target in examples.columns else [target]
+    aside = [name for name in (target, group) if name is not None]
+    without = [name for name in aside if name not in examples.columns]
     inputs: tuple[ColumnSummary, ...] = ()
     if columns is not None or set(forest.columns) - set(without):
         chosen = choose_columns(forest, columns, without)
@@ -165,8 +175,9 @@ def inspect_trees(
         inputs,
         beside,
         target,
+        "" if group is None or target is None else _groups(examples, target, group, columns),
         (*_tree_warnings(shapes, target), *_column_warnings((*inputs, *beside))),
-        _command(path, format, layout, target, columns, examples),
+        _command(path, format, layout, target, group, columns, examples),
         _example(forest, inputs),
     )
 
@@ -181,6 +192,18 @@ def _summary_of_nodes(forest: Forest, column: Column) -> ColumnSummary:
         warning = "is the same in all nodes of a tree: an identifier tells a model nothing"
         return replace(summary, warnings=(warning,))
     return summary
+
+
+def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
+    """What there is to be ordered, as the task ``rank`` reads it."""
+    settings = RankData(target=target, group=group, columns=columns)
+    data = RANK.examples(examples, settings, None)
+    groups = RANK.groups(data)
+    sizes, learned = np.bincount(groups), len(np.unique(groups[RANK.labeled(data)]))
+    return (
+        f"{len(sizes):,} groups by {group!r}, of {sizes.min():,} to {sizes.max():,} trees; "
+        f"{len(sizes) - learned:,} with one tree or with equal {target!r} have no order to learn"
+    )
 
 
 def _read(path: PathLike, form: str, layout: Layout, trees: Optional[int]) -> tuple[Examples, bool]:
@@ -251,14 +274,16 @@ def _command(
     form: Optional[str],
     layout: Layout,
     target: Optional[str],
+    group: Optional[str],
     columns: Any,
     examples: Examples,
 ) -> str:
-    task, log_target = _task(target, examples)
+    task, log_target = _task(target, examples) if group is None else ("rank", False)
     words = ["dgltrees", "train", task, "--data.train", path]
     words += ["--data.format", form] if form is not None else []
     words += _flags(layout, "--data.")
     words += ["--data.target", "COLUMN" if target is None else target]
+    words += [] if group is None else ["--data.group", group]
     if isinstance(columns, dict):
         for name, kind in columns.items():
             words += [f"--data.columns.{name}", kind]

@@ -27,7 +27,7 @@ from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["REGRESS", "REGRESS_NODES", "REGRESS_PAIRS", "NumbersTask"]
+__all__ = ["REGRESS", "REGRESS_NODES", "REGRESS_PAIRS", "NumbersTask", "read_numbers"]
 
 METRICS = (
     LOSS,
@@ -53,7 +53,9 @@ class NumbersTask(OwnTreesTask):
         error: RowError,
     ) -> NDArray[Any]:
         """Float64 ``(R, K)``, NaN where there is none."""
-        return np.stack([_numbers(listed, column, error) for column, listed in values.items()], 1)
+        return np.stack(
+            [read_numbers(listed, column, error) for column, listed in values.items()], 1
+        )
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example: the ``prediction``, or one by the name of each target.
@@ -109,7 +111,17 @@ class NumbersTask(OwnTreesTask):
         return {**report, "by_target": parts} if len(parts) > 1 else report
 
 
-def _numbers(values: list[Any], column: str, error: RowError) -> NDArray[np.float64]:
+def read_numbers(values: list[Any], column: str, error: RowError) -> NDArray[np.float64]:
+    """``(R,)`` the values of a target column as numbers, NaN where one is missing.
+
+    Arguments:
+        values: the value of each row.
+        column: of the target, for errors.
+        error: makes an error from its message and a row.
+
+    Raises:
+        TreeError: a value is no number, or not finite.
+    """
     numbers = np.full(len(values), np.nan)
     for row, value in enumerate(values):
         if value is None:
@@ -133,7 +145,7 @@ def _numbers(values: list[Any], column: str, error: RowError) -> NDArray[np.floa
 
 def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
     schema = cast(Schema, names)
-    return make_model(model, schema, NumberTargets, len(schema.targets))
+    return make_model(model, schema, NumberTargets, count=len(schema.targets))
 
 
 REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, _build, metrics=METRICS)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, guess_format
-from dgltrees.tasks.own_trees.settings import OwnTreesData
+from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.schema import SUBWORDS, Column, Schema, choose_columns, new_vocabulary
@@ -60,6 +60,12 @@ def target_names(settings: OwnTreesData) -> tuple[str, ...]:
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
+def _names_aside(settings: OwnTreesData) -> tuple[str, ...]:
+    """The columns that are no inputs: those to predict, and that of the groups."""
+    groups = (settings.group,) if isinstance(settings, RankData) else ()
+    return (*target_names(settings), *groups)
+
+
 def input_examples(
     raw: Examples,
     settings: OwnTreesData,
@@ -91,7 +97,8 @@ def input_examples(
                 _check_same_columns(raw.forest, schema, settings)
         else:
             _check_edges(raw.forest)
-            inside = [name for name in targets if nodes or name not in raw.columns]
+            aside = _names_aside(settings)
+            inside = [name for name in aside if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.columns, inside)
             vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if c.named}
             if encoder is not None:
@@ -138,7 +145,8 @@ def _check_edges(forest: Forest) -> None:
 def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:
     """See that a further training file has the columns of the first one."""
     missing = [each.name for each in schema.inputs if each.name not in forest.columns]
-    others = set(forest.columns) - {each.name for each in schema.inputs} - {*schema.targets}
+    others = set(forest.columns) - {each.name for each in schema.inputs}
+    others -= {*_names_aside(settings)}
     if settings.columns is None and (missing or others):
         raise TreeError(
             "expected the columns of the first training file, "

@@ -23,6 +23,8 @@ __all__ = [
     "OwnTreesData",
     "PairClassesModel",
     "PairNumbersModel",
+    "RankData",
+    "RankModel",
 ]
 
 
@@ -55,6 +57,19 @@ class ClassesData(OwnTreesData):
 
     classes: Optional[list[str]] = None
     """Names of the classes in their order; by default those of training, sorted."""
+
+
+@dataclass(frozen=True)
+class RankData(OwnTreesData):
+    """Trees of one's own in groups, with an order within each."""
+
+    target: str = "target"
+    """Column of numbers that order the trees of a group: beside the tree in its record, or of its
+    root."""
+    best: Literal["highest", "lowest"] = "highest"
+    """Which target is the best: the highest, as of relevance, or the lowest, as of times."""
+    group: str = "group"
+    """Column that says to which group a tree belongs, beside the target; names or numbers."""
 
 
 @dataclass(frozen=True)
@@ -239,3 +254,26 @@ class NumbersModel(TreeReadout, NodeNumbersModel):
 @dataclass(frozen=True)
 class PairNumbersModel(PairComparison, NumbersModel):
     """A regression of pairs of trees."""
+
+
+@dataclass(frozen=True)
+class ListwiseSettings:
+    """The loss of a whole group."""
+
+    temperature: Positive = 1.0
+    """How far apart targets are: in deviations of the training targets, the difference at which one
+    tree is e times as likely to be the first as another."""
+
+
+@dataclass(frozen=True)
+class RankModel(TreeReadout, OwnTreesModel):
+    """A model that orders the trees of a group."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        **OwnTreesModel.parts,
+        "objective": {"pairwise": None, "listwise": ListwiseSettings},
+    }
+
+    objective: str = "pairwise"
+    """Loss: of every two trees of a group (pairwise; RankNet), or of all of them at once (listwise;
+    ListNet)."""

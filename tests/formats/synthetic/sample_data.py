@@ -240,6 +240,8 @@ def make_samples(out: Path) -> None:
     make_logic(out / "lrt", train=[10] * 13, valid=0, test=[4] * 13, overwrite=True)
     make_mee(out / "mee", train=20, valid=10, test=10, lengths=(4, 5), overwrite=True)
     make_plans(out / "plans", train=60, valid=0, test=0, overwrite=True)
+    queries = {"max_tables": 3, "alternatives": 4, "overwrite": True}
+    make_plans(out / "plans" / "queries", train=48, valid=0, test=0, **queries)
     write(out / "sst" / "train.txt", review, 80)
     write(out / "sst" / "dev.txt", review, 30)
     write(out / "snli" / "snli_1.0_train.jsonl", snli, 60)

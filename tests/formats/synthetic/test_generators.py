@@ -26,7 +26,7 @@ BYTES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "plans": (
         {"train": 40, "valid": 10, "test": 10},
-        "b69545060a901db28963f4c832772d046cd339a2f7e476c99d464c8101353547",
+        "073aa29908af6009e3ffafa4edfd8f811af9054c5861539c1b90b1ea6aed65db",
     ),
 }
 """Settings, and the SHA-256 of all files that they give with seed 0."""
@@ -64,6 +64,8 @@ PER_BIN = "expected at most 13 numbers of pairs, each 0 or more, got"
         ("listops", {"max_depth": 0}, "max_depth: expected 1 level or more, got 0"),
         ("listops", {"max_arguments": 1}, "max_arguments: expected 2 to 5, got 1"),
         ("listops", {"max_arguments": 6}, "max_arguments: expected 2 to 5, got 6"),
+        ("plans", {"alternatives": 0}, "alternatives: expected 1 or more, by which"),
+        ("plans", {"alternatives": 3}, "alternatives: expected 1 or more, by which"),
         ("logic", {"test": -5}, "test: expected 0 pairs or more, got -5"),
         ("logic", {"train": [1, -1]}, f"train: {PER_BIN}"),
         ("logic", {"valid": [1] * 14}, f"valid: {PER_BIN}"),

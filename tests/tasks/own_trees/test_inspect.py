@@ -58,6 +58,7 @@ def test_only_the_first_trees_are_looked_at(tmp_path: Path) -> None:
         ("plans/train.jsonl", "speed", "classify"),
         ("plans/train.jsonl", "Node Type", "label"),
         ("plans/train.jsonl", "Plan Rows", "regress-nodes"),
+        ("plans/queries/train.jsonl", "seconds", "rank"),
         ("sick/relatedness_train.jsonl", "entailment_label", "classify-pairs"),
         ("sick/relatedness_train.jsonl", "relatedness_score", "regress-pairs"),
     ],
@@ -72,6 +73,7 @@ def test_the_proposed_command_trains(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     places = ["--tree", "first", "second"] if task.endswith("pairs") else []
+    places += ["--group", "query"] if task == "rank" else []
     assert main(["inspect", str(SAMPLES / file), "--target", target, *places]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     program, *words = shlex.split(line)

@@ -1,0 +1,138 @@
+"""The order of trees within groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Callable, Optional
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.estimators.base import TreeEstimator, Trees, as_examples, with_targets
+from dgltrees.tasks.own_trees.settings import RankData
+from dgltrees.trees import Examples
+
+__all__ = ["TreeRanker"]
+
+
+class TreeRanker(TreeEstimator):
+    """Gives each tree a score, by which the trees of a group are ordered.
+
+    ``TreeRanker(best="lowest").fit(plans, seconds, groups=queries).predict(others)``
+
+    Groups are given beside the targets, or stand in a column ``group`` at the roots of the trees,
+    where scikit-learn's splits cannot lose them: ``cross_val_score(ranker, trees, y, groups=groups,
+    cv=GroupKFold())`` needs no more than this. Without that column ``cross_val_score`` passes
+    groups on where metadata routing is on, ``set_fit_request(groups=True)`` and
+    ``set_score_request(groups=True)`` were called, and they are among its ``params``.
+
+    Arguments:
+        best: which target is the best of a group, ``highest`` or ``lowest``.
+        parameters: those of :class:`~dgltrees.estimators.base.TreeEstimator`; ``objective`` is
+            ``pairwise`` or ``listwise``, and ``batch_size`` counts trees, of whole groups.
+    """
+
+    _preset = "rank"
+
+    def __init__(
+        self,
+        *,
+        best: Optional[str] = None,
+        encoder: Optional[str] = None,
+        cell: Optional[str] = None,
+        hidden_size: Optional[int] = None,
+        readout: Optional[str] = None,
+        objective: Optional[str] = None,
+        columns: Any = None,
+        validation_fraction: Optional[float] = None,
+        epochs: Optional[int] = None,
+        patience: Optional[int] = None,
+        batch_size: Optional[int] = None,
+        lr: Optional[float] = None,
+        seed: int = 0,
+        settings: Optional[Mapping[str, Any]] = None,
+        progress: Optional[bool] = False,
+    ) -> None:
+        super().__init__(
+            encoder=encoder,
+            cell=cell,
+            hidden_size=hidden_size,
+            readout=readout,
+            objective=objective,
+            columns=columns,
+            validation_fraction=validation_fraction,
+            epochs=epochs,
+            patience=patience,
+            batch_size=batch_size,
+            lr=lr,
+            seed=seed,
+            settings=settings,
+            progress=progress,
+        )
+        self.best = best
+
+    def _more_sections(self) -> Mapping[str, str]:
+        return {"best": "data"}
+
+    def fit(
+        self,
+        X: Trees,
+        y: ArrayLike,
+        groups: Optional[ArrayLike] = None,
+        *,
+        validation: Optional[tuple[Any, ...]] = None,
+        on_epoch: Optional[Callable[[dict[str, Any]], None]] = None,
+        out: Optional[PathLike] = None,
+    ) -> Any:
+        """Train on trees; see :meth:`TreeEstimator.fit`.
+
+        Arguments:
+            X: the trees.
+            y: a number per tree, by which the trees of a group are ordered.
+            groups: the group of each tree, names or numbers; by default the column ``group`` of the
+                roots.
+            validation: trees, targets and groups that decide when to stop.
+            on_epoch, out: see :meth:`TreeEstimator.fit`.
+
+        Raises:
+            TreeError: there are no groups, or none has trees with unlike targets.
+        """
+        valid = None if validation is None else self._examples(*validation)
+        return self._train(self._examples(X, y, groups), ["target"], valid, on_epoch, out)
+
+    def predict(self, X: Trees) -> NDArray[np.float64]:
+        """``(T,)`` the score of each tree; in its group, the tree of the highest score is first."""
+        scores: NDArray[np.float64] = self._outputs(X)["score"]
+        return scores
+
+    def score(self, X: Trees, y: ArrayLike, groups: Optional[ArrayLike] = None) -> float:
+        """The mean over groups of the share of the pairs of a group that are ordered rightly.
+
+        Arguments:
+            X, y, groups: see :meth:`fit`.
+
+        Raises:
+            TreeError: there are no groups of trees with unlike targets.
+        """
+        run = self._fitted()
+        data = run.examples(self._examples(X, y, groups))
+        return float(run.task.report(data, run.outputs(data), {})["pair_accuracy"])
+
+    def _examples(self, X: Trees, y: ArrayLike, groups: Optional[ArrayLike] = None) -> Examples:
+        """Trees with targets, and with groups where they are given."""
+        targets = np.asarray(y)
+        if targets.ndim != 1:
+            raise TreeError(f"expected a target per tree, (T,), got the shape {targets.shape}")
+        examples = with_targets(as_examples(X), {"target": targets})
+        if groups is None:
+            return examples
+        names = np.asarray(groups)
+        if len(names) != len(targets):
+            raise TreeError(
+                f"expected a group per tree, got {len(names)} groups for {len(targets)} trees"
+            )
+        column = (self.settings or {}).get("data.group", RankData.group)
+        return replace(examples, columns={**examples.columns, column: names})

@@ -1,0 +1,253 @@
+"""The order of one's own trees within groups: the task ``rank``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Optional, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.metrics.order import TOP, ndcg, order_metrics
+from dgltrees.metrics.ranking import rank_within
+from dgltrees.models import Classifier, RankTarget
+from dgltrees.options import Options
+from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, make_model
+from dgltrees.tasks.own_trees.numbers import read_numbers
+from dgltrees.tasks.own_trees.rank_baselines import rank_baselines
+from dgltrees.tasks.own_trees.reading import target_values
+from dgltrees.tasks.own_trees.settings import RankData, RankModel
+from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.task import LOSS, Columns, Metric, Names
+from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.schema import Schema, name_of
+from dgltrees.trees.segments import run_offsets
+
+__all__ = ["RANK", "RankTask"]
+
+METRICS = (
+    Metric("pair_accuracy"),
+    Metric("kendall", label="tau", scale=1.0),
+    Metric("ndcg", label="NDCG", baseline="chance_ndcg"),
+    Metric(f"ndcg_{TOP}", label=f"NDCG at {TOP}"),
+    Metric("map", label="MAP"),
+    Metric("mrr", label="MRR"),
+    LOSS,
+)
+
+
+@dataclass(frozen=True)
+class RankTask(OwnTreesTask):
+    """A score of each tree, by which the trees of a group are ordered.
+
+    Examples have the column ``"group"``, the name of each tree's group, empty where there is none.
+    Only groups with unlike targets are learned and measured: of one tree, or of trees that are all
+    as good, every order is right.
+    """
+
+    has_majority = False
+
+    def encode_targets(
+        self,
+        values: Mapping[str, list[Any]],
+        settings: RankData,
+        classes: Vocabulary,
+        error: RowError,
+    ) -> NDArray[Any]:
+        """Float64 ``(E,)``, the higher the better, NaN where there is none."""
+        ((column, listed),) = values.items()
+        numbers = read_numbers(listed, column, error)
+        return -numbers if settings.best == "lowest" else numbers
+
+    def examples(
+        self,
+        raw: Examples,
+        settings: Any,
+        names: Names,
+        file: Optional[PathLike] = None,
+        *,
+        labeled: bool = True,
+    ) -> Examples:
+        """Examples with their groups; see :meth:`OwnTreesTask.examples`.
+
+        Raises:
+            TreeError: a training tree has no group, too.
+        """
+        read = super().examples(raw, settings, names, file, labeled=labeled)
+        values = target_values(raw, settings.group, nodes=False, inputs=read.inputs)
+        training = not read.targets.frozen
+        if training and values is None:
+            columns = ", ".join([*raw.forest.columns, *raw.columns]) or "none"
+            raise TreeError(
+                f"expected a column {settings.group!r} that says to which group a tree belongs, "
+                f"got the columns {columns}; name one with data.group",
+                file=file,
+            )
+        groups = np.array([name_of(v) or "" for v in values or [None] * len(raw)], np.str_)
+        if training and not groups.all():
+            row = int((groups == "").argmax())
+            message = (
+                f"expected a group {settings.group!r} for every training tree, got none; give it, "
+                "or leave the tree out"
+            )
+            raise self._row_error(message, row, raw, file)
+        return replace(read, columns={**read.columns, "group": groups})
+
+    def stream(
+        self,
+        path: PathLike,
+        settings: Any,
+        vocabs: Names = None,
+        *,
+        file_format: Optional[str] = None,
+        labeled: bool = True,
+        trees: int = 10_000,
+    ) -> Iterator[Examples]:
+        """The examples of a file; see :meth:`Task.stream`.
+
+        Where no labels are needed, no group is cut between two parts; its trees stand in a row.
+
+        Raises:
+            TreeError: they do not.
+        """
+        parts = super().stream(
+            path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
+        )
+        return parts if labeled else _uncut(parts, path)
+
+    def groups(self, data: Examples) -> NDArray[np.int64]:
+        """The group of each tree, ``(E,)``; a tree without a group is one by itself."""
+        names = np.asarray(data.columns["group"])
+        _, numbers = np.unique(names, return_inverse=True)
+        alone = names == ""
+        numbers[alone] = len(names) + np.arange(int(alone.sum()))
+        return np.unique(numbers, return_inverse=True)[1]
+
+    def labeled(self, data: Examples) -> NDArray[np.bool_]:
+        """``(E,)`` which trees have a target, and others in their group to be ordered with."""
+        targets, groups = self.targets(data), self.groups(data)
+        known = ~np.isnan(targets)
+        low, high = np.full(len(data), np.inf), np.full(len(data), -np.inf)
+        np.minimum.at(low, groups[known], targets[known])
+        np.maximum.at(high, groups[known], targets[known])
+        return np.asarray(known & (low < high)[groups])
+
+    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+        """The trees, and ``(B, 2)`` their targets beside the numbers of their groups."""
+        batch, _ = replace(data, columns={}).batch(ids)
+        _, groups = np.unique(np.asarray(data.columns["group"])[ids], return_inverse=True)
+        return batch, torch.from_numpy(np.stack([self.targets(data)[ids], groups], 1))
+
+    def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
+        """Take means and deviations from the training examples; a warning counts idle groups.
+
+        Raises:
+            TreeError: no group has an order to be learned.
+        """
+        groups, labeled = self.groups(data), self.labeled(data)
+        count, learned = len(np.unique(groups)), len(np.unique(groups[labeled]))
+        if not learned:
+            raise TreeError(
+                f"expected training groups of trees with unlike targets, got {count} of one tree "
+                "or of equal targets; see data.group and data.target"
+            )
+        if learned < count:
+            warnings.warn(
+                f"{count - learned} of {count} training groups are left out: of one tree, or of "
+                "equal targets, they have no order to be learned",
+                stacklevel=2,
+            )
+        super().init_from_data(model, settings, data)
+
+    def baselines(
+        self, settings: Any, splits: Any, test: Optional[Examples]
+    ) -> dict[str, dict[str, Any]]:
+        """What chance and models over bags of nodes reach, if the settings ask for it."""
+        if not settings.baselines:
+            return {}
+        return rank_baselines(self, splits.train, {"valid": splits.valid, "test": test})
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """``example``, ``score``, and where there are groups ``group`` and the ``rank`` from 1.
+
+        Of equal scores the first tree ranks first.
+        """
+        rank = rank_within(outputs["score"], self.groups(data), -np.arange(len(data)))
+        for example, group in enumerate(data.columns["group"].tolist()):
+            line = {"example": example, "score": float(outputs["score"][example])}
+            yield {**line, "group": group, "rank": int(rank[example])} if group else line
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The measures of :func:`~dgltrees.metrics.order.order_metrics`, and the loss.
+
+        ``groups`` are those measured, ``dropped`` those of one tree or of equal targets.
+        ``chance_ndcg`` is the NDCG to be expected of an order at random.
+
+        Raises:
+            TreeError: no group can be measured.
+        """
+        rows, groups = self.labeled(data), self.groups(data)
+        if not rows.any():
+            raise TreeError(
+                "expected examples with groups of trees with unlike targets, got none; the metrics "
+                "need them"
+            )
+        _, numbers = np.unique(groups[rows], return_inverse=True)
+        report = order_metrics(self.targets(data)[rows], outputs["score"][rows], numbers)
+        chance = ndcg(self.targets(data)[rows], np.zeros(int(rows.sum())), numbers)
+        return {
+            **report,
+            "chance_ndcg": float(chance.mean()),
+            "dropped": len(np.unique(groups)) - report["groups"],
+            "loss": float(outputs["loss"][rows].mean()),
+            "examples": int(rows.sum()),
+        }
+
+
+def _uncut(parts: Iterable[Examples], path: PathLike) -> Iterator[Examples]:
+    """Parts of a file cut anew, so that each has whole groups.
+
+    Raises:
+        TreeError: the trees of a group do not stand in a row.
+    """
+    waiting: list[Examples] = []  # the trees so far of a group that may go on
+    ended: set[int] = set()  # hashes of the names of groups
+    trees = 0  # before the part
+    for part in parts:
+        names = part.columns["group"].tolist()
+        begins = run_offsets(part.columns["group"])[:-1].tolist()
+        goes_on = bool(waiting and names) and waiting[0].columns["group"][0] == names[0]
+        for at in begins[1:] if goes_on else begins:
+            if names[at] and hash(names[at]) in ended:
+                raise TreeError(
+                    f"expected the trees of the group {names[at]!r} in a row, got others between "
+                    "them; sort the file by its groups",
+                    file=path,
+                    tree=trees + at,
+                )
+            ended.add(hash(names[at]))
+        trees += len(part)
+        last = begins[-1] if begins else 0
+        if last or not goes_on:
+            whole = [*waiting, *([part.select(np.arange(last))] if last else [])]
+            if whole:
+                yield Examples.concat(whole)
+            waiting, part = [], part.select(np.arange(last, len(part)))
+        waiting += [part] if len(part) else []
+    if waiting:
+        yield Examples.concat(waiting)
+
+
+def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
+    return make_model(model, cast(Schema, names), RankTarget)
+
+
+RANK = RankTask("rank", RankData, RankModel, {}, _build, metrics=METRICS, whole_groups=True)
