@@ -222,7 +222,7 @@ FORMATS = {
     "sst": Format(
         "The Stanford Sentiment Treebank, a tree per line: (3 (2 so) (4 good)).",
         stream_sst,
-        first_line=r"\([0-4] ",
+        first_line=r"\([0-4] |\(.*\([^\s()]+\)",  # or words in brackets of their own
     ),
     "mrg": Format(
         "Constituent trees in the brackets of the Penn Treebank: ( (S (VB Go) )).",
