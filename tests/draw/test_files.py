@@ -57,6 +57,19 @@ def test_formats_are_found_and_drawn(tmp_path: Path, name: str) -> None:
     assert draw_file(path) == draw_file(path, format=name) == text
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("((A) ((fine) (film)))", "sst"),
+        ("(2 (3 fine) (2 film))", "sst"),
+        ("( (S (NP (DT The) (NN film)) (. .)))", "mrg"),
+    ],
+)
+def test_brackets_are_told_from_each_other(tmp_path: Path, line: str, name: str) -> None:
+    (tmp_path / "trees").write_text(f"{line}\n")
+    assert guess_format(tmp_path / "trees") == name
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_format_of_text_is_drawn(tmp_path: Path, name: str) -> None:
     sample = SAMPLES[name]
