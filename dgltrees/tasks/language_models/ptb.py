@@ -29,7 +29,6 @@ from dgltrees.tasks.language_models.settings import StreamModel, StreamSettings
 from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
-from dgltrees.trees.operations import Operation
 from dgltrees.trees.segments import within
 
 __all__ = ["PTB"]
@@ -73,8 +72,8 @@ class StreamTask(Task):
         return batch, torch.from_numpy(words[rows])
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, and the ``operation`` before the word, -1 for none."""
-        return dict(zip(("loss", "operation"), cast(StreamLM, model).outputs(batch, targets)))
+        """Columns ``(R,)``: ``loss``, and the ``splits`` and ``merges`` before each word."""
+        return cast(StreamLM, model).outputs(batch, targets)
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The word vectors and the output layer, which may be tied."""
@@ -86,7 +85,7 @@ class StreamTask(Task):
     ) -> dict[str, Any]:
         """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
 
-        For a model that decides, ``splits`` and ``merges`` are the shares of these operations.
+        For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word.
         """
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
@@ -95,9 +94,9 @@ class StreamTask(Task):
             "words": len(outputs["loss"]),
             "examples": len(data),
         }
-        if (outputs["operation"] > 0).any():
-            for name, kind in (("splits", Operation.SPLIT), ("merges", Operation.MERGE)):
-                report[name] = float((outputs["operation"] == kind).mean())
+        for name in ("splits", "merges"):
+            if (outputs[name] >= 0).all():
+                report[name] = float(outputs[name].mean())
         return report
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
