@@ -334,7 +334,10 @@ class RRNetEncoder(Encoder):
             return Steps(self.fixed(batch, self.max_open, opened), batch.sizes)
         names = (OPERATION,) if self.consume == "step" else (MERGES, SPLITS)
         columns = [batch.ndata[name].long() for name in names if name in batch.ndata]
-        recorded, supervised = len(columns) == len(names), self.training and self.supervised_fraction
+        recorded, supervised = (
+            len(columns) == len(names),
+            self.training and self.supervised_fraction,
+        )
         if not recorded and self.policy is not None and supervised:
             raise TreeError(
                 f"expected {self._columns} that supervise the policy in training, got none; let "
@@ -377,11 +380,11 @@ class RRNetEncoder(Encoder):
     ) -> tuple[Steps, Tensor]:
         """The operations from the data and those of the policy; see :func:`choose`."""
         assert self.policy is not None
-        explores = self.training and self.objective is not None
+        explores = self.objective if self.training else None
         return choose(
             self.policy,
             self.cell,
-            self.objective.choose if explores else _highest,
+            _highest if explores is None else explores.choose,
             self._inputs(batch, masks[0]),
             batch.sizes,
             given,

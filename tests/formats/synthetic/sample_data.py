@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -197,6 +198,13 @@ def line(rng: random.Random) -> str:
     return f" {begin} {pick(rng, DOING)}{end} "
 
 
+def parse(rng: random.Random) -> str:
+    """A sentence in the brackets of the Penn Treebank, below an empty line."""
+    _, premise, _ = inference(rng)
+    tagged = re.sub(r"[^\s()]+", r"(T \g<0>)", premise)
+    return f"\n( {tagged.replace('( ', '(X ')} )"
+
+
 def write(path: Path, draw: Callable[[random.Random], str], count: int) -> None:
     """Write ``count`` lines, drawn from the stream of the file's name."""
     rng = stream("sample", path.parent.name, path.name)
@@ -223,6 +231,8 @@ def make_samples(out: Path) -> None:
     write(out / "wikiqa" / "WikiQASent-dev.txt", question, 10)
     write(out / "ptb_lm" / "ptb.train.txt", line, 80)
     write(out / "ptb_lm" / "ptb.valid.txt", line, 30)
+    write(out / "penn" / "train.mrg", parse, 40)
+    write(out / "penn" / "valid.mrg", parse, 20)
     write(out / "inex" / "inex05.train.elastic.tree", document, 80)
     write(out / "boolsent" / "train.txt", boolean, 80)
     write(out / "boolsent" / "dev.txt", boolean, 30)
