@@ -251,14 +251,20 @@ class RRNetEncoder(Encoder):
         return self._of_tokens(encoding, losses)
 
     def token_operations(self, encoding: Encoding) -> dict[str, Tensor]:
-        """``splits`` and ``merges`` among the steps up to each token of windows, ``(S,)`` each."""
-        operations = encoding.operations
+        """What was done up to each token of windows since the one before, ``(S,)`` each.
+
+        The numbers of ``splits`` and ``merges``, and of operations that the data ``gave``.
+        """
+        operations, graph = encoding.operations, encoding.batch
         assert operations is not None
-        kinds = {"splits": Operation.SPLIT, "merges": Operation.MERGE}
-        return {
-            name: self._of_tokens(encoding, (operations == kind).long())
-            for name, kind in kinds.items()
+        flags = {
+            "splits": operations == Operation.SPLIT,
+            "merges": operations == Operation.MERGE,
+            "gave": graph.ndata["from_data"].index_select(0, steps_of(graph)),
         }
+        if self.fixed is not None:  # these do not know what comes
+            flags["gave"] = torch.zeros_like(flags["gave"])
+        return {name: self._of_tokens(encoding, each.long()) for name, each in flags.items()}
 
     def _of_tokens(self, encoding: Encoding, values: Tensor) -> Tensor:
         """Values of steps, ``(L,)``, summed up to the step that consumes each token, ``(S,)``."""

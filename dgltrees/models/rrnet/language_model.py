@@ -169,10 +169,10 @@ class StreamLM(nn.Module):
         """Columns ``(S,)``: the ``loss`` of each next word, and what its prediction rests on.
 
         These are the ``splits`` and ``merges`` of its token's step and of the steps since the token
-        before; -1 for an encoder without operations.
+        before, and how many operations the data ``gave``; -1 for an encoder without operations.
         """
         encoding = self._encode(self.rollout(batch))
-        counts = {name: torch.full_like(targets, -1) for name in ("splits", "merges")}
+        counts = {name: torch.full_like(targets, -1) for name in ("splits", "merges", "gave")}
         if encoding.operations is not None:
             counts = self.encoder.token_operations(encoding)
         return {"loss": self._nll(encoding, targets), **counts}

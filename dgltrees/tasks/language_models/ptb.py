@@ -76,7 +76,10 @@ class StreamTask(Task):
         return batch, torch.from_numpy(words[rows])
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, and the ``splits`` and ``merges`` before each word."""
+        """Columns ``(R,)``: ``loss``, and the ``splits``, ``merges`` before each word, and ``gave``.
+
+        The last one is the number of operations that come from the data.
+        """
         return cast(StreamLM, model).outputs(batch, targets)
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
@@ -89,7 +92,8 @@ class StreamTask(Task):
     ) -> dict[str, Any]:
         """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
 
-        For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word.
+        For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. Where
+        the data give the operations, ``given_operations`` says so: they know the words to come.
         """
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
@@ -101,6 +105,8 @@ class StreamTask(Task):
         for name in ("splits", "merges"):
             if (outputs[name] >= 0).all():
                 report[name] = float(outputs[name].mean())
+        if (outputs["gave"] > 0).any():
+            report["given_operations"] = True
         return report
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
