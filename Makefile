@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check docs pythons bench gpu fuzz clean
+.PHONY: install demo test check docs pythons bench gpu fuzz results clean
 
 install: $(VENV)/.installed
 
@@ -30,6 +30,11 @@ check: install
 # Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
 fuzz: install
 	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz
+
+# Small runs of the pages in datasets/, trained again and compared with what the pages say:
+# `make results`, or `make results NAME=listops-sum-c25`.
+results: install
+	$(BIN)/python -m tests.results $(NAME)
 
 # The reference of all public names, from their docstrings; begin at build/docs/index.html.
 docs: install

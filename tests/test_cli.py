@@ -211,8 +211,10 @@ def test_make(capsys: Capture, tmp_path: Path) -> None:
 
 def test_presets_and_show(capsys: Capture) -> None:
     assert main(["presets"]) == 0
-    listed = capsys.readouterr().out.splitlines()
+    head, *listed = capsys.readouterr().out.splitlines()
+    assert head.split() == ["preset", "task", "model", "size", "rank", "paper"]
     assert [line.split()[0] for line in listed] == preset_names()
+    assert len({line.find("Castellana") for line in listed if "Castellana" in line}) == 1
     assert any(line.split()[:3] == ["tree-lm-ld", "tree-lm", "LdTreeLSTM"] for line in listed)
     assert main(["show", "lrt-hosvd-c100-r70"]) == 0
     text = capsys.readouterr().out
@@ -436,4 +438,4 @@ def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
 def test_as_a_module() -> None:
     argv = [sys.executable, "-m", "dgltrees", "presets"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0].startswith("boolsent ")
+    assert done.stdout.splitlines()[1].startswith("boolsent ")

@@ -23,6 +23,7 @@ ROOMS = [
         "_json",
         "_yaml",
         "_dgl",
+        "_progress",
         "values",
         "constructors",
         "options",

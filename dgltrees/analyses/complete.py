@@ -11,12 +11,12 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.analyses.parse import parse, sentence_forest
+from dgltrees.analyses.parse import parse
 from dgltrees.analyses.require import require
 from dgltrees.analyses.scoring import language_model, log_probs
 from dgltrees.errors import ConfigError
 from dgltrees.formats import Question, tokenize
-from dgltrees.formats.sentences import Sentence
+from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.models import TreeLM
 from dgltrees.models.parser import BiaffineParser
 from dgltrees.training.loaded import LoadedRun

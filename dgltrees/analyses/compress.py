@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
+from dgltrees._progress import progress
 from dgltrees.analyses.scoring import language_model_settings, log_probs, tree_language_model
 from dgltrees.analyses.shape import load_joint
 from dgltrees.analyses.tree_files import GeneratedTrees
@@ -55,7 +56,8 @@ def compress_files(
 
     single_root = language_model_settings(run).single_root
     whole = read_conllu(list(files), single_root=single_root).forest
-    parts = [compress(whole.tree(t), max_words, score, beam=beam) for t in range(len(whole))]
+    trees = progress(range(len(whole)), "compress", unit="sentence")
+    parts = [compress(whole.tree(t), max_words, score, beam=beam) for t in trees]
     name = "joint_log_prob" if joint or words.start is not None else "log_prob"
     comments = [
         {name: part.score, "words": int(size) - 1, "exact": "yes" if part.exact else "no"}

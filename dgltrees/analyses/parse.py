@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, replacing
+from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.formats import (
@@ -23,13 +23,12 @@ from dgltrees.formats import (
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import leave_out_long
 from dgltrees.formats.lines import chunks
-from dgltrees.formats.sentences import Sentence
+from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.models.parser import ArcScores, BiaffineParser
 from dgltrees.tasks.parser import ParserSettings, best_labels, sentences
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest, Vocabulary
-from dgltrees.trees.builders.heads import from_heads
-from dgltrees.trees.segments import offsets_of, owner, within
+from dgltrees.trees.segments import offsets_of, owner
 
 __all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
 
@@ -61,28 +60,10 @@ def read_sentences(
     if form not in FORMATS:
         raise ConfigError(f"expected the format to be {' or '.join(FORMATS)}, got {form!r}")
     if form == "conllu":
-        return conllu_sentences(path)
+        return conllu_sentences(path, heads=False)
     if form == "lines":
         return sentences_of_lines(path, encoding=encoding)
     return sentences_of_text(path, encoding=encoding, after=after)
-
-
-def sentence_forest(batch: Sequence[Sentence]) -> Forest:
-    """The sentences as a forest without heads, in which each word is the child of the one before.
-
-    Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
-    """
-    sizes = np.array([len(each.words) for each in batch], np.int64)
-    tags = {
-        name: list(
-            chain.from_iterable(
-                each.columns.get(name) or [None] * len(each.words) for each in batch
-            )
-        )
-        for name in ("upos", "xpos")
-    }
-    words = list(chain.from_iterable(each.words for each in batch))
-    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
 class _Parse(NamedTuple):
@@ -126,7 +107,8 @@ def parse(
     inputs = sentences(forest, run.vocabularies, lower=settings.lower)
     order = np.argsort(forest.sizes, kind="stable")
     parses: dict[int, _Parse] = {}
-    for ids in BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False):
+    batches = BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False)
+    for ids in progress(batches, "parse", unit="batch"):
         batch = inputs.batch(order[ids]).to(run.fabric.device)
         with torch.no_grad(), run.fabric.autocast():
             scores = model(batch)
@@ -201,7 +183,7 @@ def parse_files(
     counts = {"sentences": 0, "words": 0, "trees": 0}
     short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
     with replacing(out) as file:
-        for batch in chunks(short, chunk):
+        for batch in progress(chunks(short, chunk), "read", unit=f" times {chunk} sentences"):
             trees = parse(run, sentence_forest(batch), k, projective=projective)
             file.writelines(conllu_blocks(trees.forest, comments=_comments(batch, trees)))
             counts["sentences"] += len(batch)

@@ -9,6 +9,7 @@ import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
 
+from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.models import JointTreeLM, LanguageModel, TreeLM
 from dgltrees.tasks.language_models.settings import TreeLMSettings
@@ -100,7 +101,8 @@ def generation_log_probs(
     """
     order = np.lexsort((forest.sizes, forest.depths))  # similar trees meet: fewer levels in all
     scores = np.zeros(len(forest))
-    for ids in BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False):
+    batches = BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False)
+    for ids in progress(batches, "score", unit="batch"):
         batch = generation_batch(forest, order[ids]).to(fabric.device)
         with fabric.autocast():
             scores[order[ids]] = model.log_prob(batch).double().cpu().numpy()

@@ -16,6 +16,7 @@ from typing import Any, Optional, Union
 import numpy as np
 import torch
 
+from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.analyses.scoring import generation_log_probs, tree_language_model
 from dgltrees.errors import ConfigError
@@ -162,7 +163,8 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
     source, output = forest.global_parent, model.output
     dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
     features = torch.zeros(forest.num_nodes, 2 * output.shape[1], dtype=dtype)
-    for ids in BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False):
+    batches = BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False)
+    for ids in progress(batches, "states", unit="batch"):
         batch = generation_batch(forest, ids).to(run.fabric.device)
         rows = torch.from_numpy(rows_of(forest.offsets, ids))
         features[rows] = decision_features(batch, model.states(batch), output, state).to(features)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.base import GateNorm
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.options import Count
@@ -31,8 +32,13 @@ class SLSTM(NodeFunction):
         h_p    &= o_p \odot \tanh(c_p)
 
     where :math:`U^i` are the paper's W1, W2; :math:`P^i` W3, W4; :math:`U^f, P^f` W5 to W12;
-    :math:`U^u` W13, W14; :math:`U^o` W15, W16; V is W18. Arguments are those of
-    :class:`NodeFunction`; dropout acts on the children's h, not on their c.
+    :math:`U^u` W13, W14; :math:`U^o` W15, W16; V is W18. Dropout acts on the children's h, not on
+    their c.
+
+    Arguments:
+        layer_norm: layer normalisation of every gate's pre-activation, and of the memory on its way
+            into h (Ba et al., 2016).
+        options: as of :class:`NodeFunction`.
 
     Shapes:
         ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
@@ -46,6 +52,7 @@ class SLSTM(NodeFunction):
         hidden_size: Count,
         max_children: Count,
         *,
+        layer_norm: bool = False,
         init: Init = "kaiming",
         **options: Any,
     ) -> None:
@@ -57,6 +64,10 @@ class SLSTM(NodeFunction):
         self.b = nn.Parameter(torch.zeros((3 + L) * c))
         for weight in (self.U, self.P, self.V):
             initialize(weight, len(weight), c, init)
+        self.layer_norm = layer_norm
+        self.norm_if, self.norm_o, self.norm_u, self.norm_c = (
+            GateNorm(gates, c) if layer_norm else nn.Identity() for gates in (1 + L, 1, 1, 1)
+        )
 
     def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         """States and memories of the children, each ``(n, L, c)``."""
@@ -68,12 +79,19 @@ class SLSTM(NodeFunction):
         L, size = self.max_children, self.hidden_size
         a = torch.addmm(self.b, h.flatten(1), self.U)  # (n, (3 + L) c)
         gates, a_o, a_u = a.split_with_sizes([(1 + L) * size, size, size], 1)
-        gates = torch.sigmoid(torch.addmm(gates, c.flatten(1), self.P)).view(-1, 1 + L, size)
+        gates = torch.addmm(gates, c.flatten(1), self.P).view(-1, 1 + L, size)
+        gates = torch.sigmoid(self.norm_if(gates))
         carry = (gates[:, 1:] * c).sum(1)  # (n, c)
-        return {"a": a_o, "k": carry + gates[:, 0] * torch.tanh(a_u)}
+        return {"a": a_o, "k": carry + gates[:, 0] * torch.tanh(_of_one(self.norm_u, a_u))}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equations (5) and (6)."""
         c = nodes.data["k"]
-        o = torch.sigmoid(torch.addmm(nodes.data["a"], c, self.V))
-        return {"h": o * torch.tanh(c), "c": c}
+        o = torch.sigmoid(_of_one(self.norm_o, torch.addmm(nodes.data["a"], c, self.V)))
+        return {"h": o * torch.tanh(_of_one(self.norm_c, c)), "c": c}
+
+
+def _of_one(norm: nn.Module, a: Tensor) -> Tensor:
+    """The normalisation of one gate, ``(n, c)`` to ``(n, c)``."""
+    normal: Tensor = norm(a.unsqueeze(1)).squeeze(1)
+    return normal

@@ -23,8 +23,7 @@ class SelectiveSLSTM(SLSTM):
     Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose
     as future work models that "select and compose dynamic number of nodes". This one is by this
     package: the scores of (11), for a learned query q, pass through a softmax that is exactly zero
-        at low scores
-    (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
+    at low scores (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
 
     .. math::
 
@@ -40,7 +39,7 @@ class SelectiveSLSTM(SLSTM):
     Arguments:
         score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
             (dot) or a bilinear map (map).
-        options: as of :class:`~dgltrees.cells.node_function.NodeFunction`.
+        options: as of :class:`~dgltrees.cells.s_lstm.SLSTM`.
 
     Shapes:
         ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dgltrees.training.catalog import describe, load_preset, preset_names
+from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names
 
 __all__ = ["presets", "show"]
 
 
 def presets() -> None:
-    """List the presets: name, task, model, sizes."""
-    rows = []
+    """List the presets: task, model, size and rank of each, and the paper's table that has it."""
+    rows = [("preset", "task", "model", "size", "rank", "paper")]
     for name in preset_names():
         settings = load_preset(name)
-        sizes = [f"c={settings.model['hidden_size']}"]
-        if settings.model.get("rank") is not None:
-            sizes.append(f"r={settings.model['rank']}")
-        model = settings.task.display_name(settings.model)
-        rows.append((name, settings.task.name, model, "  ".join(sizes)))
+        model = settings.model
+        rank = "" if model.get("rank") is None else str(model["rank"])
+        display_name = settings.task.display_name(model)
+        size = str(model["hidden_size"])
+        rows.append((name, settings.task.name, display_name, size, rank, paper_of(name)))
     widths = [max(map(len, column)) + 2 for column in zip(*rows)]
     for row in rows:
         print("".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip())
@@ -28,6 +28,6 @@ def show(preset: str) -> None:
     Arguments:
         preset: a preset's name, or a .yaml file of settings.
     """
-    for line in describe(preset).splitlines():
+    for line in (*describe(preset).splitlines(), *filter(None, [paper_of(preset)])):
         print(f"# {line}")
     print(load_preset(preset).to_yaml(), end="")

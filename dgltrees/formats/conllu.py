@@ -110,8 +110,12 @@ def stream_conllu(
     )
 
 
-def conllu_sentences(path: PathLike) -> Iterator[Sentence]:
+def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file one by one, with the columns of :data:`CONLLU_COLUMNS`.
+
+    Arguments:
+        path: the file.
+        heads: whether to read the heads, which may otherwise be anything, such as ``_``.
 
     Raises:
         TreeError: with file and line: as :func:`stream_conllu`; heads out of range, cycles and
@@ -130,7 +134,7 @@ def conllu_sentences(path: PathLike) -> Iterator[Sentence]:
         _check_ids(rows, path, block[0][0])
         yield Sentence(
             words=[token["form"] for _, token in rows],
-            heads=[head_of(token["head"], path, line) for line, token in rows],
+            heads=[head_of(token["head"], path, line) for line, token in rows] if heads else [],
             columns={
                 name: [None if token[name] == "_" else token[name] for _, token in rows]
                 for name in CONLLU_COLUMNS[1:]

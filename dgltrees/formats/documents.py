@@ -14,7 +14,7 @@ from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
 from dgltrees.trees.examples import Examples
 
-__all__ = ["stream_json", "stream_python", "stream_xml"]
+__all__ = ["python_text", "stream_json", "stream_python", "stream_xml"]
 
 
 def stream_json(path: PathLike, trees: int = 1) -> Iterator[Examples]:
@@ -34,15 +34,23 @@ def stream_python(path: PathLike, trees: int = 1) -> Iterator[Examples]:
         TreeError: the file is not in the encoding that it declares, or else UTF-8; or what
             ``from_python`` raises.
     """
+    yield Examples(from_python(python_text(path), file=path))
+
+
+def python_text(path: PathLike) -> str:
+    """The text of Python source.
+
+    Raises:
+        TreeError: it is not in the encoding that it declares, or else UTF-8.
+    """
     try:
         data = _contents(path)
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        source = io.TextIOWrapper(io.BytesIO(data), encoding).read()
+        return io.TextIOWrapper(io.BytesIO(data), encoding).read()
     except (SyntaxError, UnicodeDecodeError) as error:
         raise TreeError(
             f"expected Python source in UTF-8 or the encoding it declares, got: {error}", file=path
         ) from None
-    yield Examples(from_python(source, file=path))
 
 
 def _contents(path: PathLike) -> bytes:

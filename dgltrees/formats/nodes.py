@@ -15,6 +15,7 @@ from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, gather
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
+from dgltrees.trees.depth import parents_of_depths
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
@@ -226,24 +227,9 @@ class _Nodes:
             raise self._error(
                 f"expected column {self.depth!r} to hold integers, got {cells[row]!r}", batch, row
             )
-        depth = depth - depth[starts].repeat(np.diff(np.append(starts, len(depth))))
-        deeper = np.append(0, depth[1:] - depth[:-1])
-        deeper[starts] = 0
-        for wrong, what in ((deeper > 1, "at most one more than"), (depth < 0, "not less than")):
-            if wrong.any():
-                row = int(wrong.argmax())
-                of = "the row before" if what[0] == "a" else "the first row of the tree"
-                raise self._error(
-                    f"expected rows in preorder, of a depth {what} that of {of}, got "
-                    f"{batch.cells[self.depth][row]}",
-                    batch,
-                    row,
-                )
-        rows = np.arange(len(depth))
-        keys = depth * len(depth) + rows
-        order = keys.argsort()
-        last = keys[order].searchsorted(keys - len(depth)) - 1
-        return np.where(depth == 0, -1, order[last])
+        return parents_of_depths(
+            depth, starts, lambda message, row: self._error(message, batch, row)
+        )
 
     def _error(self, message: str, batch: Batch, row: int) -> TreeError:
         return TreeError(message, file=self.path, line=int(batch.lines[row]))

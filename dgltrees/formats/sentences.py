@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Callable, Optional, Union
 
+import numpy as np
+
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lengths import leave_out_long, too_long
@@ -15,7 +17,7 @@ from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import offsets_of
+from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
 
@@ -26,6 +28,7 @@ __all__ = [
     "forest_of",
     "head_of",
     "read_sentences",
+    "sentence_forest",
     "stream_sentences",
 ]
 
@@ -117,6 +120,24 @@ def forest_of(
         file=file,
         lines=list(chain.from_iterable(sentence.lines for sentence in sentences)),
     )
+
+
+def sentence_forest(sentences: Sequence[Sentence]) -> Forest:
+    """Sentences as a forest without heads, in which each word is the child of the one before.
+
+    Columns: ``word``, ``upos`` and ``xpos``, -1 where a sentence has none.
+    """
+    sizes = np.array([len(each.words) for each in sentences], np.int64)
+    tags = {
+        name: list(
+            chain.from_iterable(
+                each.columns.get(name) or [None] * len(each.words) for each in sentences
+            )
+        )
+        for name in ("upos", "xpos")
+    }
+    words = list(chain.from_iterable(each.words for each in sentences))
+    return from_heads(words, within(sizes), offsets=offsets_of(sizes), columns=tags)
 
 
 def stream_sentences(

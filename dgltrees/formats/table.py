@@ -27,6 +27,7 @@ from dgltrees.formats.logic import stream_logic, write_logic
 from dgltrees.formats.mee import stream_mee
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.formats.nodes import is_node_table, stream_nodes
+from dgltrees.formats.python_functions import stream_functions
 from dgltrees.formats.rows import stream_rows
 from dgltrees.formats.running_text import stream_running_text
 from dgltrees.formats.sst import stream_sst
@@ -177,6 +178,11 @@ FORMATS = {
     "json": Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",)),
     "xml": Format("An XML document, which is one tree.", stream_xml, suffixes=(".xml",)),
     "python": Format("Python source, whose syntax is one tree.", stream_python, suffixes=(".py",)),
+    "python-functions": Format(
+        "Python source, or a folder of it, each of whose functions is a tree.",
+        stream_functions,
+        text=False,
+    ),
     "conllu": Format(
         "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
         partial(stream_conllu, single_root=False),

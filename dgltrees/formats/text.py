@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Optional
+from typing import Callable, Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
@@ -16,8 +16,15 @@ from dgltrees.formats.sentences import Sentence
 __all__ = ["sentences_of_lines", "sentences_of_text"]
 
 
-def sentences_of_lines(path: PathLike, *, encoding: str = "utf-8") -> Iterator[Sentence]:
-    """The sentences of a file with one sentence per line and spaces between the words.
+def sentences_of_lines(
+    path: PathLike, *, encoding: str = "utf-8", split: Callable[[str], list[str]] = str.split
+) -> Iterator[Sentence]:
+    """The sentences of a file with one sentence per line.
+
+    Arguments:
+        path: the file.
+        encoding: of the file, ``latin-1`` for example.
+        split: gives the words of a line; by default those between spaces.
 
     Raises:
         TreeError: with file and line: a line is not in the encoding; or the file has no words.
@@ -25,7 +32,7 @@ def sentences_of_lines(path: PathLike, *, encoding: str = "utf-8") -> Iterator[S
     """
     empty = True
     for number, line in _lines(path, encoding):
-        if words := line.split():
+        if words := split(line):
             empty = False
             yield _sentence(words, number)
     if empty:

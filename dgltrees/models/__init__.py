@@ -5,6 +5,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.encoding import Encoder, Encoding, EncodingPair
+from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder
 from dgltrees.models.heads import MLP, ClassHead, Comparison, ComparisonHead, Head, PairHead
 from dgltrees.models.inputs import (
     Concat,
@@ -31,7 +32,6 @@ from dgltrees.models.nti import (
     NTIEncoder,
     QuestionAnswerEncoder,
     SentencePairEncoder,
-    SequenceDecoder,
     SharedWordCount,
     TreeAttention,
     TreeMatching,
@@ -68,6 +68,7 @@ __all__ = [
     "Encoding",
     "EncodingPair",
     "EveryNode",
+    "FineTunedWords",
     "FlagTargets",
     "GivenVectors",
     "GlobalAttention",
@@ -92,10 +93,10 @@ __all__ = [
     "SampledTrees",
     "Sampling",
     "SentencePairEncoder",
-    "SequenceDecoder",
     "SequenceEncoder",
     "SequenceLM",
     "SharedWordCount",
+    "SubwordEncoder",
     "TargetHead",
     "Thermometer",
     "TransformerEncoder",

@@ -13,6 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder
+from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import ClassHead, wide
 from dgltrees.models.inputs import Concat, GivenVectors, Input, NodeInput
 from dgltrees.models.targets import TargetHead
@@ -83,7 +84,7 @@ def _columns_of(inputs: nn.Module) -> list[str]:
     """
     if isinstance(inputs, ColumnsInput):
         return inputs.columns
-    if isinstance(inputs, (NodeInput, GivenVectors)):
+    if isinstance(inputs, (NodeInput, GivenVectors, FineTunedWords)):
         return [inputs.column]
     if isinstance(inputs, Concat):
         return [name for each in inputs.inputs for name in _columns_of(each)]

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
+from dgltrees.models.fine_tuned import SubwordEncoder
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import PlaceVectors
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.schema import NUMBERS, Column, Schema
+from dgltrees.trees.schema import NUMBERS, SUBWORDS, Column, Schema
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["ColumnsInput", "NameVectors", "NumberVectors"]
@@ -124,6 +125,8 @@ class NumberVectors(nn.Module):
 class ColumnsInput(Input):
     """The vector of a node: the sum over its columns' encoders, plus a bias.
 
+    Texts that a pretrained encoder reads, which is trained too, share that encoder.
+
     Arguments:
         schema: the columns, and the vocabularies of those that are names.
         size: m, the size of a vector.
@@ -143,6 +146,9 @@ class ColumnsInput(Input):
         columns = [each for each in schema.inputs if not each.numeric]
         self.named = [each.name for each in columns]
         self.names = nn.ModuleList(_of_names(each, schema, size) for each in columns)
+        self.tuned = {each.name for each in columns if each.kind == SUBWORDS}
+        sizes = {each.size for each in columns if each.kind == SUBWORDS}
+        self.encoder = SubwordEncoder(sizes.pop()) if sizes else None
         logs = [c.kind == "log" for c in schema.numbers for _ in range(c.size)]
         self.numbers = NumberVectors(logs, size) if logs else None
         self.places = PlaceVectors(size) if places else None
@@ -193,7 +199,15 @@ class ColumnsInput(Input):
                 f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "
                 "read the trees with the schema of the run"
             )
-        return {name: encode(batch.ndata[name]) for name, encode in zip(self.named, self.names)}
+        values = {name: self._values(batch, name) for name in self.named}
+        return {name: encode(values[name]) for name, encode in zip(self.named, self.names)}
+
+    def _values(self, batch: TreeBatch, name: str) -> Tensor:
+        """The ids of a column, or the vectors of its texts."""
+        values = batch.ndata[name]
+        if self.encoder is None or name not in self.tuned:
+            return values
+        return self.encoder.texts(batch.on_host(values))
 
     def extra_repr(self) -> str:
         """The columns and the size, for printing."""
@@ -202,7 +216,7 @@ class ColumnsInput(Input):
 
 def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
     """The encoder of a category or a text; the vectors of a pretrained encoder are mapped."""
-    if not column.named:
+    if not column.named or column.kind == SUBWORDS:
         return nn.Linear(column.size, size, bias=False)
     vocab = schema[column.name]
     return NameVectors(len(vocab), size, _unknown(vocab))

@@ -66,14 +66,18 @@ def _matches(pattern: str) -> list[str]:
     return [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
 
 
-def fingerprint(path: Path) -> dict[str, Any]:
+def fingerprint(path: Path, files: Optional[Sequence[Path]] = None) -> dict[str, Any]:
     """The name, the size in bytes and the SHA-256 of a file.
 
     For a folder, or a file that is read together with others, size and hash are over all files.
+
+    Arguments:
+        path: the file or folder.
+        files: those of a folder that count; by default all.
     """
-    if path.is_dir():
+    if files is None and path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file())
-    else:
+    elif files is None:
         files = [path, *(p for p in companions(path) if p.exists())]
     digest, size = hashlib.sha256(), 0
     for file in files:

@@ -7,8 +7,8 @@ data are CoNLL-U files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Optional, cast
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Optional, cast
 
 import numpy as np
 import torch
@@ -18,15 +18,17 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from dgltrees._files import PathLike
-from dgltrees.formats import FORMATS
-from dgltrees.formats.conllu import stream_conllu
+from dgltrees.formats import FORMATS, sentences_of_lines, tokenize
+from dgltrees.formats.conllu import conllu_sentences, stream_conllu
+from dgltrees.formats.lines import chunks
+from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.metrics.attachment import attachment, punctuation
 from dgltrees.models import WordEmbedding
 from dgltrees.models.parser import ArcScores, BiaffineParser
 from dgltrees.options import Count, Fraction, Options
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.spelling import with_spelling
-from dgltrees.tasks.task import LOSS, Columns, Metric, Names, Task
+from dgltrees.tasks.task import LOSS, Columns, Metric, Names, Reader, Task
 from dgltrees.traversal.order import node_error
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.segments import mask_of, starts, within
@@ -215,9 +217,41 @@ def _read(
 ) -> Iterator[Examples]:
     if vocabs is None:
         vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
+    if not labeled:
+        yield from _unlabeled(conllu_sentences(path, heads=False), settings, vocabs, trees)
+        return
     training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
     for data in stream_conllu(path, trees, max_words=settings.max_words if training else None):
         yield _examples(data.forest, vocabs, lower=settings.lower)
+
+
+def _plain(split: Callable[[str], list[str]]) -> Reader:
+    """Reads a sentence per line, whose words ``split`` gives."""
+
+    def read(
+        path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        assert vocabs is not None  # the format of training comes first
+        return _unlabeled(sentences_of_lines(path, split=split), settings, vocabs, trees)
+
+    return read
+
+
+def _unlabeled(
+    stream: Iterator[Sentence],
+    settings: ParserSettings,
+    vocabs: Mapping[str, Vocabulary],
+    trees: int,
+) -> Iterator[Examples]:
+    """Sentences without heads and relations, ``trees`` at a time."""
+    for chunk in chunks(stream, trees):
+        forest = sentence_forest(chunk)
+        none = np.full(forest.num_nodes, -1, np.int32)
+        columns = {**forest.columns, "deprel": none}
+        named = {**forest.vocabs, "deprel": Vocabulary()}
+        forest = replace(forest, columns=columns, vocabs=named)
+        read = _examples(forest, vocabs, lower=settings.lower).forest
+        yield Examples(replace(read, columns={**read.columns, "head": none}))
 
 
 def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Examples:
@@ -256,10 +290,11 @@ PARSER = ParserTask(
     "parser",
     ParserSettings,
     ParserModel,
-    {"conllu": _read},
+    {"conllu": _read, "text": _plain(tokenize), "lines": _plain(str.split)},
     _build,
     nodes=True,
     max_children=1,
     metrics=(Metric("las", label="LAS"), Metric("uas", label="UAS"), LOSS),
-    reads=FORMATS["conllu"].description,
+    reads=f"{FORMATS['conllu'].description} To predict: these with heads or without, or a sentence "
+    "per line, as text in English or as lines of words with spaces between them.",
 )

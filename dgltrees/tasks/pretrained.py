@@ -1,4 +1,8 @@
-"""Words and texts with vectors from the pretrained encoder that ``data.pretrained`` names."""
+"""Words and texts by the pretrained encoder that ``data.pretrained`` names.
+
+Its vectors are computed once, when the data are read; or, with ``data.fine_tune``, the data hold
+the ids of sub-words, and the encoder is a part of the model.
+"""
 
 from __future__ import annotations
 
@@ -13,54 +17,95 @@ from torch import nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.models import GivenVectors, Input, WordEmbedding
+from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder, freeze_layers
 from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.models.pretrained_files import encoder_files, read_transformer
+from dgltrees.models.subwords import SubwordTokenizer
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.settings import DataSettings, PretrainedSettings
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.segments import offsets_of
 
 __all__ = [
+    "SUBWORDS",
     "VECTOR",
     "Words",
+    "attach_pretrained",
     "check_pretrained",
     "make_words",
     "pretrained_encoder",
+    "pretrained_folder",
+    "subword_tokenizer",
     "with_pretrained",
 ]
 
-Words = Union[GivenVectors, WordEmbedding]
+Words = Union[FineTunedWords, GivenVectors, WordEmbedding]
 
 VECTOR = "vector"
-"""The node column ``(N, size)`` of these vectors."""
+"""The node column ``(N, size)`` of the vectors of words."""
+SUBWORDS = "subword"
+"""The node column ``(N, P)`` of the ids of the sub-words of words, -1 beyond the last."""
 
 
 def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
-    """Add the word vectors of a pretrained encoder, if ``data.pretrained`` names one.
+    """Add what a pretrained encoder makes of the words, if ``data.pretrained`` names one.
 
     Arguments:
         sentences: trees with every word as the encoder should read it, in the order of the
-            sentence; nodes without a word (-1) have zeros.
+            sentence; nodes without a word (-1) have zeros, or no sub-words.
         settings: the data settings.
     """
-    encoder = pretrained_encoder(settings)
-    if encoder is None:
+    encoder, tokenizer = pretrained_encoder(settings), subword_tokenizer(settings)
+    if encoder is None and tokenizer is None:
         return sentences
     ids = np.asarray(sentences.columns["word"])
     has_word = ids >= 0
     words = sentences.vocabs["word"].decode(ids[has_word])
     bounds = offsets_of(has_word)[sentences.offsets].tolist()
+    texts = [words[i:j] for i, j in zip(bounds, bounds[1:])]
+    if tokenizer is not None:
+        rows = tokenizer.words(texts)
+        table = np.full((len(ids), rows.shape[1]), -1, np.int32)
+        table[has_word] = rows
+        columns = {**sentences.columns, SUBWORDS: table}
+        return replace(
+            sentences, columns=columns, vocabs={**sentences.vocabs, SUBWORDS: tokenizer.names}
+        )
+    assert encoder is not None
     vectors = np.zeros((len(ids), encoder.size), np.float32)
-    vectors[has_word] = encoder([words[i:j] for i, j in zip(bounds, bounds[1:])]).numpy()
+    vectors[has_word] = encoder(texts).numpy()
     return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
 def make_words(model: Options, vocabs: Mapping[str, Vocabulary]) -> Words:
-    """The word vectors that the settings describe: a table, or those of :func:`with_pretrained`."""
+    """The word vectors that the settings describe: a table, or those of a pretrained encoder."""
+    size = model["embedding"]
     if model["words"] == "pretrained":
-        return GivenVectors(VECTOR, model["embedding"])
+        return FineTunedWords(SUBWORDS, size) if SUBWORDS in vocabs else GivenVectors(VECTOR, size)
     frozen = model.get("fixed_words", False)
-    return WordEmbedding("word", len(vocabs["word"]), model["embedding"], frozen=frozen)
+    return WordEmbedding("word", len(vocabs["word"]), size, frozen=frozen)
+
+
+def attach_pretrained(model: nn.Module, settings: DataSettings, *, weights: bool = True) -> None:
+    """Put the encoder that is fine-tuned into a new model, if it has a place for one.
+
+    Arguments:
+        model: the model.
+        settings: the data settings.
+        weights: whether to read the encoder's weights; otherwise they are random, for a model
+            whose weights are read afterwards.
+
+    Raises:
+        ConfigError: the encoder cannot be loaded, or has not so many layers to freeze.
+    """
+    folder, tokenizer = pretrained_folder(settings), subword_tokenizer(settings)
+    for each in model.modules():
+        if isinstance(each, SubwordEncoder) and folder is not None and tokenizer is not None:
+            transformer = read_transformer(folder, weights=weights)
+            freeze_layers(transformer, getattr(settings, "frozen_layers", 0))
+            each.attach(tokenizer, transformer)
+            return  # a model reads one folder
 
 
 def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
@@ -71,7 +116,7 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
     """
     reader: Any = model.encoder
     vectors: Optional[Input] = reader.input if reader.input.ids is None else None
-    encoder = pretrained_encoder(settings)
+    encoder = pretrained_encoder(settings) or subword_tokenizer(settings)
     if (vectors is None) != (encoder is None):
         raise ConfigError(
             "expected model.words pretrained and data.pretrained together, got only "
@@ -84,18 +129,55 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
         )
 
 
-def pretrained_encoder(settings: DataSettings) -> Optional[PretrainedEncoder]:
-    """The encoder in the folder ``data.pretrained``; None if none is named.
+def pretrained_folder(settings: DataSettings) -> Optional[Path]:
+    """The folder ``data.pretrained``; None if none is named.
 
     Raises:
-        ConfigError: there is no such folder, or several, or it cannot be loaded.
+        ConfigError: there is no such folder, or several.
     """
+    if not isinstance(settings, PretrainedSettings):
+        return None
     folders = data_files(settings, "pretrained")
     if len(folders) > 1:
         raise ConfigError(f"expected one folder as data.pretrained, got {len(folders)}")
-    return _load(folders[0]) if folders else None
+    return folders[0] if folders else None
+
+
+def pretrained_encoder(settings: DataSettings) -> Optional[PretrainedEncoder]:
+    """The encoder whose vectors are read once; None if none is named, or it is fine-tuned.
+
+    Raises:
+        ConfigError: its folder is not there, or it cannot be loaded.
+    """
+    folder = pretrained_folder(settings)
+    if folder is None or getattr(settings, "fine_tune", False):
+        return None
+    return _encoder(folder.absolute(), _state(folder, weights=True))
+
+
+def subword_tokenizer(settings: DataSettings) -> Optional[SubwordTokenizer]:
+    """The tokenizer of the encoder that is fine-tuned; None if there is none.
+
+    Raises:
+        ConfigError: its folder is not there, or it cannot be loaded.
+    """
+    folder = pretrained_folder(settings)
+    if folder is None or not getattr(settings, "fine_tune", False):
+        return None
+    return _tokenizer(folder.absolute(), _state(folder, weights=False))
+
+
+def _state(folder: Path, *, weights: bool) -> tuple[tuple[str, int], ...]:
+    """What tells whether the files of a folder have been written anew."""
+    files = encoder_files(folder, weights=weights)
+    return tuple((path.name, path.stat().st_mtime_ns) for path in files)
 
 
 @lru_cache(maxsize=1)
-def _load(folder: Path) -> PretrainedEncoder:
+def _encoder(folder: Path, state: tuple[tuple[str, int], ...]) -> PretrainedEncoder:
     return PretrainedEncoder(folder)
+
+
+@lru_cache(maxsize=1)
+def _tokenizer(folder: Path, state: tuple[tuple[str, int], ...]) -> SubwordTokenizer:
+    return SubwordTokenizer(folder)

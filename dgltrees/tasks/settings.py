@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
-from dgltrees.options import Count, Fraction, Seed
+from dgltrees.options import Count, Fraction, NonNegativeInt, Seed
 
 __all__ = ["DataSettings", "Files", "PretrainedSettings", "WordSettings"]
 
@@ -63,3 +63,19 @@ class PretrainedSettings(WordSettings):
 
     pretrained: Optional[str] = None
     """Folder of a Hugging Face encoder that gives words their vectors in the sentence."""
+    fine_tune: bool = False
+    """Train the pretrained encoder too, at the rate ``training.pretrained_lr``; by default its
+    vectors are computed once and stay the same."""
+    frozen_layers: NonNegativeInt = 0
+    """Lower layers of the pretrained encoder, with its embeddings, that are not trained; with 0 all
+    of it is."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """What is said of a pretrained encoder where there is none, or where it is not trained."""
+        reasons = WordSettings.unread(values)
+        if not values["pretrained"]:
+            reasons["fine_tune"] = "without data.pretrained"
+        if "fine_tune" in reasons or not values["fine_tune"]:
+            reasons["frozen_layers"] = "without data.fine_tune"
+        return reasons

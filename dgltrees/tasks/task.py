@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Callable, ClassVar, Optional, Protocol
 
@@ -16,6 +17,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.metrics.accuracy import accuracy
+from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -248,11 +250,17 @@ class Task:
     def parameters(self, model: nn.Module) -> dict[str, Any]:
         """The numbers of parameters: ``table`` as counted in a paper, ``cell``, and ``model``."""
         total = sum(p.numel() for p in model.parameters())
-        words = {id(p): p.numel() for p in self.word_parameters(model)}
+        words = {
+            id(p): p.numel()
+            for p in chain(self.word_parameters(model), fine_tuned_parameters(model))
+        }
         return {"table": None, "cell": total - sum(words.values()), "model": total}
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """Word vectors and output layers, which ``cell`` of :meth:`parameters` excludes."""
+        """Word vectors and output layers, which ``cell`` of :meth:`parameters` excludes.
+
+        So are those of a pretrained encoder.
+        """
         return ()
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:

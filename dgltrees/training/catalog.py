@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from dgltrees.options import nearest
 from dgltrees.training.old_settings import renamed
 from dgltrees.training.settings import SECTIONS, Settings, layered
 
-__all__ = ["describe", "load_preset", "preset_names", "preset_values"]
+__all__ = ["describe", "load_preset", "paper_of", "preset_names", "preset_values"]
 
 _FOLDER = Path(__file__).parent / "presets"
 
@@ -26,14 +26,29 @@ def preset_names() -> list[str]:
 
 def describe(name: str) -> str:
     """The comment at the head of a preset, or of the preset it builds on."""
-    seen: set[str] = set()
-    while name and name not in seen:
-        seen.add(name)
-        comment = [line[2:] for line in _text(name).splitlines() if line.startswith("# ")]
+    for each in _with_bases(name):
+        comment = [line[2:] for line in _text(each).splitlines() if line.startswith("# ")]
         if comment:
             return "\n".join(comment)
-        name = _own_values(name).get("base", "")
     return ""
+
+
+def paper_of(name: str) -> str:
+    """The table or figure that has a preset's row, as ``paper`` in its file or its base's says.
+
+    Empty for a preset that is in no paper.
+    """
+    layers = (_own_values(each) for each in _with_bases(name))
+    return next((values["paper"] or "" for values in layers if "paper" in values), "")
+
+
+def _with_bases(name: str) -> Iterator[str]:
+    """A preset, then the preset it builds on, and so on."""
+    seen: set[str] = set()
+    while name and name not in seen:
+        yield name
+        seen.add(name)
+        name = _own_values(name).get("base", "")
 
 
 def load_preset(name: str) -> Settings:
@@ -46,7 +61,8 @@ def preset_values(name: str) -> dict[str, Any]:
 
     Arguments:
         name: a preset's name, or the path of a YAML file in the same format, in which ``base``
-            names the preset it builds on; see :func:`~dgltrees.training.settings.layered`.
+            names the preset it builds on, and ``paper`` the table or figure that has its row; see
+            :func:`~dgltrees.training.settings.layered`.
 
     Raises:
         ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or
@@ -59,7 +75,7 @@ def preset_values(name: str) -> dict[str, Any]:
             values = _own_values(at)
         except ConfigError as error:
             raise error if at == name else ConfigError(f"{layers[-1][0]}: base: {error}") from None
-        base = values.pop("base", None)
+        base, _ = values.pop("base", None), values.pop("paper", None)
         layers.append((at, values))
         at = base
         if at in seen:
@@ -87,6 +103,8 @@ def _own_values(name: str) -> dict[str, Any]:
         raise ConfigError(f"expected {name} to hold settings as a mapping, got {values!r:.60}")
     if not isinstance(values.get("base", ""), str):
         raise ConfigError(f"expected base in {name} to name a preset, got {values['base']!r}")
+    if not isinstance(values.get("paper"), (str, type(None))):
+        raise ConfigError(f"expected paper in {name} to be a text, got {values['paper']!r:.60}")
     for section in SECTIONS:
         if not isinstance(values.get(section, {}), Mapping):
             raise ConfigError(

@@ -104,6 +104,10 @@ def load_checkpoint(
         return Progress(**about["progress"])
 
 
+LARGEST_LOSS = 1e9
+"""The mean loss of an example beyond which training has diverged: targets are of a size near 1."""
+
+
 def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
     """Check that training can go on from here.
 
@@ -113,12 +117,19 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
         finite: the number of the epoch's first steps after which that sum was finite.
 
     Raises:
-        ConfigError: the loss or a parameter is NaN or infinite.
+        ConfigError: the loss or a parameter is NaN or infinite, or the loss so large that nothing
+            is learned any more.
     """
     epoch, cure = f"epoch {progress.epoch + 1}", "lower training.lr or set training.clip"
     if not math.isfinite(progress.loss):
         raise ConfigError(
             f"the training loss is {progress.loss} in {epoch}, step {finite + 1}; {cure}"
+        )
+    if abs(progress.loss) > LARGEST_LOSS * max(progress.rows, 1):
+        mean = progress.loss / max(progress.rows, 1)
+        raise ConfigError(
+            f"the training loss has grown to a mean of {mean:.3g} in {epoch}, by step "
+            f"{progress.step}, where nothing is learned any more; {cure}"
         )
     if names := not_finite(model.state_dict()):
         raise ConfigError(

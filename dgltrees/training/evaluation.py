@@ -8,6 +8,7 @@ from lightning_fabric import Fabric
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees._progress import progress
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.processes import total
 from dgltrees.training.sampling import evaluation_batches
@@ -40,7 +41,7 @@ def run_model(
     batches = evaluation_batches(task, data, max_nodes)
     mine = batches[fabric.global_rank :: fabric.world_size] or batches[:1]  # all know the columns
     counts = fabric.global_rank < len(batches)
-    for ids in mine:
+    for ids in progress(mine, "evaluate", unit="batch"):
         rows = task.rows(data, ids)
         for name, values in _run_batch(model, task, data, fabric, ids).items():
             if name not in columns:

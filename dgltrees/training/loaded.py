@@ -19,6 +19,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.lines import gather
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.tasks.task import Columns, Task
@@ -66,12 +67,15 @@ class LoadedRun:
         self.directory = RunDirectory(path)
         self.metadata = self.directory.metadata()
         self.settings: Settings = self.directory.settings()
+        if (encoder := self.directory.pretrained()) is not None:  # the run's own copy
+            self.settings = self.settings.replace("data", pretrained=os.fspath(encoder))
         self.task: Task = self.settings.task
         self.fabric = make_fabric(self.settings.training, one_device=True)
         with checking(self.directory / "vocabulary"):
             self.vocabularies: Schema = self.directory.schema()
         with checking(self.directory.path, with_code=True):
             self.model: nn.Module = self.task.build(self.settings.model, self.vocabularies)
+        attach_pretrained(self.model, self.settings.data, weights=False)
         self.fabric.setup_module(self.model)
         weights = self.directory.weights()
         with checking(self.directory / "weights.safetensors", with_code=True):

@@ -13,7 +13,7 @@ from lightning_fabric.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["log_epoch", "log_past", "make_logger"]
+__all__ = ["log_epoch", "log_past", "log_settings", "make_logger"]
 
 _LIBRARIES: dict[str, tuple[str, ...]] = {
     "csv": (),
@@ -22,6 +22,7 @@ _LIBRARIES: dict[str, tuple[str, ...]] = {
     "mlflow": ("mlflow", "lightning"),
 }
 """What each logger needs to be installed."""
+_PROJECT = "dgltrees"
 
 
 def make_logger(name: Optional[str], folder: Path) -> Optional[Logger]:
@@ -30,7 +31,7 @@ def make_logger(name: Optional[str], folder: Path) -> Optional[Logger]:
     Arguments:
         name: a value of the setting.
         folder: the run directory, below which files are written in ``logs``; its name is that of
-            the run in a service.
+            the run in a service, in a project, or experiment, ``dgltrees``.
 
     Raises:
         ConfigError: its library is not installed.
@@ -52,11 +53,18 @@ def make_logger(name: Optional[str], folder: Path) -> Optional[Logger]:
         return TensorBoardLogger(folder, name=None, version="logs")
     services: Any = importlib.import_module("lightning.pytorch.loggers")
     logger: Logger = (
-        services.WandbLogger(name=folder.name, save_dir=str(folder))
+        services.WandbLogger(name=folder.name, save_dir=str(folder), project=_PROJECT)
         if name == "wandb"
-        else services.MLFlowLogger(run_name=folder.name)
+        else services.MLFlowLogger(experiment_name=_PROJECT, run_name=folder.name)
     )
     return logger
+
+
+def log_settings(fabric: Fabric, values: Mapping[str, Any]) -> None:
+    """Tell a service, which shows runs side by side, the settings of a run; files have no need."""
+    for logger in fabric.loggers:
+        if not isinstance(logger, (CSVLogger, TensorBoardLogger)):
+            logger.log_hyperparams(dict(values))
 
 
 def log_epoch(fabric: Fabric, line: Mapping[str, Any]) -> None:

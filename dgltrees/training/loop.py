@@ -24,7 +24,7 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.halve_on_plateau import HalveOnPlateau
 from dgltrees.training.loading import Loader
 from dgltrees.training.loggers import log_epoch, log_past
-from dgltrees.training.optimizers import make_optimizer
+from dgltrees.training.optimizers import make_optimizer, parameter_groups
 from dgltrees.training.processes import total
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.sampling import training_sampler
@@ -73,7 +73,7 @@ class Trainer:
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
         self.on_epoch = on_epoch or print_epoch
         self.plain = model
-        self.plain_optimizer = make_optimizer(self.settings, model.parameters())
+        self.plain_optimizer = make_optimizer(self.settings, parameter_groups(self.settings, model))
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
         window = getattr(settings.data, "window", 0)
@@ -99,13 +99,21 @@ class Trainer:
             while not self._over():
                 self._epoch()
         if self.progress.best is None:
-            last = self.progress.history[-1][f"valid_{self.monitor.name}"]
+            last = self.progress.history[-1]
+            values = {
+                name: last[f"valid_{name}"] for name in self._finite if f"valid_{name}" in last
+            }
             raise ConfigError(
-                f"expected an epoch with a finite {self.monitor.title} on the validation examples, "
-                f"got none ({last} in the last); lower training.lr, or choose another "
-                "training.monitor"
+                f"expected an epoch with a finite {' and '.join(values)} on the validation "
+                f"examples, got none ({', '.join(map(str, values.values()))} in the last); lower "
+                "training.lr, or choose another training.monitor"
             )
         return self.progress
+
+    @property
+    def _finite(self) -> list[str]:
+        """The validation metrics that are finite in an epoch which can be the best."""
+        return list(dict.fromkeys([self.monitor.name, "loss", "perplexity"]))
 
     def _over(self) -> bool:
         state, patience = self.progress, self.settings.patience
@@ -197,7 +205,8 @@ class Trainer:
             line.update({f"valid_{name}": value for name, value in report.items()})
             value = _monitored(report, self.monitor, self.task, self.settings.monitor)
             value = value if self.monitor.higher_is_better else -value
-            value = value if math.isfinite(value) else -math.inf  # no epoch to go back to
+            if not all(math.isfinite(report.get(name, 0.0)) for name in self._finite):
+                value = -math.inf  # no epoch to go back to
         else:
             value = float(state.epoch)  # the last epoch is the best
         state.epoch, state.step, state.loss, state.rows = state.epoch + 1, 0, 0.0, 0

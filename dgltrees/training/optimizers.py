@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Union
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
+from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.training.adadelta import Adadelta
 from dgltrees.training.settings import TrainingSettings
 
-__all__ = ["check_optimizer", "load_optimizer", "make_optimizer", "optimizer_state"]
+__all__ = [
+    "check_optimizer",
+    "load_optimizer",
+    "make_optimizer",
+    "optimizer_state",
+    "parameter_groups",
+]
 
 # These two want what a loop over minibatches of dense gradients does not give.
 _UNSUITED = {"LBFGS", "SparseAdam"}
+
+# Devlin et al., "BERT" (NAACL 2019), appendix A.3, train with 2e-5, 3e-5 or 5e-5.
+_PRETRAINED_LR = 3e-5
+
+Parameters = Sequence[Union[nn.Parameter, dict[str, Any]]]
 
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
@@ -32,10 +44,23 @@ def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
     }
 
 
+def parameter_groups(settings: TrainingSettings, model: nn.Module) -> Parameters:
+    """The parameters of a model; those of a pretrained encoder apart, with their learning rate."""
+    tuned = list(fine_tuned_parameters(model))
+    if not tuned:
+        return list(model.parameters())
+    ids = {id(parameter) for parameter in tuned}
+    others = [parameter for parameter in model.parameters() if id(parameter) not in ids]
+    return [
+        {"params": others},
+        {"params": tuned, "lr": settings.pretrained_lr or _PRETRAINED_LR},
+    ]
+
+
 def make_optimizer(
-    settings: TrainingSettings, parameters: Iterable[nn.Parameter]
+    settings: TrainingSettings, parameters: Iterable[Union[nn.Parameter, dict[str, Any]]]
 ) -> torch.optim.Optimizer:
-    """Make the optimizer of the settings.
+    """Make the optimizer of the settings, of parameters or groups of them.
 
     Raises:
         ConfigError: there is no such optimizer, or it does not have one of the options.
@@ -53,7 +78,7 @@ def make_optimizer(
     if settings.weight_decay:
         options["weight_decay"] = settings.weight_decay
     try:
-        return kinds[name](list(parameters), **options)
+        return kinds[name](list(parameters), **options)  # type: ignore[arg-type]
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(
             f"training.optimizer {name} does not take the options {options}: {error}"

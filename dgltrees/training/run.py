@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Any, Callable, Optional
 import torch
 from lightning_fabric import Fabric
 from torch import nn
+from tqdm import tqdm
 
 import dgltrees
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
 from dgltrees.tasks.files import data_files
+from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.splits import (
     Splits,
     load_examples,
@@ -27,12 +30,12 @@ from dgltrees.tasks.splits import (
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.lock import locked
-from dgltrees.training.loggers import make_logger
+from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
-from dgltrees.training.optimizers import check_optimizer, make_optimizer
+from dgltrees.training.optimizers import check_optimizer, make_optimizer, parameter_groups
 from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
-from dgltrees.training.rundir import RunDirectory, fingerprints, write_json
-from dgltrees.training.settings import Settings
+from dgltrees.training.rundir import RunDirectory, encoder_fingerprint, fingerprints, write_json
+from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Examples
 
 __all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_seeds"]
@@ -83,8 +86,10 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
         raise ConfigError(
             f"expected model settings whose model fits into memory, got one that does not: {what}"
         ) from None
+    attach_pretrained(model, settings.data)
     task.init_from_data(model, settings.data, splits.train)
-    make_optimizer(settings.training, model.parameters())  # refuses what it cannot use
+    groups = parameter_groups(settings.training, model)
+    make_optimizer(settings.training, groups)  # refuses what it cannot use
     return Prepared(settings, task, splits, test, model)
 
 
@@ -122,7 +127,7 @@ def train(
     settings = adopt_torchrun(settings)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
-    files = fingerprints(settings)
+    files = {**fingerprints(settings), **encoder_fingerprint(settings)}
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime
@@ -159,6 +164,7 @@ def _train(
             "examples": {"train": len(splits.train), "valid": len(splits.valid or ())},
         }
         run.start(ready.settings, schema_of(splits.train), metadata)
+    log_settings(fabric, flat(ready.settings.to_dict()))
     fabric.barrier()
     progress = trainer.fit()
     valid = progress.history[progress.best_epoch - 1] if progress.history else {}
@@ -204,10 +210,12 @@ def train_seeds(
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"expected every seed once, got {' '.join(map(str, seeds))}")
     runs = [settings.replace("training", seed=seed) for seed in seeds]
-    results = [
-        train(each, Path(out) / f"seed-{each.training.seed}", bar=bar, on_outputs=on_outputs)
-        for each in runs
-    ]
+    results = []
+    for each in runs:
+        directory = Path(out) / f"seed-{each.training.seed}"
+        if is_first_process():
+            tqdm.write(f"{directory}:", file=sys.stderr)
+        results.append(train(each, directory, bar=bar, on_outputs=on_outputs))
     summary: dict[str, Any] = {"seeds": list(seeds), "parameters": results[0]["parameters"]}
     for part in ("valid", "test"):
         if results[0].get(part):

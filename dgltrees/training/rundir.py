@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Union
+from typing import Any, Callable, Optional, Union
 from urllib.parse import unquote
 
 from safetensors import SafetensorError
@@ -23,14 +24,17 @@ from dgltrees._checksums import (
 from dgltrees._files import PathLike, check_is_file, file_name, replacing
 from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError
+from dgltrees.models.pretrained_files import encoder_files
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
+from dgltrees.tasks.pretrained import pretrained_folder
+from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.training.old_settings import settings_of_format_1
 from dgltrees.training.settings import Settings, flat
 from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 
-__all__ = ["RunDirectory", "checking", "fingerprints", "write_json"]
+__all__ = ["RunDirectory", "checking", "encoder_fingerprint", "fingerprints", "write_json"]
 
 FORMAT = 3
 _SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -50,7 +54,11 @@ _FREE = {
     "training.workers",
 }
 
-_STAYS = re.compile(r"config\.yaml|schema\.json|vocabulary/[^/\\]+\.txt")
+_PRETRAINED = "pretrained"
+_STAYS = re.compile(
+    r"config\.yaml|schema\.json|vocabulary/[^/\\]+\.txt|"
+    rf"{_PRETRAINED}/[^/\\]+\.(json|txt|model|safetensors)"
+)
 """The names of files that stay the same throughout a run."""
 
 _ERRORS = (
@@ -99,9 +107,11 @@ class RunDirectory:
 
     ``run.json`` (format version, data files with SHA-256, parameter counts, and the SHA-256 of the
     files that stay the same: the next ones), ``config.yaml``, ``vocabulary/*.txt``, ``schema.json``
-    (the columns of one's own trees); ``weights.safetensors`` (the best epoch's), ``metrics.jsonl``
-    (one line per epoch), ``resume.safetensors`` with the readable part ``resume.json``, and at the
-    end ``result.json``. A model is made only of files that are as they were written.
+    (the columns of one's own trees), ``pretrained/*`` (a copy of the pretrained encoder; of one
+    that is trained, without its weights, which are among the model's); ``weights.safetensors`` (the
+    best epoch's), ``metrics.jsonl`` (one line per epoch), ``resume.safetensors`` with the readable
+    part ``resume.json``, and at the end ``result.json``. A model is made only of files that are as
+    they were written.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -123,7 +133,7 @@ class RunDirectory:
             ConfigError: the directory holds something else, a run of another format version,
                 a run with other settings, or data files have changed since the run began.
         """
-        for name in ("vocabulary", "run.json"):
+        for name in ("vocabulary", _PRETRAINED, "run.json"):
             if (self / name).is_symlink():
                 raise ConfigError(f"expected no links in a run directory, got {self / name}")
         if not self.started:
@@ -138,16 +148,17 @@ class RunDirectory:
             {**flat(each.to_dict()), "training.monitor": each.monitor}
             for each in (self.settings(), settings)
         )
+        copied = {f"data.{_PRETRAINED}"} if _PRETRAINED in metadata["files"] else set()
         for key in {**started, **requested}:
             before, value = started.get(key), requested.get(key)
             if key == "model.max_children" and value is None:
                 continue  # it was found in the data, which are the same
-            if key not in _FREE and value != before:
+            if key not in _FREE | copied and value != before:
                 raise ConfigError(
                     f"{self.path} holds a run with {key} = {before!r}, asked was {value!r}; "
                     "ask for the same or choose another directory"
                 )
-        for role in ROLES:
+        for role in {**files} if copied else ROLES:
             before, now = metadata["files"][role], files[role]
             if len(before) != len(now):
                 raise ConfigError(
@@ -170,12 +181,17 @@ class RunDirectory:
             texts[f"vocabulary/{file_name(name)}.txt"] = vocabulary.to_text()
         if schema.inputs:
             texts["schema.json"] = json_text(schema.to_dict())
+        copies = _copies(settings)
         sums = {name: checksum([text.encode("utf-8")]) for name, text in texts.items()}
+        sums.update({name: file_checksum(path) for name, path in copies.items()})
         values = {"format": FORMAT, **metadata, "sha256": sums}
         write_json(self / "run.json", with_checksum(values))  # first: it says whose files these are
         for name, text in texts.items():
             with replacing(self / name) as file:
                 file.write(text)
+        for name, path in copies.items():
+            with open(path, "rb") as source, replacing(self / name, "wb") as file:
+                shutil.copyfileobj(source, file)
 
     def clear(self) -> None:
         """Remove the files of a run that never made a step, and no others."""
@@ -188,8 +204,9 @@ class RunDirectory:
         ]  # last, what says that it is ours
         for name in names:
             (self / name).unlink(missing_ok=True)
-        if (self / "vocabulary").is_dir() and not any((self / "vocabulary").iterdir()):
-            (self / "vocabulary").rmdir()
+        for folder in (self / "vocabulary", self / _PRETRAINED):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
 
     def metadata(self) -> dict[str, Any]:
         """The content of ``run.json``.
@@ -213,7 +230,8 @@ class RunDirectory:
         with checking(self / "run.json"):
             if version >= _CHECKED or "checksum" in metadata:
                 check_values(metadata)
-            used = {"files": {role: metadata["files"][role] for role in ROLES}}
+            roles = [*ROLES, *({_PRETRAINED} & {*metadata["files"]})]
+            used = {"files": {role: metadata["files"][role] for role in roles}}
             used["majority"] = {k: _number(most) for k, most in metadata["majority"].items()}
         return {**metadata, **used}
 
@@ -240,6 +258,18 @@ class RunDirectory:
         with checking(path):
             self._check_sum("schema.json")
             return Schema.from_dict(vocabs, self._json("schema.json"))
+
+    def pretrained(self) -> Optional[Path]:
+        """The folder with the run's copy of its pretrained encoder; None if it has none.
+
+        Raises:
+            ConfigError: a file is damaged.
+        """
+        names = [name for name in self._sums() if name.startswith(f"{_PRETRAINED}/")]
+        for name in names:
+            with checking(self / name):
+                self._check_sum(name)
+        return (self / _PRETRAINED).absolute() if names else None
 
     def weights(self) -> dict[str, Tensor]:
         """The parameters of the best epoch.
@@ -326,6 +356,23 @@ def _number(value: Any) -> Union[int, float]:
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """The fingerprints of the data files of every role."""
     return {role: [fingerprint(p) for p in data_files(settings.data, role)] for role in ROLES}
+
+
+def encoder_fingerprint(settings: Settings) -> dict[str, list[dict[str, Any]]]:
+    """The fingerprint of the pretrained encoder, for the tasks that may have one."""
+    folder = pretrained_folder(settings.data)
+    files = [] if folder is None else [fingerprint(folder, encoder_files(folder))]
+    return {_PRETRAINED: files} if isinstance(settings.data, PretrainedSettings) else {}
+
+
+def _copies(settings: Settings) -> dict[str, Path]:
+    """The files of the pretrained encoder that a run keeps, by the names that they have there."""
+    folder = pretrained_folder(settings.data)
+    if folder is None:
+        return {}
+    tuned = getattr(settings.data, "fine_tune", False)
+    files = encoder_files(folder, weights=not tuned)
+    return {f"{_PRETRAINED}/{path.name}": path for path in files}
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -21,7 +21,7 @@ from dgltrees.options import (
     nearest,
     overlay,
 )
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.settings import DataSettings, PretrainedSettings
 from dgltrees.tasks.table import TASKS, get_task
 from dgltrees.tasks.task import Metric, Task
 
@@ -44,10 +44,14 @@ _MAPPINGS = ("optimizer_options", "columns")  # settings that are mappings thems
 class TrainingSettings:
     """The training loop."""
 
+    hidden: ClassVar[tuple[str, ...]] = ("pretrained_lr",)
+
     optimizer: str = "adadelta"
     """Optimizer of torch.optim by name, such as adam or sgd, in upper or lower case."""
     lr: Optional[Positive] = None
     """Learning rate; by default torch's, which is 1.0 for AdaDelta."""
+    pretrained_lr: Optional[Positive] = None
+    """Learning rate of the pretrained encoder with ``data.fine_tune``; by default 3e-5."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
     """More arguments of the optimizer: --training.optimizer_options.momentum 0.9, for example."""
     weight_decay: NonNegative = 0.0
@@ -110,7 +114,15 @@ class StatefulTraining(TrainingSettings):
     hidden: ClassVar[tuple[str, ...]] = (
         *("max_nodes", "pool", "bucket_by", "checkpoint_steps"),
         *("devices", "nodes", "strategy"),
+        *TrainingSettings.hidden,
     )
+
+
+@dataclass(frozen=True)
+class PretrainedTraining(TrainingSettings):
+    """The training loop of tasks that may have a pretrained encoder."""
+
+    hidden: ClassVar[tuple[str, ...]] = ()
 
 
 class Settings:
@@ -156,7 +168,7 @@ class Settings:
         }
         self.data = self.sections["data"].of(self.task.data)
         self.model = self.sections["model"]
-        self.training = self.sections["training"].of(TrainingSettings)
+        self.training = self.sections["training"].of(sources["training"])
         self._check()
 
     def _check(self) -> None:
@@ -165,6 +177,10 @@ class Settings:
             raise ConfigError(
                 f"expected training.monitor to be one of {', '.join(names)}, which the task "
                 f"{self.task.name} reports, got {self.monitor!r}"
+            )
+        if self.training.pretrained_lr is not None and not getattr(self.data, "fine_tune", False):
+            raise ConfigError(
+                "training.pretrained_lr is not read without data.fine_tune; leave it out"
             )
         if self.training.schedule == "halve" and not self.monitor.endswith("loss"):
             losses = [name for name in names if name.endswith("loss")]
@@ -231,6 +247,8 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
 def section_sources(task: Task) -> dict[str, Any]:
     """The class of each section's settings in a task."""
     training = StatefulTraining if task.stateful else TrainingSettings
+    if issubclass(task.data, PretrainedSettings):
+        training = PretrainedTraining
     return {"data": task.data, "model": task.model, "training": training}
 
 

@@ -1,11 +1,15 @@
-"""Depths of all nodes at once."""
+"""From parents to the depths of all nodes at once, and back."""
 
 from __future__ import annotations
+
+from typing import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["depths"]
+from dgltrees.errors import TreeError
+
+__all__ = ["depths", "parents_of_depths"]
 
 
 def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -28,3 +32,32 @@ def depths(parent: NDArray[np.int64]) -> NDArray[np.int32]:
         depth += remaining
         above = above[above]
     return np.where(is_root[above], depth, -1).astype(np.int32)
+
+
+def parents_of_depths(
+    depth: NDArray[np.int64], starts: NDArray[np.int64], error: Callable[[str, int], TreeError]
+) -> NDArray[np.int64]:
+    """``(N,)`` the row of each row's parent, which is the last one before it that is less deep.
+
+    Arguments:
+        depth: ``(N,)`` the depth of each node; the nodes of each tree are in preorder.
+        starts: ``(T,)`` the first row of each tree, its root, whose depth may be any.
+        error: makes an error from a message and a row.
+
+    Raises:
+        TreeError: a node is more than one level below the row before, or above its root.
+    """
+    below = depth - depth[starts].repeat(np.diff(np.append(starts, len(depth))))
+    deeper = np.append(0, below[1:] - below[:-1])
+    deeper[starts] = 0
+    for wrong, what in (
+        (deeper > 1, "at most one more than that of the row before"),
+        (below < 0, "not less than that of the first row of the tree"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise error(f"expected rows in preorder, of a depth {what}, got {depth[row]}", row)
+    keys = below * len(below) + np.arange(len(below))
+    order = keys.argsort()
+    last = keys[order].searchsorted(keys - len(below)) - 1
+    return np.where(below == 0, -1, order[last])

@@ -295,6 +295,8 @@ class Forest:
     def concat(forests: Sequence[Forest]) -> Forest:
         """One forest of all trees of ``forests``.
 
+        Rows of several ids (``(N, P)`` with a vocabulary) become as long as the longest, by -1.
+
         Raises:
             TreeError: ``forests`` is empty, or their columns or vocabularies differ.
         """
@@ -312,7 +314,10 @@ class Forest:
             np.concatenate([forest.parent for forest in forests]),
             np.concatenate([forest.pos for forest in forests]),
             offsets_of(sizes),
-            {c: np.concatenate([f.columns[c] for f in forests]) for c in first.columns},
+            {
+                name: _stacked([each.columns[name] for each in forests], name in first.vocabs)
+                for name in first.columns
+            },
             first.vocabs,
         )
 
@@ -383,6 +388,15 @@ class Forest:
         check_trees(parent, pos, offsets, None, folder, None)
         check_columns(columns, len(parent), vocabs, folder)
         return cls(parent, pos, offsets, columns, vocabs)
+
+
+def _stacked(parts: Sequence[NDArray[Any]], are_ids: bool) -> NDArray[Any]:
+    """The rows of all parts; rows of several ids are filled up with -1, which is no name."""
+    if not are_ids or parts[0].ndim < 2:
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    rows = (np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=-1) for p in parts)
+    return np.concatenate(list(rows))
 
 
 def _count(number: int, what: str) -> str:

@@ -36,8 +36,10 @@ NUMBERS = "(numbers)"
 """The node column of a read forest that has all numbers and vectors side by side."""
 TEXT_WORDS = 32
 """Words of a text that are read at most."""
-TextVectors = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Gives the ``(T, size)`` vectors of T texts."""
+SUBWORDS = "subwords"
+"""The kind of a column of texts that a pretrained encoder reads while it is trained."""
+TextReader = Callable[[Sequence[str]], NDArray[Any]]
+"""Gives the ``(T, size)`` vectors of T texts; or ``(T, P)`` the ids of their sub-words."""
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _HEAVY_TAIL = 100.0  # a largest value so many times the median calls for logarithms
@@ -50,7 +52,7 @@ class Column:
 
     Attributes:
         name: its name in the data.
-        kind: what it holds.
+        kind: what it holds; a text whose encoder is trained too is :data:`SUBWORDS`.
         size: entries of a vector, or of a text's vector by a pretrained encoder; 1 otherwise.
     """
 
@@ -65,8 +67,8 @@ class Column:
 
     @property
     def named(self) -> bool:
-        """Whether it is read as ids of names: of categories, or of the words of texts."""
-        return self.kind == "category" or (self.kind == "text" and self.size == 1)
+        """Whether it is read as ids of names: of categories, or of (sub-)words of texts."""
+        return self.kind in ("category", SUBWORDS) or (self.kind == "text" and self.size == 1)
 
 
 class Schema(Mapping[str, Vocabulary]):
@@ -115,18 +117,20 @@ class Schema(Mapping[str, Vocabulary]):
         inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
         return cls(vocabs, inputs, [str(name) for name in values["targets"]])
 
-    def read(self, forest: Forest, text_vectors: Optional[TextVectors] = None) -> Forest:
+    def read(self, forest: Forest, read_texts: Optional[TextReader] = None) -> Forest:
         """A forest with the columns of this schema alone, as a model reads them.
 
         A category has ids of this schema's vocabulary, -1 where it is missing. A text has
         ``(N, 32)`` ids of words, -1 beyond its end; or, if its column has a size, ``(N, size)``
-        vectors, zeros where it is missing. The numbers and vectors are the float64 matrix
+        vectors, zeros where it is missing; or, if an encoder is trained on it, ``(N, P)`` ids of
+        sub-words, -1 beyond its end. The numbers and vectors are the float64 matrix
         :data:`NUMBERS`, NaN where they are missing. A column that the forest does not have is
         missing everywhere.
 
         Arguments:
             forest: the trees.
-            text_vectors: gives the ``(T, size)`` vectors of T texts.
+            read_texts: gives the ``(T, size)`` vectors of T texts, or the ``(T, P)`` ids of their
+                sub-words.
 
         Raises:
             TreeError: with tree and column: the forest has none of the columns, or one that holds
@@ -147,9 +151,12 @@ class Schema(Mapping[str, Vocabulary]):
                 continue
             distinct, row = _distinct(forest, each)
             if not each.named:
-                columns[each.name] = _vectors(distinct, each, text_vectors)[row]
+                columns[each.name] = _vectors(distinct, each, read_texts)[row]
                 continue
             vocabs[each.name] = self.vocabs[each.name]
+            if each.kind == SUBWORDS:
+                columns[each.name] = _subwords(distinct, each, read_texts)[row]
+                continue
             encode = _words if each.kind == "text" else _ids
             columns[each.name] = encode(distinct, vocabs[each.name], each.name)[row]
         if self.numbers:
@@ -324,13 +331,28 @@ def _words(texts: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> ND
     return table
 
 
+def _subwords(
+    texts: Sequence[Optional[str]], column: Column, read_texts: Optional[TextReader]
+) -> NDArray[np.int32]:
+    """``(len(texts), P)`` the ids of the sub-words of texts, -1 beyond their ends and for None."""
+    if read_texts is None:
+        raise ConfigError(
+            f"expected a pretrained encoder that reads column {column.name!r}, as in training, got "
+            "none; name it with data.pretrained"
+        )
+    ids = read_texts([text for text in texts if text is not None])
+    table = np.full((len(texts), ids.shape[1]), -1, np.int32)
+    table[[text is not None for text in texts]] = ids
+    return table
+
+
 def _vectors(
-    texts: Sequence[Optional[str]], column: Column, text_vectors: Optional[TextVectors]
+    texts: Sequence[Optional[str]], column: Column, read_texts: Optional[TextReader]
 ) -> NDArray[np.float32]:
     """``(len(texts), size)`` the vectors of texts, zeros for None."""
     table = np.zeros((len(texts), column.size), np.float32)
     named = [text for text in texts if text is not None]
-    vectors = None if text_vectors is None else text_vectors(named)
+    vectors = None if read_texts is None else read_texts(named)
     if vectors is None or vectors.shape != (len(named), column.size):
         raise ConfigError(
             f"expected an encoder whose vectors of texts have size {column.size}, as in training, "

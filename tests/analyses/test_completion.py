@@ -7,10 +7,10 @@ import pytest
 
 from dgltrees import ConfigError
 from dgltrees.analyses.complete import accuracy_of, answers, candidate_scores
-from dgltrees.analyses.parse import parse, sentence_forest
+from dgltrees.analyses.parse import parse
 from dgltrees.analyses.scoring import log_probs
 from dgltrees.formats import Question, tokenize
-from dgltrees.formats.sentences import Sentence
+from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.training.loaded import LoadedRun
 
 QUESTIONS = [

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.analyses.parse import parse, parse_files, read_sentences, sentence_forest
+from dgltrees.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.formats import read_conllu, read_kbest
+from dgltrees.formats.sentences import sentence_forest
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees.dependencies import is_projective
 from tests.training.samples import SENTENCES
@@ -63,6 +65,20 @@ def test_running_text(parser: LoadedRun, tmp_path: Path) -> None:
     forest = read_kbest(tmp_path / "out.conllu").forest
     words = forest.vocabs["word"].decode(forest.columns["word"])
     assert " ".join(words) == "<root> Ada slept not . <root> So it was ."
+
+
+def test_sentences_need_no_heads(parser: LoadedRun, tmp_path: Path) -> None:
+    text = SENTENCES.read_text(encoding="utf-8")
+    bare = write(tmp_path, re.sub(r"\t\d+\t[\w:]+\t_\t", "\t_\t_\t_\t", text))
+    assert "nsubj" not in bare.read_text(encoding="utf-8")
+    answers = list(parser.predict(SENTENCES))
+    assert len(answers) == 5
+    assert list(parser.predict(bare)) == answers
+    lines = [" ".join(sentence.words) for sentence in read_sentences(bare, "conllu")]
+    assert parser.predict_texts(lines, file_format="lines") == answers
+    assert [line["example"] for line in parser.predict_texts(["So it was.", "No!"])] == [0, 1]
+    with pytest.raises(TreeError, match="as a head, got '_'"):
+        parser.read(bare)
 
 
 def test_errors(parser: LoadedRun, tree_lm: LoadedRun, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.analyses.parse import parse, parse_files, read_sentences, sentence_forest
+from dgltrees.analyses.parse import parse, parse_files, read_sentences
 from dgltrees.analyses.rerank import (
     choose,
     measure,
@@ -25,6 +25,7 @@ from dgltrees.analyses.rerank import (
 from dgltrees.analyses.scoring import log_probs
 from dgltrees.cli import main
 from dgltrees.formats import read_conllu, read_kbest
+from dgltrees.formats.sentences import sentence_forest
 from dgltrees.training.loaded import LoadedRun, load
 from tests.training.samples import SENTENCES
 from tests.trees.nested import write

@@ -304,9 +304,10 @@ class Recursion:
         U, P = cell.U.view(L, size, 3 + L, size), cell.P.view(L, size, 1 + L, size)
         a = cell.b.view(3 + L, size) + sum(torch.tensordot(h[j], U[j], dims=1) for j in range(L))
         peeped = sum(torch.tensordot(c[j], P[j], dims=1) for j in range(L))
-        i, *f = torch.sigmoid(a[: 1 + L] + peeped)
-        memory = i * torch.tanh(a[-1]) + sum(f[j] * c[j] for j in range(L))
-        return torch.sigmoid(a[-2] + memory @ cell.V) * torch.tanh(memory), memory
+        i, *f = torch.sigmoid(normal(cell.norm_if, a[: 1 + L] + peeped))
+        memory = i * torch.tanh(normal(cell.norm_u, a[-1:])[0]) + sum(f[j] * c[j] for j in range(L))
+        o = torch.sigmoid(normal(cell.norm_o, (a[-2] + memory @ cell.V)[None])[0])
+        return o * torch.tanh(normal(cell.norm_c, memory[None])[0]), memory
 
     def SelectiveSLSTM(self, v: int) -> tuple[Tensor, ...]:  # noqa: N802
         cell = self.cell

@@ -100,6 +100,7 @@ def _rows() -> list[Row]:
         rows.append(Row(cell))
         rows.append(Row(cell, {"layer_norm": True}))
     rows.append(Row("s_lstm"))
+    rows.append(Row("s_lstm", {"layer_norm": True}))
     rows.append(Row("chainer_s_lstm"))
     for score in get_args(ScoreName):
         rows.append(Row("anf", {"score": score}))

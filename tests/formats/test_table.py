@@ -16,7 +16,7 @@ from tests.trees.nested import assert_same, write
 DOCUMENTS = ("json", "xml", "python")  # one tree per file
 
 
-NO_TEXT = ("arrow", "forest", "folder")
+NO_TEXT = ("arrow", "forest", "folder", "python-functions")
 
 
 def test_the_samples_are_of_all_formats_of_text() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.catalog import describe, load_preset, preset_names, preset_values
+from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names, preset_values
 
 
 def test_every_row_and_rank_of_the_tables_is_there() -> None:
@@ -26,10 +26,16 @@ def test_a_preset_says_what_its_name_says(name: str) -> None:
     sizes = {part[0]: int(part[1:]) for part in name.split("-") if part[1:].isdigit()}
     assert sizes.get("c", settings.model["hidden_size"]) == settings.model["hidden_size"]
     assert "r" not in sizes or settings.model["rank"] == sizes["r"]
-    for kind in ("sum", "full", "hosvd", "canonical", "tensor-train"):
-        if f"-{kind}-" in name:
-            assert settings.model["aggregator"] == kind.replace("-", "_")
+    kinds = ("symmetric-hosvd", "tensor-train", "canonical", "hosvd", "full", "sum")
+    kind = next((kind for kind in kinds if f"-{kind}-" in name), None)
+    assert kind is None or settings.model["aggregator"] == kind.replace("-", "_")
     assert describe(name)
+
+
+def test_a_preset_has_the_paper_of_its_base_or_its_own(tmp_path: Path) -> None:
+    assert paper_of("lrt-sum-c3") == paper_of("lrt") == "Castellana and Bacciu 2020, Table I"
+    assert paper_of("mee-lstm") == "Jacob et al. 2018, Table 2 (LSTM)"
+    assert paper_of("mee-ppo") == paper_of("inex") == ""
 
 
 def test_a_file_builds_on_a_preset(tmp_path: Path) -> None:
@@ -74,6 +80,7 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("task: listops\nmodel:\n  size: 3\n", "wrong.yaml: model.size is not read"),
         ("model:\n  rank: 3\n", "expected a task, one of .*listops, .*, got none"),
         ("base: lrt-sum-c4\n", "no preset 'lrt-sum-c4'; did you mean lrt-"),
+        ("base: lrt\npaper: [a]\n", "expected paper in .*wrong.yaml to be a text, got .'a'"),
         ("base: 3\n", "expected base in .*wrong.yaml to name a preset, got 3"),
     ],
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Optional
 
 import pytest
+from lightning_fabric.loggers import Logger
 
 from dgltrees.errors import ConfigError
 from dgltrees.training import loggers
@@ -44,6 +47,43 @@ def test_a_resumed_run_has_all_epochs_once(tmp_path: Path) -> None:
         train(settings(), tmp_path / "run", bar=False, on_epoch=stop)
     train(settings(), tmp_path / "run", bar=False)
     assert [int(row["step"]) for row in rows(tmp_path / "run")] == [1, 2, 3]
+
+
+class Service(Logger):
+    """Stands for the logger of a service, whose library needs an account or a server."""
+
+    name = version = "service"
+
+    def __init__(self, **arguments: Any) -> None:
+        self.arguments, self.params = arguments, dict[str, Any]()
+        self.lines: list[tuple[Optional[int], dict[str, float]]] = []
+
+    def log_hyperparams(self, params: dict[str, Any]) -> None:
+        self.params = params
+
+    def log_metrics(self, metrics: dict[str, float], step: Optional[int] = None) -> None:
+        self.lines.append((step, metrics))
+
+
+@pytest.mark.parametrize("name", ["wandb", "mlflow"])
+def test_services_get_settings_and_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    services: list[Service] = []
+
+    def make(**arguments: Any) -> Service:
+        services.append(Service(**arguments))
+        return services[-1]
+
+    library = SimpleNamespace(WandbLogger=make, MLFlowLogger=make)
+    monkeypatch.setitem(loggers._LIBRARIES, name, ())
+    monkeypatch.setitem(sys.modules, "lightning.pytorch.loggers", library)
+    train(settings().replace("training", logger=name), tmp_path / "run", bar=False)
+    (service,) = services
+    assert "dgltrees" in service.arguments.values()
+    assert service.params["model.hidden_size"] == 25
+    assert [step for step, _ in service.lines] == [1, 2, 3]
+    assert "valid_accuracy" in service.lines[0][1]
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "wandb", "mlflow"])

@@ -26,7 +26,7 @@ TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 Lines = list[dict[str, Any]]
 
 
-def _losses_of_one_and_two(
+def losses_of_one_and_two(
     folder: Path, settings: Settings, *, torchrun: bool
 ) -> tuple[Lines, Lines]:
     """The lines of ``metrics.jsonl`` from one process, and from two."""
@@ -58,7 +58,7 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
     settings = quick("listops-hosvd-c10-r3", epochs=2, batch_size=7)
     assert 40 - round(40 * settings.data.valid_fraction) == 36
     settings = with_model(settings, hidden_size=5, rank=2)
-    one, two = _losses_of_one_and_two(tmp_path, settings, torchrun=True)
+    one, two = losses_of_one_and_two(tmp_path, settings, torchrun=True)
     assert len(one) == len(two) == 2
     for left, right in zip(one, two):
         for name in ("train_loss", "valid_loss"):
@@ -67,14 +67,14 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
 
 def test_nodes_are_counted_over_all_processes(tmp_path: Path) -> None:
     settings = with_model(quick("sst-tree", batch_size=7), hidden_size=5, embedding=4)
-    one, two = _losses_of_one_and_two(tmp_path, settings, torchrun=False)
+    one, two = losses_of_one_and_two(tmp_path, settings, torchrun=False)
     assert two[0]["train_loss"] == pytest.approx(one[0]["train_loss"], rel=TOLERANCE)
     assert two[0]["valid_node_accuracy"] == pytest.approx(one[0]["valid_node_accuracy"])
 
 
 def test_numbers_of_own_trees_in_two_processes(tmp_path: Path) -> None:
     settings = with_model(quick("regress", PLANS["regress"], batch_size=7), hidden_size=5)
-    one, two = _losses_of_one_and_two(tmp_path, settings, torchrun=True)
+    one, two = losses_of_one_and_two(tmp_path, settings, torchrun=True)
     assert set(two[0]) == set(one[0])
     for name, value in one[0].items():
         assert two[0][name] == pytest.approx(value, rel=TOLERANCE, nan_ok=True), name

@@ -128,9 +128,16 @@ def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
     assert result["valid"] == {}
 
 
-def test_a_loss_that_is_no_number_is_an_error(tmp_path: Path) -> None:
-    settings = quick("listops-sum-c25", optimizer="sgd", lr=math.inf)
-    with pytest.raises(ConfigError, match=r"training loss is nan .*lower training.lr"):
+@pytest.mark.parametrize(
+    ("lr", "message"),
+    [
+        (math.inf, r"training loss is nan .*lower training.lr"),
+        (1e12, r"loss has grown to a mean of .* in epoch 1, by step \d+, .*lower training.lr"),
+    ],
+)
+def test_a_loss_that_teaches_nothing_is_an_error(lr: float, message: str, tmp_path: Path) -> None:
+    settings = quick("sst-tree", optimizer="sgd", lr=lr)
+    with pytest.raises(ConfigError, match=message):
         train(with_model(settings, hidden_size=4), tmp_path / "run")
 
 

@@ -165,16 +165,23 @@ def test_a_loss_that_is_not_finite_stops_before_it_is_saved(
     assert [line["epoch"] for line in load(tmp_path).directory.metrics()] == [1, 2]
 
 
-def test_a_monitor_that_is_never_finite_is_no_best_epoch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("accuracy", r"a finite accuracy .* none \(inf, "),
+        ("loss", r"and loss .* none \(.*, inf in"),
+    ],
+)
+def test_an_epoch_without_finite_metrics_is_not_the_best(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = Task.report
 
     def infinite(self: Task, *args: Any) -> dict[str, Any]:
-        return {**report(self, *args), "accuracy": math.inf}
+        return {**report(self, *args), name: math.inf}
 
     monkeypatch.setattr(Task, "report", infinite)
-    with pytest.raises(ConfigError, match=r"an epoch with a finite accuracy .* none \(inf in"):
+    with pytest.raises(ConfigError, match=message):
         train(_settings(), tmp_path)
     assert not (tmp_path / "weights.safetensors").exists()
 

@@ -126,7 +126,9 @@ def s_lstm(
         x = cell.check(ndata)  # type: ignore[arg-type]
     device = (x.rows if isinstance(x, IndexedRows) else x).device
     plan = full_levels(batch, device=device)
-    if plan is None or plan.branching != cell.max_children or autocasts(device.type):
+    if plan is None or plan.branching != cell.max_children or cell.layer_norm:
+        return None
+    if autocasts(device.type):
         return None
     leaves = plan.order[: plan.leaves]
     h, c = cell.leaf(_rows(x, leaves)), None if c0 is None else _rows(c0, leaves)

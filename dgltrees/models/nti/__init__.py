@@ -5,7 +5,6 @@ Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
 
 from dgltrees.models.nti.attend_edges import attend_along_edges
 from dgltrees.models.nti.attention import Attended, AttentionOverTrees, GlobalAttention, pad_mass
-from dgltrees.models.nti.decoder import SequenceDecoder
 from dgltrees.models.nti.encoder import NTIEncoder, make_leaves, make_nti_encoder
 from dgltrees.models.nti.leaves import (
     BidirectionalLSTMLeaves,
@@ -38,7 +37,6 @@ __all__ = [
     "QuestionAnswerEncoder",
     "SentencePairEncoder",
     "Sentences",
-    "SequenceDecoder",
     "SharedWordCount",
     "TreeAttention",
     "TreeMatching",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Optional
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats import format_by_suffix, read_conllu, read_dp, read_mrg
+from dgltrees.formats import format_by_suffix, stream_conllu, stream_dp, stream_mrg
 from dgltrees.formats.lengths import leave_out_long, too_long
 from dgltrees.tasks.language_models.settings import TreeLMSettings
 from dgltrees.trees import Forest, Vocabulary
@@ -19,16 +22,19 @@ from dgltrees.trees.builders.ordered import constituents, right_branching
 from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.words import UNKNOWN, recode
 
-__all__ = ["LABEL", "read_trees"]
+__all__ = ["LABEL", "stream_trees"]
 
 LABEL = "deprel"
 """The column of dependency labels."""
 
 
-def read_trees(
-    path: PathLike, settings: TreeLMSettings, vocabs: Optional[Mapping[str, Vocabulary]]
-) -> Forest:
-    """Read a dependency forest from a file.
+def stream_trees(
+    path: PathLike,
+    settings: TreeLMSettings,
+    vocabs: Optional[Mapping[str, Vocabulary]],
+    trees: int = 10_000,
+) -> Iterator[Forest]:
+    """The dependency trees of a file, about ``trees`` at a time.
 
     The format depends on the path:
 
@@ -48,9 +54,10 @@ def read_trees(
             ``label`` for saved forests without heads.
         vocabs: the vocabularies ``word`` and, to read labels, ``deprel``; by default new ones with
             an unknown name.
+        trees: trees per forest; of a saved forest all.
 
-    Returns:
-        a forest with the column ``word`` and, for dependencies, ``deprel``, -1 for none.
+    Yields:
+        forests with the column ``word`` and, for dependencies, ``deprel``, -1 for none.
 
     Raises:
         TreeError: the file does not have the format of its name, or all its trees are too large.
@@ -63,16 +70,20 @@ def read_trees(
     if os.path.isdir(path):
         saved = Forest.load(path)
         if _has_root_words(saved):
-            return _short(_saved(saved, columns, settings.lower, path), settings.max_words, path)
-        ordered, column = saved, settings.label
+            forests = iter([_saved(saved, columns, settings.lower, path)])
+            return _short(forests, settings.max_words, path)
+        ordered, column = iter([saved]), settings.label
     elif format_by_suffix(path) == "mrg":
-        ordered, column = constituents(read_mrg(path).forest, lower=settings.lower), "label"
+        read = stream_mrg(path, trees)
+        ordered, column = (constituents(d.forest, lower=settings.lower) for d in read), "label"
     elif format_by_suffix(path) == "dp":
-        return _labeled(read_dp(path, vocabs={"word": columns["word"]}, **options).forest, columns)
+        stream = stream_dp(path, trees, vocabs={"word": columns["word"]}, **options)
+        return (_labeled(data.forest, columns) for data in stream)
     else:
-        return _labeled(read_conllu(path, vocabs=columns, **options).forest, columns)
-    forest = right_branching(ordered, column=column, vocab=vocabs["word"], file=path)
-    return _short(forest, settings.max_words, path)
+        stream = stream_conllu(path, trees, vocabs=columns, **options)
+        return (_labeled(data.forest, columns) for data in stream)
+    branching = partial(right_branching, column=column, vocab=vocabs["word"], file=path)
+    return _short(map(branching, ordered), settings.max_words, path)
 
 
 def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
@@ -102,16 +113,23 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
     return _labeled(recode(forest, present, lower=lower), vocabs)
 
 
-def _short(forest: Forest, max_nodes: Optional[int], path: PathLike) -> Forest:
+def _short(forests: Iterator[Forest], max_nodes: Optional[int], path: PathLike) -> Iterator[Forest]:
     """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them.
 
     Raises:
         TreeError: all trees are larger.
     """
-    sizes = (forest.sizes - 1).tolist()
-    short = list(
-        leave_out_long(range(len(forest)), sizes.__getitem__, max_nodes, file=path, unit="nodes")
+    rows = (
+        (number, forest, tree, size - 1)
+        for number, forest in enumerate(forests)
+        for tree, size in enumerate(forest.sizes.tolist())
     )
-    if not short:
+    short = leave_out_long(rows, itemgetter(3), max_nodes, file=path, unit="nodes")
+    empty = True
+    for _, group in groupby(short, itemgetter(0)):
+        chosen, empty = list(group), False
+        forest = chosen[0][1]
+        whole = len(chosen) == len(forest)
+        yield forest if whole else forest.select([tree for _, _, tree, _ in chosen])
+    if empty:
         raise too_long(max_nodes, file=path, unit="nodes")
-    return forest if len(short) == len(forest) else forest.select(short)

@@ -31,7 +31,7 @@ from dgltrees.models import (
 from dgltrees.models.heads import class_nll
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.language_models.dependencies import LABEL, read_trees
+from dgltrees.tasks.language_models.dependencies import LABEL, stream_trees
 from dgltrees.tasks.language_models.settings import TreeLMModel, TreeLMSettings
 from dgltrees.tasks.task import JOINT_LOSS, LOSS, PERPLEXITY, Columns, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -218,7 +218,8 @@ def _label_report(data: Examples, outputs: Columns) -> dict[str, float]:
 def _read(
     path: PathLike, settings: TreeLMSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[Examples]:
-    yield Examples(generation_forest(read_trees(path, settings, vocabs)))
+    for forest in stream_trees(path, settings, vocabs, trees):
+        yield Examples(generation_forest(forest))
 
 
 def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:

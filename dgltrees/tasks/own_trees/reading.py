@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, guess_format
-from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.tasks.own_trees.settings import OwnTreesData
-from dgltrees.tasks.pretrained import pretrained_encoder
+from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
-from dgltrees.trees.schema import Column, Schema, choose_columns, new_vocabulary
+from dgltrees.trees.schema import SUBWORDS, Column, Schema, choose_columns, new_vocabulary
 
 __all__ = [
     "Names",
@@ -84,7 +83,7 @@ def input_examples(
         ConfigError: there is a pretrained encoder, and no column of kind text.
     """
     targets = target_names(settings)
-    encoder = pretrained_encoder(settings)
+    encoder, tokenizer = pretrained_encoder(settings), subword_tokenizer(settings)
     try:
         if isinstance(names, Schema) and names.inputs:
             schema = names
@@ -94,34 +93,37 @@ def input_examples(
             _check_edges(raw.forest)
             inside = [name for name in targets if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.columns, inside)
-            inputs = _with_text_vectors(inputs, encoder)
             vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if c.named}
+            if encoder is not None:
+                inputs = _read_as(inputs, "text", encoder.size)
+                vocabs = {c.name: vocabs[c.name] for c in inputs if c.named}
+            elif tokenizer is not None:
+                inputs = _read_as(inputs, SUBWORDS, tokenizer.size)
+                vocabs.update({c.name: tokenizer.names for c in inputs if c.kind == SUBWORDS})
             if "target" in vocabs:
                 raise TreeError(
                     "expected the input columns to have other names than 'target', which the "
                     "classes have; rename it, or name it as data.target"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
-        forest = schema.read(raw.forest, None if encoder is None else encoder.text_vectors)
+        read_texts = None if encoder is None else encoder.text_vectors
+        forest = schema.read(raw.forest, read_texts if tokenizer is None else tokenizer.texts)
     except TreeError as error:
         raise TreeError(str(error), file=file) from None
     return Examples(forest, {}, raw.arity, schema["target"], schema.inputs, targets)
 
 
-def _with_text_vectors(
-    inputs: tuple[Column, ...], encoder: Optional[PretrainedEncoder]
-) -> tuple[Column, ...]:
-    """The columns, with the size of a text's vector if there is an encoder of texts."""
-    if encoder is None:
-        return inputs
+def _read_as(inputs: tuple[Column, ...], kind: str, size: int) -> tuple[Column, ...]:
+    """The columns, of which the texts get a kind and the size of a pretrained encoder's vectors."""
     if all(each.kind != "text" for each in inputs):
         raise ConfigError(
             "expected a column of kind text with data.pretrained, got "
             f"{', '.join(f'{each.name}: {each.kind}' for each in inputs)}; say which column holds "
             "texts, as in --data.columns.NAME text"
         )
-    size = encoder.size
-    return tuple(replace(each, size=size) if each.kind == "text" else each for each in inputs)
+    return tuple(
+        replace(each, kind=kind, size=size) if each.kind == "text" else each for each in inputs
+    )
 
 
 def _check_edges(forest: Forest) -> None:

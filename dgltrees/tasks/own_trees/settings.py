@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Optional, Union
 from dgltrees.formats.layout import Layout
 from dgltrees.options import Count, Fraction, NonNegative, Positive
 from dgltrees.tasks.rrnet.settings import LSTMSettings, TransformerSettings
-from dgltrees.tasks.settings import WordSettings
+from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
 from dgltrees.values import PositiveShare
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class OwnTreesData(Layout, WordSettings):
+class OwnTreesData(Layout, PretrainedSettings):
     """Trees of one's own with a target."""
 
     target: Union[str, list[str]] = "target"

@@ -14,6 +14,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models import (
     Classifier,
     Encoder,
+    FineTunedWords,
     GivenVectors,
     Head,
     NodeInput,
@@ -80,7 +81,7 @@ def symbol_embedding(model: Options, vocab: Vocabulary) -> WordEmbedding:
 
 
 def make_sequence_encoder(
-    model: Options, inputs: Union[NodeInput, GivenVectors], *, dropout: float
+    model: Options, inputs: Union[FineTunedWords, NodeInput, GivenVectors], *, dropout: float
 ) -> SequenceEncoders:
     """Make the sentence encoder of the settings; it needs no trees.
 
@@ -94,6 +95,11 @@ def make_sequence_encoder(
     """
     encoder = model["encoder"]
     if encoder == "rrnet":
+        if isinstance(inputs, FineTunedWords):
+            raise ConfigError(
+                "expected a pretrained encoder that is not trained with model.encoder rrnet, which "
+                "decides word by word, got data.fine_tune; leave it out"
+            )
         return make_rrnet(model, inputs)
     size, layers = model["hidden_size"], model["layers"]
     if encoder == "transformer":

@@ -129,7 +129,7 @@ def _lines(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def _conllu(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:
-    return ((sentence.line, sentence.words) for sentence in conllu_sentences(path))
+    return ((sentence.line, sentence.words) for sentence in conllu_sentences(path, heads=False))
 
 
 def _brackets(path: PathLike) -> Iterator[tuple[int, Sequence[str]]]:

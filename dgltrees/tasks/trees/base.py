@@ -14,9 +14,11 @@ from dgltrees.models import (
     MLP,
     Attention,
     BidirectionalEncoder,
+    Concat,
     Head,
     Input,
     Mean,
+    OneHot,
     Root,
     TreeEncoder,
 )
@@ -24,7 +26,15 @@ from dgltrees.options import Options, options_of
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Vocabulary
 
-__all__ = ["TreeTask", "cell_name", "make_cell_of", "make_encoder", "make_head", "make_readout"]
+__all__ = [
+    "TreeTask",
+    "cell_name",
+    "make_cell_of",
+    "make_encoder",
+    "make_head",
+    "make_operator_encoder",
+    "make_readout",
+]
 
 Encoder = Union[TreeEncoder, BidirectionalEncoder]
 
@@ -76,6 +86,25 @@ def make_encoder(model: Options, inputs: Input, operators: int = 0) -> Encoder:
     return BidirectionalEncoder(up, make_cell_of(model, up.size))
 
 
+def make_operator_encoder(
+    model: Options, leaves: Input, vocabs: Mapping[str, Vocabulary]
+) -> Encoder:
+    """The encoder of trees whose nodes with children are operators, as the settings say.
+
+    Arguments:
+        model: the model's settings, with ``operator_labels``.
+        leaves: the inputs of the leaves, zero elsewhere.
+        vocabs: that of the node field ``op`` names the operators.
+
+    Raises:
+        ConfigError: each operator is to have parameters, and the cell has none per operator.
+    """
+    operators = len(vocabs["op"])
+    if model["operator_labels"] == "one_hot":
+        return make_encoder(model, Concat([leaves, OneHot("op", operators)]))
+    return make_encoder(model, leaves, operators)
+
+
 def make_cell_of(model: Options, input_size: int, operators: int = 0, **arguments: Any) -> BaseCell:
     """Make the cell of the settings.
 
@@ -94,7 +123,8 @@ def make_cell_of(model: Options, input_size: int, operators: int = 0, **argument
             able = [each for each in CELLS if "operators" in options_of(CELLS[each])]
             raise ConfigError(
                 f"model.cell {name} has no argument 'operators', a set of parameters per operator, "
-                f"which this task needs; choose one of {', '.join(able)}"
+                f"which this task needs; choose one of {', '.join(able)}, or "
+                "model.operator_labels one_hot"
             )
         arguments["operators"] = operators
     return model.of(CELLS[name], input_size=input_size, **arguments)

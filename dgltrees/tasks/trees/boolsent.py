@@ -12,7 +12,7 @@ from dgltrees.formats.boolsent import stream_boolsent
 from dgltrees.models import Classifier, EveryNode, OneHot
 from dgltrees.options import Options
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
+from dgltrees.tasks.trees.base import TreeTask, make_head, make_operator_encoder
 from dgltrees.tasks.trees.settings import OperatorNodesModel, SupervisedSettings
 from dgltrees.tasks.trees.supervision import root_labels
 from dgltrees.trees import Examples, Vocabulary
@@ -28,7 +28,7 @@ def _read(
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(model, OneHot("value", 2), operators=len(vocabs["op"]))
+    encoder = make_operator_encoder(model, OneHot("value", 2), vocabs)
     return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
 
 

@@ -18,7 +18,7 @@ from dgltrees.models import Classifier, NodeInput, OneHot, Thermometer
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
+from dgltrees.tasks.trees.base import TreeTask, make_head, make_operator_encoder, make_readout
 from dgltrees.tasks.trees.settings import ListOpsModel
 from dgltrees.trees import Examples, Vocabulary
 
@@ -34,7 +34,7 @@ def _read(
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(model, _CODES[model["digits"]]("value", 10), operators=len(vocabs["op"]))
+    encoder = make_operator_encoder(model, _CODES[model["digits"]]("value", 10), vocabs)
     head = make_head(model, encoder, vocabs)
     return Classifier(encoder, make_readout(model, encoder), head)
 

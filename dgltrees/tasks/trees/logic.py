@@ -18,7 +18,7 @@ from dgltrees.formats.logic import stream_logic
 from dgltrees.models import Classifier, ComparisonHead, OneHot, Root
 from dgltrees.options import Options
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_encoder
+from dgltrees.tasks.trees.base import TreeTask, make_operator_encoder
 from dgltrees.tasks.trees.settings import LogicModel, LogicSettings
 from dgltrees.trees import Examples, Vocabulary
 
@@ -34,7 +34,7 @@ def _read(
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(model, OneHot("value", _VARIABLES), operators=len(vocabs["op"]))
+    encoder = make_operator_encoder(model, OneHot("value", _VARIABLES), vocabs)
     head = model.of(ComparisonHead, size=encoder.size, classes=len(vocabs["target"]))
     return Classifier(encoder, Root(), head)
 

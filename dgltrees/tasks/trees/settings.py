@@ -81,9 +81,18 @@ class TreeModel:
 
 @dataclass(frozen=True)
 class OperatorModel(TreeModel):
-    """An encoder of trees whose nodes with children are operators with parameters of their own."""
+    """An encoder of trees whose nodes with children are operators."""
 
-    hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label")
+    operator_labels: Literal["parameters", "one_hot"] = "parameters"
+    """What an operator is to the cell: the choice of a set of parameters, or a one-hot label, which
+    a full tensor or hosvd takes as one more mode (tensor Tree-LSTM paper, section V.A)."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """Cells with a set of parameters per operator have no label at operators."""
+        sets = values["operator_labels"] == "parameters"
+        label = {"label": "with model.operator_labels parameters"} if sets else {}
+        return {**TreeModel.unread(values), **label}
 
 
 @dataclass(frozen=True)

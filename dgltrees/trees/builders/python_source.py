@@ -14,7 +14,7 @@ from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["from_python"]
+__all__ = ["from_python", "parse_python"]
 
 
 class _Entry(NamedTuple):
@@ -53,7 +53,7 @@ def from_python(
             vocabulary; a node has too many children.
     """
     vocabularies = vocabs_for(vocabs, "label", "field", "value")
-    roots = [_Entry(None, _parse(source, tree, file)) for tree, source in enumerate(sources)]
+    roots = [_Entry(None, parse_python(source, tree, file)) for tree, source in enumerate(sources)]
     lists = walk(
         roots,
         _children,
@@ -69,7 +69,18 @@ def from_python(
     return lists.forest(names, vocabularies, max_children=max_children)
 
 
-def _parse(source: Union[str, ast.AST], tree: int, file: Optional[PathLike]) -> ast.AST:
+def parse_python(
+    source: Union[str, ast.AST], tree: Optional[int] = None, file: Optional[PathLike] = None
+) -> ast.AST:
+    """The syntax tree of a source text, as ``ast`` has it; a node of ``ast`` stays as it is.
+
+    Arguments:
+        source: the text.
+        tree, file: its number and file, for the errors.
+
+    Raises:
+        TreeError: it is not Python, or nested deeper than Python's parser reads.
+    """
     if isinstance(source, ast.AST):
         return source
     line: Optional[int] = None

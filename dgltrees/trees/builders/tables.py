@@ -1,4 +1,4 @@
-"""Forests of tables with a row per node, in any order."""
+"""Forests of tables with a row per node: with its parent, in any order, or its depth."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.components import forest_of_rows, roots_of_rows
 from dgltrees.trees.builders.values import typed_columns
+from dgltrees.trees.depth import parents_of_depths
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -22,17 +24,21 @@ def from_table(
     parent: str = "parent",
     *,
     tree: Optional[str] = None,
+    depth: Optional[str] = None,
     columns: Optional[Sequence[str]] = None,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     kinds: Optional[Mapping[str, str]] = None,
     max_children: Optional[int] = None,
 ) -> Forest:
-    """A forest of a table with a row per node: its id, and that of its parent.
+    """A forest of a table with a row per node: its id, and that of its parent; or its depth.
 
     Rows may be in any order; the children of a node are in row order. There is a tree per root, in
     the order of their first rows, and its nodes are in row order. None and NaN are missing values:
     as a parent, they make a root, and so does -1 where it is no id. What the values of the other
     columns become is told at :func:`~dgltrees.trees.builders.objects.from_objects`.
+
+    With ``depth``, ids and parents are not read: the rows of a tree follow each other in preorder,
+    and a tree begins where ``tree`` has another value; without it, at each depth of the first row.
 
     Arguments:
         frame: a pandas data frame, a dictionary of sequences of one length, or anything else that
@@ -41,6 +47,7 @@ def from_table(
         parent: the column of the ids of parents, missing at roots.
         tree: a column that tells trees apart, whose ids are then unique in their tree only; by
             default ids are unique in the table.
+        depth: the column of depths, whole numbers, in place of ids and parents.
         columns: the columns to use as node columns; by default all others.
         vocabs: vocabularies of columns of texts to use.
         kinds: the kinds that columns have to be of; see
@@ -48,27 +55,34 @@ def from_table(
         max_children: the largest number of children of a node; None for any.
 
     Raises:
-        TreeError: with the row, counted from 0: an id or a tree is missing, or occurs twice in a
-            tree; a parent is no id of the tree, there is a cycle, or a tree has not exactly one
-            root; there is no row, no such column, or columns are of unlike lengths; the values of a
+        TreeError: with the row, counted from 0: an id, a depth or a tree is missing, or occurs
+            twice in a tree; a parent is no id of the tree, there is a cycle, or a tree has not
+            exactly one root; a depth is no whole number, or more than one below the row before;
+            there is no row, no such column, or columns are of unlike lengths; the values of a
             column are of several kinds. With tree and node: a node has too many children.
     """
     available = [str(name) for name in frame]
-    used = {"id": id, "parent": parent, **({} if tree is None else {"tree": tree})}
+    used = {"id": id, "parent": parent} if depth is None else {"depth": depth}
+    if tree is not None:
+        used["tree"] = tree
+    first = next(iter(used.values()))
     chosen = [n for n in available if n not in used.values()] if columns is None else columns
     for name in (*used.values(), *chosen):
         if name not in available:
             raise TreeError(f"expected a column {name!r}, got {', '.join(available)}")
     table = {name: _values(frame[name]) for name in dict.fromkeys((*used.values(), *chosen))}
     for name, values in table.items():
-        if len(values) != len(table[id]):
+        if len(values) != len(table[first]):
             raise TreeError(
-                f"expected columns of one length, got {len(table[id])} values of {id!r} and "
+                f"expected columns of one length, got {len(table[first])} values of {first!r} and "
                 f"{len(values)} of {name!r}"
             )
-    if not table[id]:
+    if not table[first]:
         raise TreeError("expected at least one row, got an empty table")
-    parents = _parents(table, id, parent, tree)
+    if depth is None:
+        parents = _parents(table, id, parent, tree)
+    else:
+        parents = _parents_by_depth(table, depth, tree)
     roots = roots_of_rows(parents, _error)
     if tree is not None:
         _check_one_root(table[tree], roots)
@@ -96,7 +110,7 @@ def _is_missing(value: Any) -> bool:
 
 def _parents(
     table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: Optional[str]
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+) -> NDArray[np.int64]:
     """``(N,)`` the row of each row's parent, -1 at roots."""
     row_of: dict[Any, int] = {}
     for row, (key, missing) in enumerate(_keys(table, node, tree)):
@@ -120,6 +134,25 @@ def _parents(
     return parents
 
 
+def _parents_by_depth(
+    table: Mapping[str, Sequence[Any]], depth: str, tree: Optional[str]
+) -> NDArray[np.int64]:
+    """``(N,)`` the row of each row's parent, -1 at roots."""
+    for row, (_, missing) in enumerate(_keys(table, depth, tree)):
+        value = table[depth][row]
+        if missing:
+            raise _error(f"expected a value as {missing!r}, got none", row)
+        if not isinstance(value, (int, float, np.number)) or value != int(value):
+            raise _error(f"expected a whole number as {depth!r}, got {value!r}", row)
+    depths = np.array(table[depth]).astype(np.int64)
+    if tree is None:
+        begins = depths == depths[0]
+    else:
+        names = table[tree]
+        begins = np.array([True, *(a != b for a, b in zip(names, names[1:]))])
+    return parents_of_depths(depths, np.flatnonzero(begins), _error)
+
+
 def _keys(
     table: Mapping[str, Sequence[Any]], name: str, tree: Optional[str]
 ) -> Iterator[tuple[Hashable, Optional[str]]]:
@@ -133,7 +166,7 @@ def _keys(
         yield (group, value), missing
 
 
-def _check_one_root(trees: Sequence[Any], roots: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+def _check_one_root(trees: Sequence[Any], roots: NDArray[np.int64]) -> None:
     root_of: dict[Any, int] = {}
     for row, (name, root) in enumerate(zip(trees, roots.tolist())):
         if root_of.setdefault(name, root) != root:

@@ -205,10 +205,39 @@ def parse(rng: random.Random) -> str:
     return f"\n( {tagged.replace('( ', '(X ')} )"
 
 
+def parsed(rng: random.Random) -> str:
+    """A sentence with its dependencies in CoNLL-U: word, tag, head, relation."""
+    subject = [("the", "DET", 2, "det"), (pick(rng, SOMEBODY)[0], "NOUN", 3, "nsubj")]
+    if below(rng, 2):
+        color = (pick(rng, COLORS), "ADJ", 3, "amod")
+        subject = [("the", "DET", 3, "det"), color, (pick(rng, SOMEBODY)[0], "NOUN", 4, "nsubj")]
+    verb = len(subject) + 1
+    rows = [*subject, (pick(rng, DOING), "VERB", 0, "root")]
+    if below(rng, 2):
+        rows += [("in", "ADP", verb + 3, "case"), ("the", "DET", verb + 3, "det")]
+        rows.append((pick(rng, PLACES), "NOUN", verb, "obl"))
+    rows.append((".", "PUNCT", verb, "punct"))
+    return f"# text = {' '.join(word for word, *_ in rows)}\n" + "".join(
+        f"{place}\t{word}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_\n"
+        for place, (word, tag, head, relation) in enumerate(rows, 1)
+    )
+
+
+def word_vectors(path: Path, size: int) -> None:
+    """Write random vectors of some of the words, one of the words a line, as GloVe has them."""
+    words = {*FEELINGS, *COLORS, *PLACES, *(word for pair in SOMEBODY for word in pair), "the", "."}
+    rows = iter(sorted(words))
+
+    def draw(rng: random.Random) -> str:
+        return " ".join([next(rows), *(f".{below(rng, 10)}" for _ in range(size))])
+
+    write(path, draw, len(words))
+
+
 def write(path: Path, draw: Callable[[random.Random], str], count: int) -> None:
     """Write ``count`` lines, drawn from the stream of the file's name."""
     rng = stream("sample", path.parent.name, path.name)
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{draw(rng)}\n" for _ in range(count))
     path.write_bytes(lines.encode("utf-8"))
 
@@ -229,6 +258,12 @@ def make_samples(out: Path) -> None:
     write(out / "sick" / "relatedness_trial.jsonl", relatedness, 8)
     write(out / "wikiqa" / "WikiQASent-train.txt", question, 20)
     write(out / "wikiqa" / "WikiQASent-dev.txt", question, 10)
+    for part, count in (("train", 40), ("dev", 12)):
+        write(out / "ud" / "en_ewt" / f"en_ewt-ud-{part}.conllu", parsed, count)
+    write(out / "msr" / "train1.conllu", parsed, 40)
+    write(out / "msr" / "valid.conllu", parsed, 12)
+    word_vectors(out / "glove" / "glove.840B.300d.txt", 300)
+    word_vectors(out / "glove" / "glove.6B.100d.txt", 100)
     write(out / "ptb_lm" / "ptb.train.txt", line, 80)
     write(out / "ptb_lm" / "ptb.valid.txt", line, 30)
     write(out / "penn" / "train.mrg", parse, 40)

@@ -23,6 +23,7 @@ from dgltrees.tasks.splits import schema_of
 from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
 from dgltrees.training.settings import Settings
+from dgltrees.trees import Forest
 from dgltrees.trees.builders import from_nested
 from dgltrees.trees.dependencies import generation_forest
 from tests.tasks.build import columns
@@ -223,6 +224,19 @@ def test_constituents_and_taxonomies_are_trees_too(tmp_path: Path) -> None:
         data = {"train": str(tmp_path / name), "valid": str(tmp_path / name)}
         result = train(settings(data=data), tmp_path / f"run-{name}", bar=False)
         assert result["valid"]["words"] == (11 if name == "a.mrg" else 5)
+
+
+def test_trees_are_read_some_at_a_time(tmp_path: Path) -> None:
+    brackets = tmp_path / "a.mrg"
+    brackets.write_text("(S (NP (NN Dogs)))\n(S (NN No))\n(S (NP (NN Cats) (NN run)))\n")
+    for path, sizes in ((SENTENCES, [2, 2, 1]), (brackets, [2, 1])):
+        settings = TREE_LM.data(max_words=20)
+        whole = TREE_LM.read(path, settings, None).forest
+        parts = [data.forest for data in TREE_LM.stream(path, settings, whole.vocabs, trees=2)]
+        assert [len(part) for part in parts] == sizes
+        both = Forest.concat(parts)
+        assert (both.parent == whole.parent).all()
+        assert (both.columns["word"] == whole.columns["word"]).all()
 
 
 def test_a_saved_forest_of_dependencies_is_read_as_such(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import pytest
@@ -86,6 +86,15 @@ def test_minus_one_is_a_root_where_it_is_no_id() -> None:
     assert from_table(rows([-1, 1], [None, -1])).parent.tolist() == [-1, 0]
 
 
+@pytest.mark.parametrize("tree", [None, "query"])
+def test_depths_in_preorder(tree: Optional[str]) -> None:
+    table = {"query": list("aaaaabb"), "level": [1, 2, 3, 2, 3, 1, 2.0], "x": [*range(7)]}
+    forest = from_table(table, depth="level", tree=tree, columns=["x"])
+    assert forest.offsets.tolist() == [0, 5, 7]
+    assert forest.parent.tolist() == [-1, 0, 1, 0, 3, -1, 0]
+    assert forest.columns["x"].tolist() == [*range(7)]
+
+
 def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
     return {"id": ids, "parent": parents, **columns}
 
@@ -118,6 +127,15 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
             rows([1, 2], [None, None], t="aa"),
             {"tree": "t"},
             "row 1: expected one root in the tree 'a', got the rows 0 and 1",
+        ),
+        ({"d": [0, 2]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth at most one"),
+        ({"d": [1, 0]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth not less"),
+        ({"d": [0, 0.5]}, {"depth": "d"}, "row 1: expected a whole number as 'd', got 0.5"),
+        ({"d": [0, None]}, {"depth": "d"}, "row 1: expected a value as 'd', got none"),
+        (
+            {"d": [0, 1, 0], "t": "aba"},
+            {"depth": "d", "tree": "t"},
+            "row 2: expected one root in the tree 'a', got the rows 0 and 2",
         ),
         (rows([1, 2], [None, 1], x=[1, "a"]), {}, "row 1: column 'x': expected a number as at the"),
         (rows("abc", [None, *"aa"]), {"max_children": 1}, "tree 0, node 2: expected a child pos"),

@@ -1,0 +1,76 @@
+"""Python source whose functions are the trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Callable, Optional, Union
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.documents import python_text
+from dgltrees.formats.folders import stream_folder
+from dgltrees.formats.lines import check_chunk_size
+from dgltrees.trees.builders.python_source import from_python, parse_python
+from dgltrees.trees.examples import Examples
+
+__all__ = ["stream_functions"]
+
+_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+
+
+def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
+    """The syntax tree of each function of Python source, about ``trees`` at a time.
+
+    Methods and functions within functions are trees too, and parts of those around them. Node
+    columns are those of :func:`~dgltrees.trees.builders.from_python`. Example columns: ``name``,
+    such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, where it begins; and of a
+    folder those of :func:`~dgltrees.formats.folders.stream_folder`: ``file`` and ``label``.
+
+    Arguments:
+        path: a ``.py`` file, or a folder of them.
+        trees: trees per chunk.
+
+    Raises:
+        TreeError: a file is no Python source, there is no function at all, or what a folder raises.
+        ConfigError: ``trees`` is below 1.
+    """
+    check_chunk_size(trees)
+    empty = True
+    folder = Path(path).is_dir()
+    for part in stream_folder(path, trees, stream_of=_reader) if folder else _stream(path, trees):
+        empty = False
+        yield part
+    if empty:
+        raise TreeError("expected Python source with a function, got none", file=path)
+
+
+def _reader(path: Path) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:
+    return _stream if path.suffix == ".py" else None
+
+
+def _stream(path: PathLike, trees: int) -> Iterator[Examples]:
+    module = parse_python(python_text(path), file=path)
+    functions = list(_functions(module))
+    for at in range(0, len(functions), trees):
+        some = functions[at : at + trees]
+        names = np.array([name for name, _ in some], object)
+        lines = np.array([node.lineno for _, node in some], np.int64)
+        forest = from_python(*(node for _, node in some), file=path)
+        yield Examples(forest, {"name": names, "line": lines})
+
+
+def _functions(module: ast.AST) -> Iterator[tuple[str, _Function]]:
+    """The functions of a module in the order of the source, with their qualified names."""
+    stack: list[tuple[ast.AST, str]] = [(module, "")]
+    while stack:
+        node, prefix = stack.pop()
+        if isinstance(node, ast.ClassDef):
+            prefix += f"{node.name}."
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield prefix + node.name, node
+            prefix += f"{node.name}.<locals>."
+        stack += [(child, prefix) for child in reversed([*ast.iter_child_nodes(node)])]

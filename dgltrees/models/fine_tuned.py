@@ -1,0 +1,208 @@
+"""A pretrained encoder as a part of a model, so that it is trained with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models.inputs import Input
+from dgltrees.models.subwords import SubwordTokenizer
+from dgltrees.options import Count, checked
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import owner, within
+
+__all__ = ["FineTunedWords", "SubwordEncoder", "fine_tuned_parameters", "freeze_layers"]
+
+_ROWS = 64  # read at a time, sorted by length, so that few places are empty
+
+
+class SubwordEncoder(nn.Module):
+    r"""A transformer whose last states become the vectors of words in their sentences, or of texts.
+
+    .. math:: x_w = \frac{1}{|P_w|} \sum_{p \in P_w} s_p
+
+    where :math:`s_p` is the state of sub-word p and :math:`P_w` are the sub-words of a word; of a
+    text all of them, and the encoder's marks around them, as Reimers and Gurevych, "Sentence-BERT"
+    (EMNLP 2019), section 3, pool them. Equal sentences and texts are read once.
+
+    It is made without the transformer, whose weights the settings of a model do not tell:
+    :meth:`attach` puts it there.
+
+    Arguments:
+        size: d, the size of a state.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size, self.pad = size, 0
+        self.before: list[int] = []
+        self.after: list[int] = []
+
+    def attach(self, tokenizer: SubwordTokenizer, transformer: nn.Module) -> None:
+        """Put a transformer in its place, with the marks and the padding of its tokenizer."""
+        self.before, self.after, self.pad = tokenizer.before, tokenizer.after, tokenizer.pad
+        self.transformer = transformer
+
+    def texts(self, ids: Tensor) -> Tensor:
+        """The vectors of texts.
+
+        Arguments:
+            ids: ``(N, P)`` the sub-words of each with the marks around them, on the CPU, -1 beyond
+                the last.
+
+        Returns:
+            ``(N, d)``, zeros where a text has no sub-words.
+        """
+        rows, inverse = _distinct(ids.numpy())
+        row, column = np.nonzero(rows >= 0)
+        return self._means(rows, row, column, row, len(rows))[self._moved(inverse)]
+
+    def words(self, ids: Tensor, sizes: Tensor) -> Tensor:
+        """The vectors of words in their sentences.
+
+        Arguments:
+            ids: ``(N, P)`` the sub-words of each word, on the CPU, -1 beyond the last, sentence
+                after sentence.
+            sizes: ``(T,)`` the number of words of each sentence.
+
+        Returns:
+            ``(N, d)``, zeros where a word has no sub-words.
+        """
+        table = ids.numpy()
+        word, piece = np.nonzero(table >= 0)
+        sentence = owner(sizes.numpy())[word]
+        counts = np.bincount(sentence, minlength=len(sizes))  # (T,)
+        first, last = len(self.before), len(self.after)
+        column = first + within(counts)
+        rows = np.full((len(sizes), first + int(counts.max(initial=0)) + last), -1, np.int64)
+        rows[:, :first] = self.before
+        rows[sentence, column] = table[word, piece]
+        ends = first + counts[:, None] + np.arange(last)
+        rows[np.arange(len(rows))[:, None], ends] = self.after
+        rows, inverse = _distinct(rows)
+        return self._means(rows, inverse[sentence], column, word, len(table))
+
+    def _means(
+        self,
+        rows: NDArray[np.int64],
+        row: NDArray[np.int64],
+        column: NDArray[np.int64],
+        group: NDArray[np.int64],
+        size: int,
+    ) -> Tensor:
+        """``(size, d)`` the means over the states at places (row, column), ``(K,)``, by group."""
+        states, starts = self._states(rows)
+        places, groups = self._moved(starts[row] + column), self._moved(group)
+        sums = states.new_zeros(size, self.size).index_add(0, groups, states[places])
+        counts = self._moved(np.bincount(group, minlength=size).clip(min=1))
+        return sums / counts.unsqueeze(1)
+
+    def _states(self, rows: NDArray[np.int64]) -> tuple[Tensor, NDArray[np.int64]]:
+        """The states at all places of rows, ``(places, d)``, and where those of each row begin."""
+        lengths = (rows >= 0).sum(1)
+        order = np.argsort(lengths, kind="stable")
+        order = order[lengths[order] > 0]
+        starts, first = np.zeros(len(rows), np.int64), 0
+        parameter = next(self.transformer.parameters())
+        states = [parameter.new_zeros(0, self.size)]
+        for some in (order[at : at + _ROWS] for at in range(0, len(order), _ROWS)):
+            part = rows[some, : lengths[some].max()]
+            mask = part >= 0
+            ids = self._moved(np.where(mask, part, self.pad))
+            read = self.transformer(input_ids=ids, attention_mask=self._moved(mask * 1))
+            states.append(read.last_hidden_state.flatten(0, 1).to(parameter.dtype))
+            starts[some] = first + np.arange(len(some)) * part.shape[1]
+            first += part.size
+        return torch.cat(states), starts
+
+    def _moved(self, array: NDArray[Any]) -> Tensor:
+        device = next(self.transformer.parameters()).device
+        return torch.from_numpy(array).to(device, non_blocking=True)
+
+    def extra_repr(self) -> str:
+        """The size, for ``repr``."""
+        return f"d={self.size}"
+
+
+@checked
+class FineTunedWords(Input):
+    """The vectors of the words of a sentence by a pretrained encoder that is trained too.
+
+    Arguments:
+        column: the node column ``(N, P)`` of the sub-words of each word, -1 beyond the last. The
+            nodes of a tree that have any are the words of a sentence, in their order.
+        size: m, the size of a vector and of the encoder's states.
+    """
+
+    def __init__(self, column: str, size: Count) -> None:
+        super().__init__()
+        self.column, self.size = column, size
+        self.encoder = SubwordEncoder(size)
+
+    def forward(self, batch: TreeBatch) -> Tensor:
+        """The vectors of all nodes, ``(N, m)``, zeros where a node has no word.
+
+        Raises:
+            TreeError: the batch has no such column.
+        """
+        if self.column not in batch.ndata:
+            raise TreeError(
+                f"expected a node column {self.column!r}, got only {sorted(batch.ndata)}"
+            )
+        return self.encoder.words(batch.on_host(batch.ndata[self.column]), batch.sizes)
+
+    def extra_repr(self) -> str:
+        """The column and the size, for ``repr``."""
+        return f"{self.column!r}, m={self.size}"
+
+
+def fine_tuned_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
+    """The parameters of the pretrained encoders within a model."""
+    for each in model.modules():
+        if isinstance(each, SubwordEncoder):
+            yield from each.parameters()
+
+
+def freeze_layers(transformer: Any, layers: int) -> None:
+    """Train neither the lower layers of a transformer nor what stands before them.
+
+    Arguments:
+        transformer: a Hugging Face model.
+        layers: the number of layers; with 0 all is trained.
+
+    Raises:
+        ConfigError: it has not more layers than these.
+    """
+    if not layers:
+        return
+    count = transformer.config.num_hidden_layers
+    stacks = (
+        name
+        for name, module in transformer.named_modules()
+        if isinstance(module, nn.ModuleList) and len(module) == count
+    )
+    stack = next(stacks, None)
+    if stack is None or layers >= count:
+        most = f"below {count}" if stack is not None else "0, as its layers share their weights"
+        raise ConfigError(
+            f"expected data.frozen_layers to be {most}, which the encoder has, got {layers}; to "
+            "train none of them leave out data.fine_tune"
+        )
+    for name, parameter in transformer.named_parameters():
+        if name.startswith(f"{stack}.{layers}."):
+            return
+        parameter.requires_grad_(False)
+
+
+def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different rows, and which of them each row is."""
+    if not len(rows):
+        return rows, np.zeros(0, np.int64)
+    different, inverse = np.unique(rows, axis=0, return_inverse=True)
+    return different, inverse.reshape(-1)
