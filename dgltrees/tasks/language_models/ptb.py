@@ -76,9 +76,9 @@ class StreamTask(Task):
         return batch, torch.from_numpy(words[rows])
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, and the ``splits``, ``merges`` before each word, and ``gave``.
+        """Columns ``(R,)``: ``loss``, and what came before each word.
 
-        The last one is the number of operations that come from the data.
+        These are ``splits`` and ``merges``, and ``gave``, the operations that come from the data.
         """
         return cast(StreamLM, model).outputs(batch, targets)
 
