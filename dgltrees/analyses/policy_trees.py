@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from dgltrees.metrics.brackets import (
     bracket_scores,
     left_branching_spans,
     random_operations,
+    random_word_operations,
     restrict_spans,
     right_branching_spans,
 )
@@ -29,29 +30,60 @@ from dgltrees.models.rrnet import OPERATION, Policy, RRNetEncoder
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest
-from dgltrees.trees.operations import Operation, inferred_trees, operation_graph, spans
+from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.operations import (
+    MERGES,
+    SPLITS,
+    Operation,
+    inferred_trees,
+    operation_graph,
+    spans,
+    token_at,
+    word_operations,
+)
+from dgltrees.trees.segments import starts
+from dgltrees.trees.words import END
 
-__all__ = ["PolicyTrees", "policy_trees"]
+__all__ = ["PolicyTrees", "Sequences", "policy_trees"]
 
 _LARGEST = 100_000  # tokens and nodes of a picture
 
 Ints = NDArray[np.int64]
 
 
+class Sequences(NamedTuple):
+    """The operations of S sentences.
+
+    Attributes:
+        operations: ``(L,)``, sentence after sentence.
+        sizes: ``(S,)`` the number of operations of each sentence.
+        recur_only: whether RECUR alone consumes a word.
+    """
+
+    operations: Ints
+    sizes: Ints
+    recur_only: bool
+
+    def first(self, sentences: int) -> Sequences:
+        """Those of the first sentences."""
+        sizes = self.sizes[:sentences]
+        return self._replace(operations=self.operations[: int(sizes.sum())], sizes=sizes)
+
+
 @dataclass(frozen=True)
 class PolicyTrees:
-    """The operations of a policy at the tokens of some sentences, and those of the data.
+    """The operations of a policy on some sentences, and those of the data.
 
     Arguments:
         sentences: S sentences with N tokens in order; column ``word``.
-        learned: ``(N,)``, the operation of the policy at each token.
-        oracle: ``(N,)``, the operation in the data at each token; None if the data have none.
+        learned: the operations of the policy.
+        oracle: the operations in the data; None if the data have none.
         limit: the most sub-trees that the policy can have open at a time.
     """
 
     sentences: Forest
-    learned: Ints
-    oracle: Optional[Ints]
+    learned: Sequences
+    oracle: Optional[Sequences]
     limit: int
 
     def report(self) -> dict[str, Any]:
@@ -59,19 +91,21 @@ class PolicyTrees:
 
         The entry ``learned`` scores the policy's trees; ``chance`` those of random legal
         operations; ``left`` and ``right`` branching binary trees. ``without_brackets`` has the same
-        scores over only the tokens that are RECUR in the data. If the data have no operations,
-        there are only the shares.
+        scores over only the tokens that are RECUR in the data, where every operation of these has a
+        token. If the data have no operations, there are only the shares.
         """
         sizes = self.sentences.sizes
         scores: dict[str, Any] = {}
         if self.oracle is not None:
-            chance = random_operations(sizes, self.limit)
-            brackets = [spans(self.trees(each)) for each in (self.oracle, self.learned, chance)]
-            recur = self.oracle == Operation.RECUR
-            fewer = [restrict_spans(each, sizes, recur) for each in brackets]
-            without = _scores([each for each, _ in fewer], fewer[0][1])
-            scores = {**_scores(brackets, sizes), "without_brackets": without}
-        shares = np.bincount(self.learned, minlength=len(Operation)) / max(1, len(self.learned))
+            sequences = (self.oracle, self.learned, self._chance())
+            brackets = [spans(self.trees(each)) for each in sequences]
+            scores = dict(_scores(brackets, sizes))
+            if not self.oracle.recur_only:
+                recur = self.oracle.operations == Operation.RECUR
+                fewer = [restrict_spans(each, sizes, recur) for each in brackets]
+                scores["without_brackets"] = _scores([each for each, _ in fewer], fewer[0][1])
+        operations = self.learned.operations
+        shares = np.bincount(operations, minlength=len(Operation)) / max(1, len(operations))
         kinds = (Operation.SPLIT, Operation.RECUR, Operation.MERGE)
         return {
             "sentences": len(sizes),
@@ -80,7 +114,7 @@ class PolicyTrees:
         }
 
     def draw(self, folder: PathLike, limit: int) -> None:
-        """Draw the first sentences, two pictures each.
+        """Draw the first sentences, two pictures each: Figure 1(d) and (e) of the paper.
 
         ``tree-0.svg`` shows the learned tree of sentence 0, next to the true one if there is one,
         and ``reading-0.svg`` its operations with the stack.
@@ -90,30 +124,45 @@ class PolicyTrees:
             limit: the largest number of sentences.
         """
         Path(folder).mkdir(parents=True, exist_ok=True)
-        forest = self.sentences.select(np.arange(min(limit, len(self.sentences))))
+        count = min(limit, len(self.sentences))
+        forest, learned = self.sentences.select(np.arange(count)), self.learned.first(count)
         first = replace(self, sentences=forest)
-        stop = forest.num_nodes
-        trees = {"learned": first.trees(self.learned[:stop])}
+        trees = {"learned": first.trees(learned)}
         if self.oracle is not None:
-            trees["given"] = first.trees(self.oracle[:stop])
-        words = forest.vocabs["word"].decode(forest.columns["word"])
-        for i, (begin, end) in enumerate(zip(forest.offsets, forest.offsets[1:])):
+            trees["given"] = first.trees(self.oracle.first(count))
+        words = np.split(forest.vocabs["word"].decode(forest.columns["word"]), forest.offsets[1:-1])
+        steps = np.split(learned.operations, learned.sizes.cumsum()[:-1])
+        for i, (text, operations) in enumerate(zip(words, steps)):
             pair = Forest.concat([each.tree(i) for each in trees.values()])
             drawing = draw(pair, titles=list(trees), svg_limit=_LARGEST)
             drawing.save(Path(folder) / f"tree-{i}.svg")
-            steps = draw_operations(self.learned[begin:end], words[begin:end], svg_limit=_LARGEST)
-            steps.save(Path(folder) / f"reading-{i}.svg")
+            reading = draw_operations(
+                operations, text.tolist(), recur_only=learned.recur_only, svg_limit=_LARGEST
+            )
+            reading.save(Path(folder) / f"reading-{i}.svg")
 
-    def trees(self, operations: Ints) -> Forest:
+    def trees(self, sequences: Sequences) -> Forest:
         """The trees that operations make over the sentences, with their words."""
-        begins = self.sentences.offsets[:-1]
-        words = np.insert(self.sentences.columns["word"].astype(np.int64), begins, -1)
+        operations, sizes, recur_only = sequences
+        word = np.append(self.sentences.columns["word"].astype(np.int64), -1)
+        token = np.arange(len(operations))
+        if recur_only:
+            token = token_at(operations, sizes, self.sentences.sizes)
+        begins = starts(sizes)
         graph = operation_graph(
             np.insert(operations, begins, int(Operation.START)),
-            self.sentences.sizes + 1,
-            ndata={"word": torch.from_numpy(words)},
+            sizes + 1,
+            ndata={"word": torch.from_numpy(np.insert(word[token], begins, -1))},
         )
-        return inferred_trees(graph, ["word"], vocabs={"word": self.sentences.vocabs["word"]})
+        vocabs = {"word": self.sentences.vocabs["word"]}
+        return inferred_trees(graph, ["word"], recur_only=recur_only, vocabs=vocabs)
+
+    def _chance(self) -> Sequences:
+        sizes, recur_only = self.sentences.sizes, self.learned.recur_only
+        if not recur_only:
+            return Sequences(random_operations(sizes, self.limit), sizes, recur_only)
+        counts = random_word_operations(sizes, self.limit)
+        return Sequences(*word_operations(*counts, sizes), recur_only)
 
 
 def _scores(brackets: Sequence[Ints], sizes: Ints) -> dict[str, dict[str, float]]:
@@ -141,7 +190,9 @@ def policy_trees(
     root: Optional[str] = None,
     max_nodes: int = 20_000,
 ) -> PolicyTrees:
-    """The likeliest operation of a run's policy at each token, as in evaluation.
+    """The likeliest operations of a run's policy, as in evaluation.
+
+    A language model reads each line on its own, from the state before a text.
 
     Arguments:
         run: a run whose model has a policy.
@@ -155,15 +206,38 @@ def policy_trees(
     expected = "a run whose policy decides (model.policy.operations policy)"
     encoder = require(run, getattr(run.model, "encoder", None), RRNetEncoder, expected)
     require(run, encoder.policy, Policy, expected)
-    data = run.test_examples(test, root)
-    oracle = data.forest.columns.get(OPERATION)
-    if oracle is not None:
-        oracle = None if (oracle == Operation.START).any() else oracle.astype(np.int64)
-    learned = []
-    for ids in BatchSampler(data.sizes, max_nodes=max_nodes, shuffle=False):
-        batch, _ = run.task.batch(data, ids)
+    sentences = _without_ends(run.test_examples(test, root).forest)
+    learned, sizes = [], []
+    for ids in BatchSampler(sentences.sizes, max_nodes=max_nodes, shuffle=False):
         with run.fabric.autocast():
-            graph = encoder.rollout(batch.to(run.fabric.device)).graph
+            graph = encoder.rollout(sentences.batch(ids).to(run.fabric.device)).graph
         operations = graph.on_host(graph.ndata[OPERATION]).numpy()
         learned.append(operations[operations != Operation.START])
-    return PolicyTrees(data.forest, np.concatenate(learned), oracle, encoder.max_open)
+        sizes.append(graph.sizes.numpy() - 1)
+    recur_only = encoder.consume == "recur"
+    found = Sequences(np.concatenate(learned), np.concatenate(sizes), recur_only)
+    return PolicyTrees(sentences, found, _oracle(sentences), encoder.max_open)
+
+
+def _oracle(sentences: Forest) -> Optional[Sequences]:
+    """The operations in the data; None if a sentence has none."""
+    columns, sizes = sentences.columns, sentences.sizes
+    if OPERATION in columns:
+        operations = columns[OPERATION].astype(np.int64)
+        oracle = Sequences(operations, sizes, recur_only=False)
+    elif MERGES in columns:
+        oracle = Sequences(*word_operations(columns[MERGES], columns[SPLITS], sizes), True)
+    else:
+        return None
+    return None if (oracle.operations == Operation.START).any() else oracle
+
+
+def _without_ends(sentences: Forest) -> Forest:
+    """The lines of a text without their ``<eos>``, which is in no tree."""
+    words = sentences.vocabs["word"]
+    if END not in words:
+        return sentences
+    kept = sentences.columns["word"] != words.encode([END])[0]
+    sizes = np.bincount(sentences.tree_of_node[kept], minlength=len(sentences))
+    columns = {name: column[kept] for name, column in sentences.columns.items()}
+    return chains(sizes, columns, sentences.vocabs)

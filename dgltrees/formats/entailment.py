@@ -58,8 +58,10 @@ def stream_entailment(
     :func:`~dgltrees.formats.tokenize`; fields ``sentence1`` and ``sentence2`` hold such text where
     a file of SNLI has no parses.
 
-    Node column: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.chains`). Example
-    column: ``target``, the row of :data:`ENTAILMENT_LABELS`. Examples have arity 2.
+    Node columns: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.chains`); and
+    ``merges`` and ``splits``, the brackets that end and then those that begin before a word
+    (:mod:`dgltrees.trees.operations.words`), -1 where a sentence has none. Example column:
+    ``target``, the row of :data:`ENTAILMENT_LABELS`. Examples have arity 2.
 
     Arguments:
         path: the file.
@@ -82,7 +84,7 @@ def stream_entailment(
     empty = True
     for chunk in chunks((pair.cut(rules, path) for pair in pairs), trees):
         empty = False
-        yield pair_examples(chunk, words, classes, path, labeled=labeled)
+        yield pair_examples(chunk, words, classes, path, labeled=labeled, brackets=True)
     if empty:
         raise empty_file(path, "pair")
 

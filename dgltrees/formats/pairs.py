@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,16 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.lengths import WordRules
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.operations import MERGES, SPLITS, Operation, bracket_operations
+from dgltrees.trees.segments import ranges, starts
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["NO_LABEL", "Pair", "pair_examples"]
 
 NO_LABEL = ("", "-")
 """What stands in place of a class that a pair has not; ``-`` in SNLI."""
+
+_KINDS = {"(": Operation.SPLIT, ")": Operation.MERGE}
 
 
 class Pair(NamedTuple):
@@ -29,6 +33,7 @@ class Pair(NamedTuple):
     target: str  # empty, or "-", where it has no class
     left: Sequence[str]
     right: Sequence[str]
+    parses: Sequence[Optional[str]] = (None, None)  # both sentences in brackets, if they have any
 
     def cut(self, rules: WordRules, path: PathLike) -> Pair:
         """The pair with the words that the rules leave of each sentence.
@@ -47,17 +52,23 @@ def pair_examples(
     path: PathLike,
     *,
     labeled: bool = True,
+    brackets: bool = False,
 ) -> Examples:
     """The pairs of one file: arity 2, node column ``word``, example column ``target``.
+
+    With brackets, the node columns ``merges`` and ``splits`` have the operations before each word
+    (:mod:`dgltrees.trees.operations.words`).
 
     Arguments:
         pairs: the pairs.
         words, classes: the vocabularies of the columns.
         path: the file, for errors.
         labeled: whether every pair must have a class; otherwise ``target`` is -1 without one.
+        brackets: whether sentences may have brackets; where one has none both columns are -1.
 
     Raises:
-        TreeError: with file and line: a class or word is unknown to a frozen vocabulary.
+        TreeError: with file and line: a class or word is unknown to a frozen vocabulary, or a
+            bracket closes before it opens.
     """
     lines = [pair.line for pair in pairs]
     target = np.full(len(pairs), -1, np.int64)
@@ -68,8 +79,34 @@ def pair_examples(
     sizes = [len(sentence) for sentence in sentences]
     lines_of_words = np.repeat(np.repeat(lines, 2), sizes)
     ids = _encode(list(chain.from_iterable(sentences)), words, path, lines_of_words)
-    forest = chains(sizes, {"word": ids}, {"word": words})
+    columns = {"word": ids, **(_operations(pairs, sizes, path) if brackets else {})}
+    forest = chains(sizes, columns, {"word": words})
     return Examples(forest, {"target": target}, arity=2, targets=classes)
+
+
+def _operations(
+    pairs: Sequence[Pair], sizes: Sequence[int], path: PathLike
+) -> dict[str, NDArray[np.int32]]:
+    """The columns of operations of all sentences, which have ``sizes`` words left of them."""
+    parses = [parse for pair in pairs for parse in pair.parses]
+    rows = [row for row, parse in enumerate(parses) if parse is not None]
+    spaced = (parses[row].replace("(", " ( ").replace(")", " ) ") for row in rows)  # type: ignore[union-attr]
+    items = [text.split() for text in spaced]
+    kinds = [_KINDS.get(item, Operation.RECUR) for sentence in items for item in sentence]
+    try:
+        counts = bracket_operations(kinds, [len(sentence) for sentence in items])
+    except TreeError as error:
+        line = pairs[rows[error.tree or 0] // 2].line
+        raise TreeError("expected a '(' before every ')'", file=path, line=line) from None
+    words = [sum(item not in _KINDS for item in sentence) for sentence in items]
+    lengths = np.asarray(sizes)
+    places = ranges(starts(lengths)[rows], lengths[rows])
+    kept = ranges(starts(np.array(words, np.int64)), lengths[rows])
+    columns = {}
+    for name, column in zip((MERGES, SPLITS), counts):
+        columns[name] = np.full(lengths.sum(), -1, np.int32)
+        columns[name][places] = column[kept]
+    return columns
 
 
 def _encode(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.pairs import Pair
-from dgltrees.formats.snli import words
+from dgltrees.formats.snli import bracketed_pair
 
 __all__ = ["sick_pairs"]
 
@@ -46,5 +46,5 @@ def sick_pairs(
                 file=path,
                 line=number,
             )
-        left, right = (words(side, path, number, labeled) for side in fields[1:3])
-        yield Pair(number, fields[0].strip().lower(), left, right)
+        label = fields[0].strip().lower()
+        yield bracketed_pair(number, label, (fields[1], fields[2]), path, labeled)

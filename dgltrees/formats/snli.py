@@ -19,7 +19,7 @@ from dgltrees.formats.english import tokenize
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.formats.pairs import Pair
 
-__all__ = ["companions", "jsonl_pairs", "leaves", "line_pairs", "tsv_pairs", "words"]
+__all__ = ["bracketed_pair", "companions", "jsonl_pairs", "leaves", "line_pairs", "tsv_pairs"]
 
 _LABEL = "gold_label"
 _FIELDS = (_LABEL, "sentence1_binary_parse", "sentence2_binary_parse")
@@ -93,7 +93,21 @@ def _pair(values: Mapping[str, Any], path: PathLike, line: int, labeled: bool) -
         if not isinstance(values.get(name), str):
             raise TreeError(f"expected text in the field {name}, got none", file=path, line=line)
     label, left, right = (values[name] for name in _FIELDS)
-    return Pair(line, label, *(words(side, path, line, labeled) for side in (left, right)))
+    return bracketed_pair(line, label, (left, right), path, labeled)
+
+
+def bracketed_pair(
+    line: int, label: str, sentences: tuple[str, str], path: PathLike, labeled: bool
+) -> Pair:
+    """A pair of two sentences, in brackets if the pair must have a label.
+
+    Raises:
+        TreeError: see :func:`leaves`.
+        ConfigError: splitting English text needs spaCy, which is not installed.
+    """
+    left, right = (words(side, path, line, labeled) for side in sentences)
+    parses = [side if _is_parse(side, labeled) else None for side in sentences]
+    return Pair(line, label, left, right, parses)
 
 
 def words(sentence: str, path: PathLike, line: int, labeled: bool) -> list[str]:
@@ -104,9 +118,12 @@ def words(sentence: str, path: PathLike, line: int, labeled: bool) -> list[str]:
         TreeError: see :func:`leaves`.
         ConfigError: splitting English text needs spaCy, which is not installed.
     """
-    if labeled or "(" in sentence or ")" in sentence:
-        return leaves(sentence, path, line)
-    return tokenize(sentence)
+    return leaves(sentence, path, line) if _is_parse(sentence, labeled) else tokenize(sentence)
+
+
+def _is_parse(sentence: str, labeled: bool) -> bool:
+    """Whether a sentence stands in brackets, or may do without as it has one word."""
+    return labeled or "(" in sentence or ")" in sentence
 
 
 def leaves(parse: str, path: PathLike, line: int) -> list[str]:

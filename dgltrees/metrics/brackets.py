@@ -21,6 +21,7 @@ __all__ = [
     "bracket_scores",
     "left_branching_spans",
     "random_operations",
+    "random_word_operations",
     "restrict_spans",
     "right_branching_spans",
 ]
@@ -153,3 +154,31 @@ def random_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> Ints:
         depth[rows] += (operation == Operation.SPLIT).astype(np.int64)
         depth[rows] -= operation == Operation.MERGE
     return operations
+
+
+def random_word_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> tuple[Ints, Ints]:
+    """Random merges and splits before each word, where RECUR alone consumes a word; ``(N,)`` each.
+
+    All legal operations are equally likely: a sub-tree that begins has a word before it ends.
+
+    Arguments:
+        sizes, limit, seed: see :func:`random_operations`.
+    """
+    lengths = np.asarray(sizes, np.int64)
+    begins = starts(lengths)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    merges, splits = np.zeros((2, int(lengths.sum())), np.int64)
+    depth = np.zeros(len(lengths), np.int64)
+    for word in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > word)
+        while len(rows):  # those whose word is not consumed yet
+            at = begins[rows] + word
+            can_split, can_merge = depth[rows] < limit, (depth[rows] > 0) & (splits[at] == 0)
+            nth = rng.integers(1 + can_split + can_merge)  # first recur, then what is legal
+            is_split = can_split & (nth == 1)
+            is_merge = (nth > 0) & ~is_split
+            splits[at] += is_split
+            merges[at] += is_merge
+            depth[rows] += is_split.astype(np.int64) - is_merge
+            rows = rows[nth > 0]
+    return merges, splits

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.analyses.policy_trees import policy_trees
+from dgltrees.analyses.policy_trees import Sequences, policy_trees
 from dgltrees.cli import main
 from dgltrees.formats.synthetic import make_mee
 from dgltrees.metrics.brackets import bracket_scores, random_operations
@@ -69,16 +69,16 @@ def test_the_report_is_of_the_operations_of_the_policy(reinforced_run: Path, dat
     run = load(reinforced_run)
     trees = policy_trees(run, test=files)
     in_parts = policy_trees(run, test=files, max_nodes=50)
-    np.testing.assert_array_equal(trees.learned, in_parts.learned)
+    np.testing.assert_array_equal(trees.learned.operations, in_parts.learned.operations)
     assert len(trees.sentences) == 60
     assert trees.limit == 2
     report = trees.report()
-    assert report["operations"]["merge"] == pytest.approx((trees.learned == 3).mean())
+    assert report["operations"]["merge"] == pytest.approx((trees.learned.operations == 3).mean())
     assert trees.oracle is not None
     sizes, given = trees.sentences.sizes, spans(trees.trees(trees.oracle))
     for name, operations in (
         ("learned", trees.learned),
-        ("chance", random_operations(sizes, 2)),
+        ("chance", Sequences(random_operations(sizes, 2), sizes, recur_only=False)),
     ):
         expected = bracket_scores(spans(trees.trees(operations)), given, sizes)
         assert report[name] == expected._asdict()
@@ -123,18 +123,34 @@ def test_files(reinforced_run: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         policy_trees(load(reinforced_run), test=str(tmp_path / "a.tsv"))
 
 
-def test_files_without_operations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    policy = {"operations": "policy", "agent": "reinforce"}
-    model = {"encoder": "rrnet", "hidden_size": 6, "embedding": 6, "head": [8], "policy": policy}
-    train(with_model(quick("sick-lstm"), **model), tmp_path / "run", bar=False)
-    test = str(SAMPLES / "sick" / "SICK_trial_parsed.txt")
+@pytest.mark.parametrize(
+    ("preset", "test", "scores"),
+    [
+        ("sick-rrnet-told", "sick/SICK_trial_parsed.txt", True),
+        ("ptb-trees", "penn/valid.mrg", True),
+        ("ptb-small", "ptb_lm/ptb.valid.txt", False),
+    ],
+)
+def test_trees_over_the_words_of_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], preset: str, test: str, scores: bool
+) -> None:
+    sizes = {"hidden_size": 8, "embedding": 8, "dropout": 0.0}
+    settings = with_model(quick(preset, lr=0.02, epochs=8 if scores else 1, batch_size=8), **sizes)
+    train(settings, tmp_path / "run", bar=False)
     out = str(tmp_path / "out")
-    argv = ["compare-trees", str(tmp_path / "run"), "--test", test, "--out", out, "--limit", "1"]
     capsys.readouterr()
-    assert main(argv) == 0
+    argv = ["compare-trees", str(tmp_path / "run"), "--test", str(SAMPLES / test)]
+    assert main([*argv, "--out", out, "--limit", "1"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert list(report) == ["sentences", "operations"]
+    assert report["sentences"] == {"sick": 60, "penn": 20, "ptb_lm": 30}[test.split("/")[0]]
+    assert "without_brackets" not in report
     assert sum(report["operations"].values()) == pytest.approx(1.0)
     svg = (tmp_path / "out" / "tree-0.svg").read_text(encoding="utf-8")
-    assert ">learned<" in svg
-    assert ">given<" not in svg
+    assert (">given<" in svg) == scores
+    assert "eos" not in svg
+    assert 'class="step"' in (tmp_path / "out" / "reading-0.svg").read_text(encoding="utf-8")
+    if scores:
+        assert min(report["learned"]["f1"], report["chance"]["f1"]) > 0
+        assert report["right"]["f1"] > report["left"]["f1"]
+    else:
+        assert list(report) == ["sentences", "operations"]

@@ -11,10 +11,18 @@ from dgltrees.metrics.brackets import (
     bracket_scores,
     left_branching_spans,
     random_operations,
+    random_word_operations,
     restrict_spans,
     right_branching_spans,
 )
-from dgltrees.trees.operations import Operation, inferred_trees, operation_graph, spans
+from dgltrees.trees.operations import (
+    Operation,
+    inferred_trees,
+    match_splits,
+    operation_graph,
+    spans,
+    word_operations,
+)
 
 Span = tuple[int, int, int]
 
@@ -97,6 +105,15 @@ def test_random_operations_are_legal_and_equally_likely() -> None:
     shares = counts[:, 1:] / counts.sum(1, keepdims=True)
     expected = np.array([[1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 1, 1]]) / [[2], [3], [3], [2]]
     assert np.abs(shares - expected).max() < 0.03
+
+
+def test_random_operations_between_words_are_legal_and_equally_likely() -> None:
+    sizes = np.repeat([1, 6], 2000)
+    merges, splits = random_word_operations(sizes, 2, seed=1)
+    assert (merges != random_word_operations(sizes, 2, seed=2)[0]).any()
+    operations, lengths = word_operations(merges, splits, sizes)
+    assert match_splits(operations, lengths, complete=True).depth.max() == 2
+    assert np.bincount(splits[:2000]) / 2000 == pytest.approx([1 / 2, 1 / 4, 1 / 4], abs=0.04)
 
 
 def test_operations_are_compared_by_their_brackets() -> None:

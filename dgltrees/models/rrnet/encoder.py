@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional, Union
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.rrnet import RRNetCell
@@ -15,6 +13,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.decisions import Decisions
 from dgltrees.models.encoding import Backend, Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
+from dgltrees.models.rrnet.choosing import Consume, Steps, choose
 from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
 from dgltrees.models.rrnet.objectives import PolicyObjective
 from dgltrees.models.rrnet.policy import Policy, legal
@@ -23,30 +22,40 @@ from dgltrees.models.rrnet.rollout import OPERATION, Rollout
 from dgltrees.models.rrnet.sequences import (
     final_state,
     largest_stack,
+    legal_steps,
+    readers_of,
     start_fields,
     step_sizes,
     steps_of,
     with_starts,
+    with_tokens,
 )
-from dgltrees.models.rrnet.stepping import RRNetState, advance, initial_state
+from dgltrees.models.rrnet.stepping import RRNetState, initial_state
 from dgltrees.models.rrnet.supervision import supervised_tokens
 from dgltrees.options import Count, Fraction, Share, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operations import Operation
-from dgltrees.trees.segments import lasts, starts
+from dgltrees.trees.operations import MERGES, SPLITS, Operation, word_operations
+from dgltrees.trees.segments import lasts
 
 __all__ = ["RRNetEncoder"]
 
 
 @checked
 class RRNetEncoder(Encoder):
-    """A recurrent-recursive network over sentences, with one operation per token.
+    """A recurrent-recursive network over sentences.
 
     Jacob et al. (2018). A batch holds the words of every sentence one after the other; its edges
-    are not used. Without a policy the operations are those of the node column :data:`OPERATION`.
-    A policy chooses them itself: in training as its objective explores, in evaluation by the
-    highest score.
+    are not used. A policy chooses the operations itself: in training as its objective explores, in
+    evaluation by the highest score. Without one they come from the data, in either of two forms:
+
+    - every step consumes its token, where brackets and the like are tokens: the node column
+      :data:`OPERATION` has the operation at each token;
+    - RECUR alone consumes a token, and there are any number of operations between two tokens: the
+      node columns :data:`~dgltrees.trees.operations.MERGES` and
+      :data:`~dgltrees.trees.operations.SPLITS` have the merges and then the splits before each.
+      SPLIT and MERGE read the next token as x; after the last one x is 0. Then all sub-trees that
+      are open are merged, but not at the end of a window of a longer text.
 
     Arguments:
         inputs: gives every token its vector.
@@ -55,6 +64,7 @@ class RRNetEncoder(Encoder):
         objective: how the policy learns from rewards; without it, the policy learns from given
             operations alone.
         fixed: operations in place of a policy.
+        consume: which operations consume their token: every ``"step"``, or ``"recur"`` alone.
         supervised_fraction: the fraction of the sentences whose given operations are followed in
             training, and learned from, by the policy.
         max_open: how many sub-trees can be open at a time, where operations are not given.
@@ -67,7 +77,8 @@ class RRNetEncoder(Encoder):
 
     Raises:
         ConfigError: there is an objective or a supervised fraction, and no policy; or fixed
-            operations and a policy; or an objective with a replay memory, and no ids of tokens.
+            operations and a policy; or an objective with a replay memory, and no ids of tokens; or
+            an operation for each token id, and RECUR alone consumes.
     """
 
     input: Union[NodeInput, GivenVectors]
@@ -80,6 +91,7 @@ class RRNetEncoder(Encoder):
         policy: Optional[Policy] = None,
         objective: Optional[PolicyObjective] = None,
         fixed: Optional[Union[FixedOperations, OnlyRecur]] = None,
+        consume: Consume = "step",
         supervised_fraction: Share = 0.0,
         max_open: Count = 16,
         dropout: Fraction = 0.0,
@@ -92,13 +104,18 @@ class RRNetEncoder(Encoder):
             )
         if policy is not None and fixed is not None:
             raise ConfigError("expected a policy or fixed operations, got both")
+        if isinstance(fixed, FixedOperations) and consume == "recur":
+            raise ConfigError(
+                "expected every step to consume its token with an operation for each token id, got "
+                "RECUR alone"
+            )
         self.input, self.cell, self.policy, self.objective = inputs, cell, policy, objective
         capacity = 0 if objective is None else objective.replay
         if capacity and inputs.ids is None:
             raise ConfigError("expected token ids with a replay memory, got vectors")
         self.replay = Replay(capacity) if capacity else None
         self.fixed, self.supervised_fraction, self.max_open = fixed, supervised_fraction, max_open
-        self.dropout, self.backend = dropout, backend
+        self.consume, self.dropout, self.backend = consume, dropout, backend
         self.size = cell.hidden_size
 
     @property
@@ -112,7 +129,7 @@ class RRNetEncoder(Encoder):
         Raises:
             TreeError: an operation is missing although there is no policy or it should supervise
                 the policy; a merge has no split, or a split in the data no merge; or more sub-trees
-                are open than a policy may open.
+                are open than a policy, or a window of a longer text, may have.
         """
         rollout = batch if isinstance(batch, Rollout) else self.rollout(batch)
         graph, start = rollout.graph, rollout.start
@@ -130,7 +147,7 @@ class RRNetEncoder(Encoder):
             graph,
             h,
             vectors=h.index_select(0, lasts(graph.sizes).to(h.device)),
-            token_nodes=steps,
+            token_nodes=steps.index_select(0, readers_of(graph, self.consume)),
             final=None if start is None else final_state(graph, states, self.max_open),
             operations=operations,
             decisions=self._decisions(rollout, h, x, operations),
@@ -151,7 +168,7 @@ class RRNetEncoder(Encoder):
         graph = rollout.graph
         steps = steps_of(graph)
         before = steps - 1
-        is_legal = legal(graph.ndata["open"].index_select(0, before), self.max_open)
+        is_legal = legal_steps(graph, self.max_open, self.consume)
         scores, values = self.policy(h.index_select(0, before), x.index_select(0, steps), is_legal)
         sizes = step_sizes(graph)
         return Decisions(scores, values, operations - 1, sizes, rollout.behavior, rollout.bootstrap)
@@ -188,24 +205,26 @@ class RRNetEncoder(Encoder):
                 encoding.
         """
         masks = self._masks(batch)
-        operations = self._data_operations(batch, start)
-        from_data = batch.on_host(operations) != Operation.START
-        stack = largest_stack(batch, operations)
-        if self.policy is not None and stack > self.max_open:
+        steps = self._data_operations(batch, start)
+        from_data = batch.on_host(steps.operations) != Operation.START
+        stack = largest_stack(steps, start)
+        limited = self.policy is not None or start is not None
+        if limited and stack > self.max_open:
             raise TreeError(
-                f"expected at most {self.max_open} open sub-trees, the limit of the policy's stack,"
-                f" got {stack}; raise the limit (model.policy.stack)"
+                f"expected at most {self.max_open} open sub-trees, the limit of the stack, got "
+                f"{stack}; raise the limit (model.policy.stack)"
             )
         if self.policy is not None and not from_data.all():
-            operations = self._choose(batch, operations, masks, start)
+            steps, from_data = self._choose(batch, steps, masks, start)
         elif not from_data.all():
+            token = int(from_data.byte().argmin())
             raise TreeError(
-                f"expected a node column {OPERATION!r} with the operation of every token, got none "
-                f"for token {int(from_data.byte().argmin())} of the batch; give them, or let a "
-                "policy decide"
+                f"expected {self._columns} of every token, got none for token {token} of the "
+                "batch; give them, or let a policy decide"
             )
         complete = self.policy is None and self.fixed is None and start is None
-        graph = with_starts(batch, operations, from_data, start, complete=complete)
+        nodes = with_tokens(batch, steps) if self.consume == "recur" else batch
+        graph = with_starts(nodes, steps.operations, from_data, start, complete=complete)
         return Rollout(graph, *masks, start)
 
     def decision_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
@@ -213,14 +232,48 @@ class RRNetEncoder(Encoder):
 
         Arguments:
             encoding: an encoding with decisions.
-            rewards: ``(T,)``, the reward of each sentence, or ``(S,)``, that of each step.
+            rewards: ``(T,)``, the reward of each sentence, or ``(L,)``, that of each step.
         """
         graph, losses = encoding.batch, self.step_losses(encoding, rewards)
         tree = graph.tree_of_node.index_select(0, steps_of(graph))
         return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
 
+    def token_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+        """The policy's loss summed over the steps up to each token of windows, ``(S,)``.
+
+        Arguments:
+            encoding: see :meth:`decision_losses`.
+            rewards: ``(S,)``, the reward of each token, which is that of the step that consumes it.
+        """
+        readers = readers_of(encoding.batch, self.consume)
+        steps = rewards.new_zeros(len(steps_of(encoding.batch)))
+        losses = self.step_losses(encoding, steps.index_copy(0, readers, rewards))
+        return self._of_tokens(encoding, losses)
+
+    def token_operations(self, encoding: Encoding) -> dict[str, Tensor]:
+        """What was done up to each token of windows since the one before, ``(S,)`` each.
+
+        The numbers of ``splits`` and ``merges``, and of operations that the data ``gave``.
+        """
+        operations, graph = encoding.operations, encoding.batch
+        assert operations is not None
+        flags = {
+            "splits": operations == Operation.SPLIT,
+            "merges": operations == Operation.MERGE,
+            "gave": graph.ndata["from_data"].index_select(0, steps_of(graph)),
+        }
+        if self.fixed is not None:  # these do not know what comes
+            flags["gave"] = torch.zeros_like(flags["gave"])
+        return {name: self._of_tokens(encoding, each.long()) for name, each in flags.items()}
+
+    def _of_tokens(self, encoding: Encoding, values: Tensor) -> Tensor:
+        """Values of steps, ``(L,)``, summed up to the step that consumes each token, ``(S,)``."""
+        readers = readers_of(encoding.batch, self.consume)
+        token = torch.searchsorted(readers, torch.arange(len(values), device=readers.device))
+        return values.new_zeros(len(readers)).index_add(0, token, values)
+
     def step_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
-        """The policy's loss at each step, ``(S,)``.
+        """The policy's loss at each step, ``(L,)``.
 
         For operations from the data it is their negative log-likelihood, for others the loss of the
         objective.
@@ -273,27 +326,42 @@ class RRNetEncoder(Encoder):
         none = torch.empty(0, dtype=torch.long)
         return TreeBatch(none, none, sizes, ndata={self.input.column: ids})
 
-    def _data_operations(self, batch: TreeBatch, start: Optional[RRNetState]) -> Tensor:
-        """The operations that the policy does not choose, ``(S,)``; START where it does."""
+    @property
+    def _columns(self) -> str:
+        """The node columns of operations, for errors."""
+        if self.consume == "step":
+            return f"a node column {OPERATION!r} with the operations"
+        return f"node columns {MERGES!r} and {SPLITS!r} with the operations"
+
+    def _data_operations(self, batch: TreeBatch, start: Optional[RRNetState]) -> Steps:
+        """The operations that the policy does not choose; START where it does."""
+        opened = None if start is None else start.size
         if self.fixed is not None:
-            opened = None if start is None else start.size
-            operations: Tensor = self.fixed(batch, self.max_open, opened)
-            return operations
-        recorded = batch.ndata.get(OPERATION)
-        supervised = self.training and self.supervised_fraction
-        if recorded is None and self.policy is not None and supervised:
+            return Steps(self.fixed(batch, self.max_open, opened), batch.sizes)
+        names = (OPERATION,) if self.consume == "step" else (MERGES, SPLITS)
+        columns = [batch.ndata[name].long() for name in names if name in batch.ndata]
+        recorded, supervised = (
+            len(columns) == len(names),
+            self.training and self.supervised_fraction,
+        )
+        if not recorded and self.policy is not None and supervised:
             raise TreeError(
-                f"expected a node column {OPERATION!r} with the operations that supervise the "
-                "policy in training, got none; let it learn from rewards alone "
-                "(model.policy.supervised_fraction 0)"
+                f"expected {self._columns} that supervise the policy in training, got none; let "
+                "it learn from rewards alone (model.policy.supervised_fraction 0)"
             )
-        unknown = torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.device)
-        if recorded is None or (self.policy is not None and not supervised):
-            return unknown
-        if self.policy is None:
-            return recorded.long()
-        mask = supervised_tokens(batch, self.input.column, self.supervised_fraction)
-        return torch.where(mask, recorded.long(), unknown)
+        if not recorded or (self.policy is not None and not supervised):
+            return Steps(torch.zeros(batch.num_nodes, dtype=torch.long), batch.sizes)
+        if self.policy is not None:
+            mask = supervised_tokens(batch, self.input.column, self.supervised_fraction)
+            unknown = int(Operation.START) if self.consume == "step" else -1
+            columns = [column.where(mask, unknown) for column in columns]
+        if self.consume == "step":
+            return Steps(columns[0], batch.sizes)
+        merges, splits = (batch.on_host(column).numpy() for column in columns)
+        operations, sizes = word_operations(
+            merges, splits, batch.sizes.numpy(), None if opened is None else opened.numpy()
+        )
+        return Steps(torch.from_numpy(operations), torch.from_numpy(sizes))
 
     def _masks(self, batch: TreeBatch) -> tuple[Optional[Tensor], Optional[Tensor]]:
         """The dropout masks of token vectors and of h, ``(T, m)`` and ``(T, d)``."""
@@ -312,46 +380,34 @@ class RRNetEncoder(Encoder):
     def _choose(
         self,
         batch: TreeBatch,
-        data_operations: Tensor,
+        given: Steps,
         masks: tuple[Optional[Tensor], Optional[Tensor]],
         start: Optional[RRNetState],
-    ) -> Tensor:
-        """The operations from the data and those of the policy, ``(S,)``, chosen step by step."""
+    ) -> tuple[Steps, Tensor]:
+        """The operations from the data and those of the policy; see :func:`choose`."""
         assert self.policy is not None
-        x = self._inputs(batch, masks[0])
-        order = torch.argsort(batch.sizes, descending=True, stable=True)  # the longest first
-        first = starts(batch.sizes)[order]
-        h_mask = None if masks[1] is None else masks[1].index_select(0, order.to(x.device))
-        state = self.initial_state(batch.num_trees) if start is None else start.select(order)
-        operations = data_operations.clone()
-        for step, count in enumerate(_active(batch.sizes.numpy())):
-            if count < len(state.size):
-                state = state.first(count)
-            at = (first[:count] + step).to(x.device)
-            e = x.index_select(0, at)
-            is_legal = legal(state.size.to(x.device), self.max_open)
-            scores = self.policy.score(state.h, e, is_legal)
-            if self.training and self.objective is not None:
-                action = self.objective.choose(scores)
-            else:
-                action = scores.argmax(1)
-            chosen = data_operations.index_select(0, at)
-            operation = torch.where(chosen > 0, chosen, action + 1)
-            operations.index_copy_(0, at, operation)
-            mask = None if h_mask is None else h_mask[:count]
-            state = advance(self.cell, e, operation, state, mask, in_place=True)
-        return operations
+        explores = self.objective if self.training else None
+        return choose(
+            self.policy,
+            self.cell,
+            _highest if explores is None else explores.choose,
+            self._inputs(batch, masks[0]),
+            batch.sizes,
+            given,
+            self.initial_state(batch.num_trees) if start is None else start,
+            masks[1],
+            consume=self.consume,
+            ends=start is None,
+        )
 
 
-def _active(sizes: NDArray[np.int64]) -> list[int]:
-    """The number of sentences that have a step 0, 1, ..."""
-    ended = np.bincount(sizes)
-    counts: list[int] = (len(sizes) - np.cumsum(ended))[:-1].tolist()
-    return counts
+def _highest(scores: Tensor) -> Tensor:
+    """The actions with the highest scores, ``(n,)``."""
+    return scores.argmax(1)
 
 
 def _per_step(rewards: Tensor, sizes: Tensor) -> Tensor:
-    """The rewards of steps, ``(S,)``; those of sentences, ``(T,)``, are given at the last step."""
+    """The rewards of steps, ``(L,)``; those of sentences, ``(T,)``, are given at the last step."""
     count = int(sizes.sum())
     if len(rewards) == count:
         return rewards

@@ -54,12 +54,16 @@ class _Carried(NamedTuple):
 class StreamLM(nn.Module):
     r"""A language model that predicts the next word of each stream from all words before it.
 
-    Jacob et al. (2018), section 3.3. Every step consumes a token, as in public code by an author;
-    its operation is decided from the state before it and the token itself, so only from the
-    prefix:
+    Jacob et al. (2018), section 3.3. The word after a token is predicted from the state of the step
+    that consumes it, whose operation is decided from the state before it and the token itself, so
+    only from the prefix:
 
     .. math:: P(w_1, \dots, w_n) = \prod_t P(w_t \mid w_1, \dots, w_{t-1}), \quad
         y_t = W_{ho} h_{t-1}
+
+    Where RECUR alone consumes a token, the merges and splits before it come after its prediction;
+    with public code by an author every step consumes one. Operations that the data give may depend
+    on the words to come, and what is predicted under them is no language model.
 
     A batch holds a window of each stream, which continues where the one before it ended: h, c and
     the stack are carried over without gradients. A window at place 0 starts a new text.
@@ -161,12 +165,17 @@ class StreamLM(nn.Module):
         nll = self._nll(encoding, targets)
         return nll + self._policy_loss(encoding, self._rewards(nll, window.sizes))
 
-    def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """The loss of each next word, and the operation before it or -1, each ``(S,)``."""
+    def outputs(self, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(S,)``: the ``loss`` of each next word, and what its prediction rests on.
+
+        These are the ``splits`` and ``merges`` of its token's step and of the steps since the token
+        before, and how many operations the data ``gave``; -1 for an encoder without operations.
+        """
         encoding = self._encode(self.rollout(batch))
-        operations = encoding.operations
-        nll = self._nll(encoding, targets)
-        return nll, torch.full_like(targets, -1) if operations is None else operations
+        counts = {name: torch.full_like(targets, -1) for name in ("splits", "merges", "gave")}
+        if encoding.operations is not None:
+            counts = self.encoder.token_operations(encoding)
+        return {"loss": self._nll(encoding, targets), **counts}
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -184,7 +193,7 @@ class StreamLM(nn.Module):
 
     def _policy_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
         """The weighted loss of the policy, ``(S,)``."""
-        losses: Tensor = self.encoder.step_losses(encoding, rewards)
+        losses: Tensor = self.encoder.token_losses(encoding, rewards)
         return self.weight * losses
 
     def _with_bootstrap(

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from dgltrees.models.decisions import PolicyOutput
 from dgltrees.models.heads import MLP, wide
 from dgltrees.options import checked
+from dgltrees.trees.operations import Operation
 
-__all__ = ["ACTIONS", "Policy", "legal"]
+__all__ = ["ACTIONS", "Policy", "legal", "legal_between_words"]
 
 ACTIONS = 3
 """SPLIT, RECUR and MERGE, the operations 1 to 3: action a is operation a + 1."""
@@ -84,3 +85,18 @@ def legal(open_trees: Tensor, max_open: int) -> Tensor:
     """
     always = torch.ones_like(open_trees, dtype=torch.bool)
     return torch.stack([open_trees < max_open, always, open_trees > 0], 1)
+
+
+def legal_between_words(open_trees: Tensor, max_open: int, last: Tensor, left: Tensor) -> Tensor:
+    """Which operations are legal where RECUR alone consumes a token, ``(n, 3)`` bool.
+
+    No sub-tree is without a token, so that there is no end of operations: none ends right after its
+    split, and none begins after the last token, where the open ones have to end.
+
+    Arguments:
+        open_trees, max_open: see :func:`legal`.
+        last: ``(n,)`` the operations before.
+        left: ``(n,)`` bool, whether there is a token to consume.
+    """
+    split, recur, merge = legal(open_trees, max_open).unbind(1)
+    return torch.stack([split & left, recur & left, merge & (last != Operation.SPLIT)], 1)

@@ -10,12 +10,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.models.rrnet.choosing import Consume, Steps
+from dgltrees.models.rrnet.policy import legal, legal_between_words
 from dgltrees.models.rrnet.stepping import RRNetState
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operations import Operation, match_splits, operation_graph
+from dgltrees.trees.operations import Operation, match_splits, operation_graph, token_at
 from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
-__all__ = ["final_state", "largest_stack", "start_fields", "step_sizes", "steps_of", "with_starts"]
+__all__ = [
+    "final_state",
+    "largest_stack",
+    "legal_steps",
+    "readers_of",
+    "start_fields",
+    "step_sizes",
+    "steps_of",
+    "with_starts",
+    "with_tokens",
+]
 
 
 def with_starts(
@@ -29,8 +41,8 @@ def with_starts(
     """The graph of the operations of sentences, with their node columns; -1 at START and OPEN.
 
     Arguments:
-        batch: sentences with ``S`` tokens.
-        operations: ``(S,)``, the operation at each token.
+        batch: sentences with ``S`` steps, each with the columns of its token.
+        operations: ``(S,)``, the operation of each step.
         from_data: ``(S,)`` bool, which operations come from the data; becomes a node field.
         start: the state in which the sentences begin; each has an OPEN per open sub-tree of it.
         complete: whether a sentence that leaves a split open is an error.
@@ -46,17 +58,40 @@ def with_starts(
     steps = torch.from_numpy(nodes).to(batch.device)
     for name, column in {**batch.ndata, "from_data": from_data.to(batch.device)}.items():
         if name != "op":
-            fill = -1 if column.dtype != torch.bool else False
-            wide = column.new_full((len(ops), *column.shape[1:]), fill)
+            wide = column.new_full((len(ops), *column.shape[1:]), _nothing(column))
             graph.ndata[name] = wide.index_copy_(0, steps, column)
     return graph.to(batch.device)
 
 
-def largest_stack(batch: TreeBatch, operations: Tensor) -> int:
-    """The largest number of open sub-trees in any sentence with the operations ``(S,)``."""
-    ops, sizes = batch.on_host(operations).numpy(), batch.sizes.numpy()
+def with_tokens(batch: TreeBatch, steps: Steps) -> TreeBatch:
+    """Sentences whose nodes are their steps, each with the columns of the token at hand.
+
+    Arguments:
+        batch: sentences with a node per token.
+        steps: their operations, of which RECUR alone consumes a token. After the last token ids
+            are -1 and numbers 0.
+    """
+    operations, sizes = batch.on_host(steps.operations).numpy(), steps.sizes.numpy()
+    token = torch.from_numpy(token_at(operations, sizes, batch.sizes.numpy())).to(batch.device)
+    none = torch.empty(0, dtype=torch.long)
+    columns = {}
+    for name, column in batch.ndata.items():
+        last = column.new_full((1, *column.shape[1:]), _nothing(column))
+        columns[name] = torch.cat([column, last])[token]
+    return TreeBatch(none, none, steps.sizes, ndata=columns)
+
+
+def _nothing(column: Tensor) -> int:
+    """What stands in a column where there is no token."""
+    return -1 if column.dtype != torch.bool and not column.is_floating_point() else 0
+
+
+def largest_stack(steps: Steps, start: Optional[RRNetState] = None) -> int:
+    """The largest number of open sub-trees in any sentence with these operations."""
+    ops, sizes = steps.operations.cpu().numpy(), steps.sizes.numpy()
     change = (ops == Operation.SPLIT).astype(np.int64) - (ops == Operation.MERGE)
-    return int(running_sum(change, sizes).max(initial=0))
+    opened = 0 if start is None else start.size.numpy().repeat(sizes)
+    return int((running_sum(change, sizes) + opened).max(initial=0))
 
 
 def steps_of(graph: TreeBatch) -> Tensor:
@@ -66,6 +101,45 @@ def steps_of(graph: TreeBatch) -> Tensor:
         lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
         device=graph.device,
     )
+
+
+def readers_of(graph: TreeBatch, consume: Consume) -> Tensor:
+    """The place among the steps of each that consumes a token, ``(S,)``; cached with the graph."""
+    return graph.cache.get(
+        f"readers {consume}", lambda: _readers(graph, consume), device=graph.device
+    )
+
+
+def _readers(graph: TreeBatch, consume: Consume) -> Tensor:
+    operations = graph.on_host(graph.ndata["op"]).numpy()[_is_step(graph)]
+    return torch.from_numpy(np.flatnonzero((operations == Operation.RECUR) | (consume == "step")))
+
+
+def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
+    """The operations that are legal at each step, ``(L, 3)`` bool.
+
+    Arguments:
+        graph: the graph of the operations.
+        max_open: the most sub-trees that can be open at a time.
+        consume: which operations consume their token.
+    """
+    before = steps_of(graph) - 1
+    open_trees = graph.ndata["open"].index_select(0, before)
+    if consume == "step":
+        return legal(open_trees, max_open)
+    left = graph.cache.get("left", lambda: _has_token(graph), device=graph.device)
+    return legal_between_words(
+        open_trees, max_open, graph.ndata["op"].index_select(0, before), left
+    )
+
+
+def _has_token(graph: TreeBatch) -> Tensor:
+    """Whether a RECUR comes at each step or after it, ``(L,)`` bool."""
+    recurs = graph.on_host(graph.ndata["op"]).numpy() == Operation.RECUR
+    sizes = graph.sizes.numpy()
+    so_far = running_sum(recurs, sizes)
+    left = so_far[lasts(sizes)].repeat(sizes) - so_far + recurs
+    return torch.from_numpy((left > 0)[_is_step(graph)])
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:

@@ -2,8 +2,9 @@
 
 Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have one sentence per
-line. Every word and every end of a line is predicted once, from everything before it in its stream.
-Decisions depend only on the prefix, so the perplexities of all models are comparable.
+line, or are trees. Every word and every end of a line is predicted once, from everything before it
+in its stream. Decisions of a policy depend only on the prefix, so the perplexities of all models
+are comparable; but not those under given operations, the trees of the data, which know what comes.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.formats import FORMATS
+from dgltrees.formats import FORMATS, format_by_suffix
 from dgltrees.formats.running_text import read_running_text
+from dgltrees.formats.running_trees import read_running_trees
 from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
 from dgltrees.models.rrnet.language_model import PLACE
@@ -29,7 +31,6 @@ from dgltrees.tasks.language_models.settings import StreamModel, StreamSettings
 from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
-from dgltrees.trees.operations import Operation
 from dgltrees.trees.segments import within
 
 __all__ = ["PTB"]
@@ -65,16 +66,21 @@ class StreamTask(Task):
         The first input of a stream is the word before it; that of the text is its last word, END.
         """
         words, rows = self.targets(data), self.rows(data, ids)
+        columns = {name: column[rows - 1] for name, column in data.forest.columns.items()}
         sizes = np.count_nonzero(ids >= 0, axis=1)
         # the first stream begins at place 0 of the text, and all have read as far as it
         place = ids[0, 0] + within(sizes)
-        ndata = {"word": torch.from_numpy(words[rows - 1]), PLACE: torch.from_numpy(place)}
+        ndata = {name: torch.from_numpy(column).long() for name, column in columns.items()}
+        ndata[PLACE] = torch.from_numpy(place)
         batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
         return batch, torch.from_numpy(words[rows])
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
-        """Columns ``(R,)``: ``loss``, and the ``operation`` before the word, -1 for none."""
-        return dict(zip(("loss", "operation"), cast(StreamLM, model).outputs(batch, targets)))
+        """Columns ``(R,)``: ``loss``, and what came before each word.
+
+        These are ``splits`` and ``merges``, and ``gave``, the operations that come from the data.
+        """
+        return cast(StreamLM, model).outputs(batch, targets)
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The word vectors and the output layer, which may be tied."""
@@ -86,7 +92,8 @@ class StreamTask(Task):
     ) -> dict[str, Any]:
         """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
 
-        For a model that decides, ``splits`` and ``merges`` are the shares of these operations.
+        For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. Where
+        the data give the operations, ``given_operations`` says so: they know the words to come.
         """
         loss = float(outputs["loss"].mean())
         report: dict[str, Any] = {
@@ -95,9 +102,11 @@ class StreamTask(Task):
             "words": len(outputs["loss"]),
             "examples": len(data),
         }
-        if (outputs["operation"] > 0).any():
-            for name, kind in (("splits", Operation.SPLIT), ("merges", Operation.MERGE)):
-                report[name] = float((outputs["operation"] == kind).mean())
+        for name in ("splits", "merges"):
+            if (outputs[name] >= 0).all():
+                report[name] = float(outputs[name].mean())
+        if (outputs["gave"] > 0).any():
+            report["given_operations"] = True
         return report
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
@@ -110,7 +119,9 @@ class StreamTask(Task):
 def _read(
     path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[Examples]:
-    yield read_running_text(path, vocabs=vocabs)  # the text is read in streams, from many places
+    is_trees = format_by_suffix(path) == "mrg"
+    read = read_running_trees if is_trees else read_running_text
+    yield read(path, vocabs=vocabs)  # the text is read in streams, from many places
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
@@ -134,11 +145,11 @@ PTB = StreamTask(
     "ptb",
     StreamSettings,
     StreamModel,
-    {"text": _read},
+    {"text": _read, "mrg": _read},
     _build,
     nodes=True,
     max_children=1,
     metrics=(PERPLEXITY, LOSS),
     stateful=True,
-    reads=FORMATS["text"].description,
+    reads=f"{FORMATS['text'].description} Or trees: {FORMATS['mrg'].description}",
 )

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Optional
 
 from dgltrees.models.rrnet import OBJECTIVES, QLearning
-from dgltrees.options import Count, Fraction
+from dgltrees.models.rrnet.choosing import Consume
+from dgltrees.options import Count, Fraction, Share
 from dgltrees.tasks.rrnet.settings import (
+    Consumption,
     FixedOperationsSettings,
     LearnedOperations,
+    LimitedStack,
     LSTMSettings,
     PolicySettings,
     RRNetSettings,
@@ -110,10 +113,12 @@ class StreamSettings(WordSettings):
 
 @dataclass(frozen=True)
 class WordRewards:
-    """Rewards of a policy from the words it predicts."""
+    """Where the rewards of a policy come from: the words it predicts."""
 
     reward: Literal["likely", "log_likelihood"] = "log_likelihood"
     """Reward: the log-probability of the next word, or 1 where its probability is above 0.5."""
+    supervised_fraction: Share = 0.0
+    """Part of the training text whose operations in the data the policy follows."""
 
 
 @dataclass(frozen=True)
@@ -125,25 +130,38 @@ class StreamQLearning(QLearning):
 
 @dataclass(frozen=True)
 class StreamLearnedOperations(LearnedOperations):
-    """A policy network that learns from rewards alone."""
+    """A policy network and how it learns."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "agent": {
-            name: (kind, WordRewards)
-            for name, kind in {**OBJECTIVES, "dqn": StreamQLearning}.items()
+            "none": None,
+            **{
+                name: (kind, WordRewards)
+                for name, kind in {**OBJECTIVES, "dqn": StreamQLearning}.items()
+            },
         }
     }
 
     agent: str = "reinforce"
-    """Reinforcement learning of the policy."""
+    """Reinforcement learning of the policy; none: it imitates the trees of the data."""
+
+
+@dataclass(frozen=True)
+class GivenOperations(LimitedStack, Consumption):
+    """Operations of the trees in the data."""
+
+    consume: Consume = "recur"
+    """Operations that consume a token: recur alone, with any number of splits and merges between
+    two words as in trees, or every one (step)."""
 
 
 @dataclass(frozen=True)
 class StreamPolicySettings(PolicySettings):
-    """What a recurrent-recursive network does at each token of a text without operations."""
+    """What a recurrent-recursive network does at each token of a text."""
 
     parts: ClassVar[Mapping[str, Any]] = {
         "operations": {
+            "given": GivenOperations,
             "policy": StreamLearnedOperations,
             "fixed": FixedOperationsSettings,
             "recur": None,
@@ -151,9 +169,9 @@ class StreamPolicySettings(PolicySettings):
     }
 
     operations: str = "policy"
-    """Whether to split, recur or merge at each token: as a network says that is trained with the
-    model (policy), one choice for each word of the vocabulary, drawn once (fixed), or never
-    anything but recur, which is an LSTM."""
+    """Whether to split, recur or merge: as a network says that is trained with the model (policy),
+    one choice for each word of the vocabulary, drawn once (fixed), never anything but recur, which
+    is an LSTM, or as the trees of the data say (given), which know the words to come."""
 
 
 @dataclass(frozen=True)

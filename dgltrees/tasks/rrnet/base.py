@@ -146,6 +146,7 @@ def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetE
         policy=policy,
         objective=None if agent == "none" else _objective(model, agent),
         fixed=fixed,
+        consume=model.get("policy.consume", "step"),
         supervised_fraction=supervised,
         max_open=model.get("policy.stack", 16),
         dropout=model["dropout"],

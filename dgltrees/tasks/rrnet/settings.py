@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Optional
 
 from dgltrees.models.rrnet import OBJECTIVES
+from dgltrees.models.rrnet.choosing import Consume
 from dgltrees.options import Count, Fraction, NonNegative, Seed, Share
 from dgltrees.tasks.settings import DataSettings
 
 __all__ = [
     "ENCODERS",
+    "Consumption",
+    "LimitedStack",
     "OperatorSettings",
     "PairReaderModel",
     "PolicySettings",
@@ -47,7 +50,16 @@ class LimitedStack:
 
 
 @dataclass(frozen=True)
-class LearnedOperations(LimitedStack):
+class Consumption:
+    """How operations and tokens go together."""
+
+    consume: Consume = "step"
+    """Operations that consume a token: every one (step), as where brackets are tokens, or recur
+    alone, with any number of splits and merges between two words."""
+
+
+@dataclass(frozen=True)
+class LearnedOperations(LimitedStack, Consumption):
     """A policy network and how it learns."""
 
     parts: ClassVar[Mapping[str, Any]] = {
@@ -79,7 +91,7 @@ class PolicySettings:
     prefix: ClassVar[str] = "policy"
     parts: ClassVar[Mapping[str, Any]] = {
         "operations": {
-            "given": None,
+            "given": Consumption,
             "policy": LearnedOperations,
             "fixed": FixedOperationsSettings,
             "recur": None,
@@ -87,9 +99,9 @@ class PolicySettings:
     }
 
     operations: str = "given"
-    """Whether to split, recur or merge at each token: as the data say (given), as a network says
-    that is trained with the model (policy), one choice for each word of the vocabulary, drawn once
-    (fixed), or never anything but recur, which is an LSTM."""
+    """Whether to split, recur or merge: as the data say (given), as a network says that is trained
+    with the model (policy), one choice for each word of the vocabulary, drawn once (fixed), or
+    never anything but recur, which is an LSTM."""
     merge: Literal["mlp", "average"] = "mlp"
     """How a merge joins two states: by the paper's MLP, or by their mean."""
     stack_cell: bool = False

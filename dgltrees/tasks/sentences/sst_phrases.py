@@ -8,6 +8,7 @@ evaluated the model on the full sentences."
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Callable, Optional
 
@@ -27,7 +28,9 @@ from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceModel
 from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
-from dgltrees.trees.segments import within
+from dgltrees.trees.operations import MERGES, SPLITS, constituent_counts
+from dgltrees.trees.segments import starts, within
+from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["SST_PHRASES"]
 
@@ -50,11 +53,26 @@ def _read(
         mask = target >= 0 if labeled else forest.parent < 0
         if settings.supervise == "root":
             mask &= forest.parent < 0
-        sentences = _cut(
-            phrases(forest, np.flatnonzero(mask)), first + forest.tree_of_node[mask], rules, path
-        )
+        sentences = _phrases(forest, np.flatnonzero(mask))
+        sentences = _cut(sentences, first + forest.tree_of_node[mask], rules, path)
         yield _examples(sentences, settings, target[mask].astype(np.int64))
         first += len(forest)
+
+
+def _phrases(forest: Forest, nodes: NDArray[np.int64]) -> Forest:
+    """The phrases below nodes, each word with the brackets of the phrase before it."""
+    leaves, merges, splits = constituent_counts(forest)
+    columns = dict(forest.columns)
+    for name, counts in ((MERGES, merges), (SPLITS, splits)):
+        columns[name] = np.full(forest.num_nodes, -1, np.int32)
+        columns[name][leaves] = counts
+    sentences = phrases(replace(forest, columns=columns), nodes, columns=("word", MERGES, SPLITS))
+    inside = over_subtrees(np.add, (forest.degree > 1).astype(np.int32), forest.global_parent)
+    begins, splits = starts(sentences.sizes), sentences.columns[SPLITS]
+    sentences.columns[MERGES][begins] = splits[begins] = 0
+    if len(begins):  # what does not begin at a later word of the phrase begins at its first
+        splits[begins] = inside[nodes] - np.add.reduceat(splits, begins)
+    return sentences
 
 
 def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLike) -> Forest:
@@ -69,7 +87,8 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLi
     numbers = (number for number, line in numbered_lines(path) if line.strip())
     line = next(islice(numbers, int(tree[first]), None))
     length = rules.length(int(forest.sizes[first]), path, line)
-    columns = {"word": forest.columns["word"][within(forest.sizes) < length]}
+    kept = within(forest.sizes) < length
+    columns = {name: column[kept] for name, column in forest.columns.items()}
     return chains(np.minimum(forest.sizes, length), columns, forest.vocabs)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,13 +16,13 @@ from dgltrees.trees.subtrees import over_subtrees
 __all__ = ["phrases"]
 
 
-def phrases(forest: Forest, nodes: ArrayLike, *, column: str = "word") -> Forest:
+def phrases(forest: Forest, nodes: ArrayLike, *, columns: Sequence[str] = ("word",)) -> Forest:
     """A forest with one chain per node of ``nodes``: the words of the leaves below it.
 
     Arguments:
         forest: constituent trees with words at their leaves; their nodes in preorder.
         nodes: ``(P,)`` indices among all nodes; a leaf is a phrase of one word.
-        column: the column of the words, which is ``word`` in the result.
+        columns: the columns of the leaves that their words have.
 
     Raises:
         TreeError: the nodes are not in preorder.
@@ -38,6 +40,6 @@ def phrases(forest: Forest, nodes: ArrayLike, *, column: str = "word") -> Forest
         )
     before = offsets_of(is_leaf)  # leaves before each node
     first, sizes = before[roots], before[last[roots] + 1] - before[roots]
-    words = forest.columns[column][is_leaf]
-    vocabs = {"word": forest.vocabs[column]} if column in forest.vocabs else {}
-    return chains(sizes, {"word": words[ranges(first, sizes)]}, vocabs)
+    leaves = np.flatnonzero(is_leaf)[ranges(first, sizes)]
+    vocabs = {name: forest.vocabs[name] for name in columns if name in forest.vocabs}
+    return chains(sizes, {name: forest.columns[name][leaves] for name in columns}, vocabs)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from dgltrees.trees.builders.render import preorder
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.operations.kinds import Operation
-from dgltrees.trees.segments import inverse, offsets_of
+from dgltrees.trees.operations.words import token_at, word_operations
+from dgltrees.trees.segments import inverse, offsets_of, starts
 
-__all__ = ["OracleOperations", "oracle_operations"]
+__all__ = ["OracleOperations", "constituent_counts", "oracle_operations"]
 
 Ints = NDArray[np.int64]
 
@@ -43,6 +44,23 @@ def oracle_operations(forest: Forest) -> OracleOperations:
     Arguments:
         forest: constituent trees whose leaves are the words, as ``read_mrg`` returns them.
     """
+    leaves, merges, splits = constituent_counts(forest)
+    words = np.bincount(forest.tree_of_node[leaves], minlength=len(forest))
+    operations, sizes = word_operations(merges, splits, words)
+    token = np.append(leaves, -1)[token_at(operations, sizes, words)]
+    begins = starts(sizes)
+    starting = np.insert(operations, begins, int(Operation.START))
+    return OracleOperations(starting, np.insert(token, begins, -1), sizes + 1)
+
+
+def constituent_counts(forest: Forest) -> tuple[Ints, Ints, Ints]:
+    """The leaves of known trees in order, and the merges and splits before each; ``(N,)`` each.
+
+    They are columns for :func:`~dgltrees.trees.operations.word_operations`.
+
+    Arguments:
+        forest: see :func:`oracle_operations`.
+    """
     ranks, subtree_sizes = preorder(forest)
     by_rank = inverse(ranks)
     is_leaf = forest.degree[by_rank] == 0
@@ -50,18 +68,7 @@ def oracle_operations(forest: Forest) -> OracleOperations:
     leaves = by_rank[is_leaf]
     tree = forest.tree_of_node[leaves]
     inner = np.flatnonzero(forest.degree > 1)
-    begins, ends = before[ranks[inner]], before[ranks[inner] + subtree_sizes[inner]] - 1
-    splits, merges = (np.bincount(leaf, minlength=len(leaves)) for leaf in (begins, ends))
+    begins, ends = before[ranks[inner]], before[ranks[inner] + subtree_sizes[inner]]
+    splits, merges = (np.bincount(at, minlength=len(leaves) + 1) for at in (begins, ends))
     first = np.append(True, tree[1:] != tree[:-1])[: len(leaves)]
-    last = np.append(first[1:], True)[: len(leaves)]
-    next_leaf = np.where(last, -1, np.roll(leaves, -1))
-    operations = (Operation.START, Operation.SPLIT, Operation.RECUR, Operation.MERGE)
-    counts = np.stack([first, splits, np.ones_like(splits), merges], 1)  # per leaf and operation
-    tokens = np.stack([np.full_like(leaves, -1), leaves, leaves, next_leaf], 1)
-    sizes = np.zeros(len(forest), np.int64)
-    np.add.at(sizes, tree, counts.sum(1))
-    return OracleOperations(
-        np.repeat(np.tile(np.array(operations, np.int64), len(leaves)), counts.ravel()),
-        np.repeat(tokens.ravel(), counts.ravel()),
-        sizes,
-    )
+    return leaves, np.where(first, 0, merges[:-1]), splits[:-1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -197,6 +198,13 @@ def line(rng: random.Random) -> str:
     return f" {begin} {pick(rng, DOING)}{end} "
 
 
+def parse(rng: random.Random) -> str:
+    """A sentence in the brackets of the Penn Treebank, below an empty line."""
+    _, premise, _ = inference(rng)
+    tagged = re.sub(r"[^\s()]+", r"(T \g<0>)", premise)
+    return f"\n( {tagged.replace('( ', '(X ')} )"
+
+
 def parsed(rng: random.Random) -> str:
     """A sentence with its dependencies in CoNLL-U: word, tag, head, relation."""
     subject = [("the", "DET", 2, "det"), (pick(rng, SOMEBODY)[0], "NOUN", 3, "nsubj")]
@@ -260,6 +268,8 @@ def make_samples(out: Path) -> None:
     word_vectors(out / "glove" / "glove.6B.100d.txt", 100)
     write(out / "ptb_lm" / "ptb.train.txt", line, 80)
     write(out / "ptb_lm" / "ptb.valid.txt", line, 30)
+    write(out / "penn" / "train.mrg", parse, 40)
+    write(out / "penn" / "valid.mrg", parse, 20)
     write(out / "inex" / "inex05.train.elastic.tree", document, 80)
     write(out / "boolsent" / "train.txt", boolean, 80)
     write(out / "boolsent" / "dev.txt", boolean, 30)

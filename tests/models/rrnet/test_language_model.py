@@ -73,9 +73,10 @@ def read(model: StreamLM, words: Tensor, cuts: list[int]) -> tuple[Tensor, Tenso
     """Losses and operations of all tokens, ``(B, T)``, in windows cut there."""
     losses, operations = [], []
     for begins, ends in zip(cuts, cuts[1:]):
-        loss, window_operations = model.outputs(*window(words, begins, ends))
-        losses.append(loss.view(len(words), -1))
-        operations.append(window_operations.view(len(words), -1))
+        outputs = model.outputs(*window(words, begins, ends))
+        losses.append(outputs["loss"].view(len(words), -1))
+        operation = Operation.RECUR - outputs["splits"] + outputs["merges"]
+        operations.append(operation.view(len(words), -1))
     return torch.cat(losses, 1), torch.cat(operations, 1)
 
 
@@ -83,6 +84,7 @@ KINDS = {
     "policy": learner,
     "stack_cell": lambda: learner(cell={"stack_cell": True, "merge": "average"}),
     "layer_norm": lambda: learner(cell={"layer_norm": True}),
+    "words": lambda: learner(consume="recur"),
     "fixed": control,
     "lstm": lstm,
     "deep_lstm": lambda: lstm(layers=2),
@@ -203,13 +205,13 @@ def test_gradients_are_those_of_the_window_alone() -> None:
 def test_the_lstm_is_torch_s_on_the_whole_stream() -> None:
     model = lstm(layers=2).eval()
     words = text()
-    found, done = read(model, words, [0, 8, 15, LENGTH])
+    found, _ = read(model, words, [0, 8, 15, LENGTH])
     x = model.encoder.input.weight[words[:, :-1].t()]
     states, _ = model.encoder.lstm(x)  # (T, B, d)
     logits = states @ model.output.t()
     expected = F.cross_entropy(logits.flatten(0, 1), words[:, 1:].t().flatten(), reduction="none")
     assert_close(found, expected.view(LENGTH, STREAMS).t())
-    assert done.eq(-1).all()
+    assert model.outputs(*window(words, 0, 8))["splits"].eq(-1).all()
 
 
 def test_streams_may_differ_by_a_token() -> None:
@@ -219,8 +221,8 @@ def test_streams_may_differ_by_a_token() -> None:
     ndata = {name: column[keep] for name, column in batch.ndata.items()}
     uneven = TreeBatch(EMPTY, EMPTY, torch.tensor([6, 5, 5]), ndata=ndata)
     for each in (model, lstm().eval()):
-        whole, _ = each.outputs(batch, targets)
-        assert_close(each.outputs(uneven, targets[keep])[0], whole[keep])
+        whole = each.outputs(batch, targets)["loss"]
+        assert_close(each.outputs(uneven, targets[keep])["loss"], whole[keep])
 
 
 def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_other_streams() -> (

@@ -67,7 +67,7 @@ def test_every_word_is_predicted_once_in_evaluation_whatever_the_windows(path: P
     outputs, smaller = run(model, PTB, data), run(model, PTB, data, max_nodes=40)
     loss = outputs["loss"]
     np.testing.assert_allclose(smaller["loss"], loss, rtol=1e-5)
-    assert (smaller["operation"] == outputs["operation"]).all()
+    assert all((smaller[name] == outputs[name]).all() for name in ("splits", "merges"))
     report = PTB.report(data, outputs, {})
     assert report["words"] == len(loss) == data.forest.num_nodes
     assert report["perplexity"] == pytest.approx(math.exp(loss.mean()))
@@ -129,3 +129,17 @@ def test_a_text_of_one_word_cannot_be_cut(tmp_path: Path) -> None:
     data = _read(tmp_path / "one.txt")
     with pytest.raises(TreeError, match="at least 4 tokens, 2 per stream, got 2"):
         WindowSampler(data.forest.num_nodes, streams=2, window=3)
+
+
+@pytest.mark.parametrize("operations", ["given", "policy"])
+def test_a_text_of_trees(tmp_path: Path, operations: str) -> None:
+    tree = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (RB there)))\n"
+    (tmp_path / "text.mrg").write_text(8 * tree, encoding="utf-8")
+    data = _read(tmp_path / "text.mrg")
+    policy = {"operations": operations, "consume": "recur"}
+    report = PTB.report(data, run(_model(data, policy=policy), PTB, data), {})
+    assert report["words"] == 8 * 5
+    assert report.get("given_operations", False) == (operations == "given")
+    if operations == "given":  # ten streams begin anywhere: what began before them is not merged
+        assert report["splits"] == 3 / 5
+        assert 0 < report["merges"] < 3 / 5

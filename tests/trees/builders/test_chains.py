@@ -56,7 +56,7 @@ def test_phrases_are_the_words_below_each_node(
 def test_phrases_of_some_nodes() -> None:
     forest = from_brackets("(a (b (c d) e) f)")
     column = next(iter(forest.columns))
-    found = phrases(forest, forest.roots, column=column)
+    found = phrases(forest, forest.roots, columns=[column])
     assert found.sizes.tolist() == [int((forest.degree == 0).sum())]
 
 

@@ -1,0 +1,121 @@
+"""Operations where RECUR alone consumes a token: how many splits and merges come before each word.
+
+Jacob et al. (2018), section 2: there are L operations for N tokens, L >= N. Between two words first
+sub-trees end, then others begin, since a sub-tree without a word says nothing. So two numbers for
+each word are all operations of a sentence: the merges after the word before it, and the splits
+before the word itself. What is open at the end is merged there.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.operations.matching import match_splits
+from dgltrees.trees.segments import lasts, owner, running_sum, starts
+
+__all__ = ["MERGES", "SPLITS", "bracket_operations", "token_at", "word_operations"]
+
+MERGES, SPLITS = "merges", "splits"
+"""The node columns of sentences with the merges and then the splits before each word."""
+
+Ints = NDArray[np.int64]
+
+
+def word_operations(
+    merges: ArrayLike, splits: ArrayLike, sizes: ArrayLike, opened: Optional[ArrayLike] = None
+) -> tuple[Ints, Ints]:
+    """The operations of sentences, ``(L,)``, and the number of them in each, ``(T,)``.
+
+    Arguments:
+        merges, splits: ``(N,)`` the merges and then the splits before each word, sentence after
+            sentence. A sentence with a negative number has unknown operations: there is a START
+            for each of its words.
+        sizes: ``(T,)`` the number of words of each sentence.
+        opened: ``(T,)`` the sub-trees that are open at the beginning of windows of longer texts: no
+            sub-tree is merged at their end, and none that began before the text. By default
+            sentences are whole.
+    """
+    before, after = np.array(merges, np.int64), np.array(splits, np.int64)
+    lengths = np.asarray(sizes, np.int64)
+    sentence = owner(lengths)
+    unknown = np.zeros(len(lengths), np.bool_)
+    unknown[sentence[(before < 0) | (after < 0)]] = True
+    known = ~unknown[sentence]
+    before, after = before * known, after * known
+    if opened is not None:
+        before = _of_open(before, after, lengths, np.asarray(opened, np.int64))
+    end = np.zeros_like(before)
+    if opened is None and len(lengths):
+        end[lasts(lengths)] = np.maximum(np.add.reduceat(after - before, starts(lengths)), 0)
+    counts = np.stack([before, after, np.ones_like(before), end], 1)
+    order = [Operation.MERGE, Operation.SPLIT, Operation.RECUR, Operation.MERGE]
+    kinds = np.tile(order, (len(before), 1))
+    kinds[~known] = Operation.START
+    total = np.zeros_like(lengths)
+    np.add.at(total, sentence, counts.sum(1))
+    return np.repeat(kinds.ravel(), counts.ravel()), total
+
+
+def _of_open(merges: Ints, splits: Ints, sizes: Ints, opened: Ints) -> Ints:
+    """The merges that have a sub-tree to merge, ``(N,)``."""
+    depth, merges, first = opened.copy(), merges.copy(), starts(sizes)
+    for word in range(int(sizes.max(initial=0))):
+        rows = np.flatnonzero(sizes > word)
+        at = first[rows] + word
+        merges[at] = np.minimum(merges[at], depth[rows])
+        depth[rows] += splits[at] - merges[at]
+    return merges
+
+
+def token_at(operations: ArrayLike, sizes: ArrayLike, tokens: ArrayLike) -> Ints:
+    """The token that each step has at hand, ``(L,)``: the next one to consume, -1 after the last.
+
+    Arguments:
+        operations: ``(L,)``, sequence after sequence.
+        sizes, tokens: ``(T,)`` the number of operations and of tokens of each sequence.
+    """
+    recurs = (np.asarray(operations) == Operation.RECUR).astype(np.int64)
+    lengths, counts = np.asarray(sizes, np.int64), np.asarray(tokens, np.int64)
+    place = running_sum(recurs, lengths) - recurs
+    sequence = owner(lengths)
+    return np.where(place < counts[sequence], starts(counts)[sequence] + place, -1)
+
+
+def bracket_operations(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
+    """The merges and splits before each word of bracketed sentences, ``(N,)`` each.
+
+    Brackets around a single word or a single other bracket have no operations.
+
+    Arguments:
+        operations: ``(L,)``, SPLIT for an opening bracket, MERGE for a closing one, RECUR for a
+            word, sentence after sentence.
+        sizes: ``(T,)`` the number of brackets and words of each sentence.
+
+    Raises:
+        TreeError: a bracket is not closed, or not opened.
+    """
+    ops, lengths = np.asarray(operations, np.int64), np.asarray(sizes, np.int64)
+    matching = match_splits(ops, lengths, complete=True)
+    end = np.full(len(ops), -1)
+    end[matching.split] = matching.merge
+    begin, stop = matching.split, matching.merge
+    single = (stop - begin <= 2) | (end[np.minimum(begin + 1, len(ops) - 1)] == stop - 1)
+    kept = np.zeros(len(ops), np.bool_)
+    kept[begin[~single]] = kept[stop[~single]] = True
+    words = np.flatnonzero(ops == Operation.RECUR)
+    sentence = owner(lengths)[words]
+    first = np.append(-1, sentence[:-1])[: len(words)] != sentence
+    merges, splits = (
+        running_sum(kept & (ops == kind), lengths)[words]
+        for kind in (Operation.MERGE, Operation.SPLIT)
+    )
+    return _since(merges, first), _since(splits, first)
+
+
+def _since(counts: Ints, first: NDArray[np.bool_]) -> Ints:
+    """How much counts grow from each word of a sentence to the next; the first from 0."""
+    return counts - np.where(first, 0, np.roll(counts, 1))
