@@ -82,6 +82,11 @@ _NO_TREE = "is not read with model.language_model sequence, but with tree; leave
             {"policy": {"operations": "recur", "consume": "recur"}},
             "consume is not read with model.policy.operations recur",
         ),
+        (
+            "ptb",
+            {"policy": {"supervised_fraction": 0.5}},
+            "supervised_fraction is not read by the task ptb",
+        ),
         ("ptb", {"policy": {"reward": "accuracy"}}, "reward to be one of likely, log_likelihood"),
         ("ptb", {"policy": {"agent": "dqn", "replay": 10}}, "replay is not read by the task ptb"),
     ],

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Optional
 
 from dgltrees.models.rrnet import OBJECTIVES, QLearning
 from dgltrees.models.rrnet.choosing import Consume
-from dgltrees.options import Count, Fraction, Share
+from dgltrees.options import Count, Fraction
 from dgltrees.tasks.rrnet.settings import (
     Consumption,
     FixedOperationsSettings,
@@ -117,8 +117,6 @@ class WordRewards:
 
     reward: Literal["likely", "log_likelihood"] = "log_likelihood"
     """Reward: the log-probability of the next word, or 1 where its probability is above 0.5."""
-    supervised_fraction: Share = 0.0
-    """Part of the training text whose operations in the data the policy follows."""
 
 
 @dataclass(frozen=True)
