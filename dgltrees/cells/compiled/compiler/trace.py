@@ -77,8 +77,6 @@ class Functions:
     update: Callable[[Any], Mapping[str, Tensor]]
 
 
-RANDOM = (torch.dropout, torch.feature_dropout, torch.alpha_dropout)
-
 Like = Mapping[str, Tensor]
 """Tensors whose shapes but for the rows, and whose dtypes are those of some fields."""
 
@@ -184,7 +182,7 @@ class Places(TorchFunctionMode):
         if frame is not None:
             line = f"{frame.f_code.co_filename}, line {frame.f_lineno}"
             self.by_name[getattr(func, "__name__", "").strip("_")] = line
-        if func in RANDOM and args[1] > 0 and args[2]:  # its probability; in training
+        if "dropout" in getattr(func, "__name__", "") and _drops(*args[1:3], **(kwargs or {})):
             raise CompileError("it draws random numbers, as dropout does in training")
         return func(*args, **(kwargs or {}))
 
@@ -193,6 +191,11 @@ class Places(TorchFunctionMode):
         schema = getattr(node.target, "_schema", None)
         name = "" if schema is None else schema.name.rpartition("::")[2].strip("_")
         return self.by_name.get(name.replace("native_", ""), "")
+
+
+def _drops(p: float = 0.5, training: bool = True, **_: Any) -> bool:
+    """Whether a call of dropout with these arguments draws random numbers."""
+    return training and p > 0
 
 
 def _inside(file: str) -> bool:
