@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dgltrees.cells.compiled.compiler.way import explain_compile
     from dgltrees.errors import ConfigError, TreeError
     from dgltrees.estimators import TreeClassifier, TreeEncoder, TreeRanker, TreeRegressor
     from dgltrees.tasks.own_trees.inspect import inspect_trees
@@ -35,6 +36,7 @@ __all__ = [
     "TreeRegressor",
     "Vocabulary",
     "__version__",
+    "explain_compile",
     "inspect_trees",
     "load",
     "prop_nodes_topo",
@@ -43,6 +45,7 @@ __all__ = [
 
 # Imported when first asked for: torch takes seconds to load, and the command line's help none.
 _MODULES = {
+    "dgltrees.cells.compiled.compiler.way": ("explain_compile",),
     "dgltrees.errors": ("ConfigError", "TreeError"),
     "dgltrees.estimators": ("TreeClassifier", "TreeEncoder", "TreeRanker", "TreeRegressor"),
     "dgltrees.tasks.own_trees.inspect": ("inspect_trees",),
@@ -62,6 +65,8 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     for module, names in _MODULES.items():
         if name in names:
+            if module == "dgltrees.traversal":
+                importlib.import_module("dgltrees.cells")  # registers the compiled ways
             return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'dgltrees' has no attribute {name!r}")
 

@@ -24,7 +24,7 @@ from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Prepare
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
-from dgltrees.traversal.ways import compiled_states, dense
+from dgltrees.traversal.ways import Traversal, compiled_states, dense, general_states
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
 
@@ -82,6 +82,7 @@ def prop_nodes_topo(
     backend: str = "levels",
     group_by: Optional[str] = None,
     slots: Optional[int] = None,
+    fused: bool = True,
     checkpoint: bool = False,
 ) -> None:
     """Pass messages through a graph in topological order and update ``graph.ndata`` in place.
@@ -105,7 +106,7 @@ def prop_nodes_topo(
         backend: ``"levels"``, whose time is linear in nodes and edges, or ``"dgl"``, DGL's own and
             the reference, whose time grows with nodes times depth.
         group_by, slots: the declarations of the functions, as in :class:`Cell`.
-        checkpoint: see :func:`traverse`.
+        fused, checkpoint: see :func:`traverse`.
 
     Raises:
         TreeError: the graph has a cycle; or, with ``slots``, a position is out of range.
@@ -119,7 +120,8 @@ def prop_nodes_topo(
                 "expected a cell alone or both message_func and reduce_func, got other arguments "
                 "without reduce_func; for a top-down pass turn the edges: batch.reversed()"
             )
-        states = traverse(cast(Cell, message_func), batch, backend=backend, checkpoint=checkpoint)
+        cell = cast(Cell, message_func)
+        states = traverse(cell, batch, backend=backend, fused=fused, checkpoint=checkpoint)
     else:
         with tree_in_errors(batch):
             states = _run(
@@ -131,6 +133,7 @@ def prop_nodes_topo(
                 group_by=group_by,
                 slots=slots,
                 reverse=reverse,
+                fused=fused,
                 checkpoint=checkpoint,
             )
     for name, column in states.items():
@@ -161,7 +164,8 @@ def traverse(
         edata: fields of the edges, each ``(E, ...)``; by default those of the graph.
         backend: ``"levels"`` or ``"dgl"``.
         outputs: the fields to return; by default all that the cell returns.
-        fused: use the fast implementation of the cell's class, if it has one that applies. It has
+        fused: use the fast implementation of the cell's class, if it has one that applies, or else
+            compile its functions where that can be done (:func:`dgltrees.explain_compile`). It has
             no second derivative, and raises RuntimeError if one is requested.
         checkpoint: save memory by running the three functions a second time in the backward pass,
             one segment of levels after another. Values, gradients and dropout are the same; the
@@ -193,6 +197,7 @@ def traverse(
             slots=getattr(cell, "slots", None),
             prepare=getattr(cell, "prepare", None),
             outputs=outputs,
+            fused=fused,
             checkpoint=checkpoint,
         )
 
@@ -256,6 +261,7 @@ def _run(
     reverse: bool = False,
     prepare: Optional[Prepare] = None,
     outputs: Optional[Sequence[str]] = None,
+    fused: bool = False,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     message, reduce, update = functions
@@ -275,13 +281,22 @@ def _run(
             batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
         )
         return states if outputs is None else {name: states[name] for name in outputs}
+    three = message_function(message), reduce_function(reduce), update
+    if fused and update is not None and not (reverse or checkpoint or slots or group_by):
+
+        def generic(fields: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return run(schedule_of(batch), fields, edata, *three)
+
+        traversal = Traversal(*three[:2], update, prepare, generic)
+        compiled = general_states(traversal, batch, ndata, edata)
+        if compiled is not None:
+            return compiled if outputs is None else {name: compiled[name] for name in outputs}
     group = None
     if group_by is not None:
         prepared = {} if prepare is None or group_by in ndata else prepare(ndata)
         group = _groups({**ndata, **prepared}, group_by, reduce)
     device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
-    three = message_function(message), reduce_function(reduce), update
     return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)
 
 

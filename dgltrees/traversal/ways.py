@@ -10,7 +10,16 @@ from torch import Tensor
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["accepts_indexed", "compiled_states", "compiled_way", "dense", "way_of"]
+__all__ = [
+    "Traversal",
+    "accepts_indexed",
+    "compiled_states",
+    "compiled_way",
+    "dense",
+    "general_states",
+    "general_way",
+    "way_of",
+]
 
 Way = TypeVar("Way", bound=Callable[..., Any])
 
@@ -59,6 +68,47 @@ def compiled_states(
         return None
     states: Optional[dict[str, Tensor]]
     states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
+    return states
+
+
+class Traversal(NamedTuple):
+    """The functions of a traversal that no compiled way is registered for.
+
+    Attributes:
+        message, reduce, update, prepare: the functions of a cell.
+        generic: runs the first three over the levels of a graph whose prepared fields it gets.
+    """
+
+    message: Callable[..., Any]
+    reduce: Callable[..., Any]
+    update: Callable[..., Any]
+    prepare: Optional[Callable[..., Any]]
+    generic: Callable[[Mapping[str, Tensor]], dict[str, Tensor]]
+
+
+_GENERAL: list[Callable[..., Any]] = []
+
+
+def general_way(way: Way) -> Way:
+    """Register the compiled way of functions that have none of their own.
+
+    It is a function ``way(traversal, batch, ndata, edata)`` of a :class:`Traversal`. It returns the
+    states of all nodes, or None where it does not support the functions, the graph or the tensors.
+    """
+    _GENERAL[:] = [way]
+    return way
+
+
+def general_states(
+    traversal: Traversal,
+    batch: TreeBatch,
+    ndata: Mapping[str, Tensor],
+    edata: Mapping[str, Tensor],
+) -> Optional[dict[str, Tensor]]:
+    """The states of all nodes by the general compiled way; None where it does not apply."""
+    states: Optional[dict[str, Tensor]] = None
+    for way in _GENERAL:
+        states = way(traversal, batch, ndata, edata)
     return states
 
 

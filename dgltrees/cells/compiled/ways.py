@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from dgltrees.cells.aggregators import SharedSum, Sum
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiled_hosvd import compiled_hosvd
+from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
 from dgltrees.cells.compiled.fused_lstm import autocasts, check_index, drops, fused_lstm
 from dgltrees.cells.compiled.fused_maps import FusedHOSVD, fused_map
 from dgltrees.cells.compiled.fused_rrnet import fused_rrnet

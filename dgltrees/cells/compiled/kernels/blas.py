@@ -11,7 +11,7 @@ from numba.extending import overload
 
 from dgltrees.cells.compiled.kernels.library import NAMES, address_of
 
-__all__ = ["multiply", "multiply_by_transposed", "multiply_transposed", "scratch"]
+__all__ = ["multiply", "multiply_back", "multiply_transposed", "scratch"]
 
 # Compiled code refers to a routine by name, whose address must be set in every process.
 SIGNATURE = types.void(*[types.intp] * 13)
@@ -37,45 +37,43 @@ PLAIN, TURNED = ord("N"), ord("T")
 @njit
 def scratch(like: Any) -> tuple[Any, Any]:
     """Memory for the arguments of :func:`multiply`, with the dtype of ``like``; one per thread."""
-    return np.empty(2, like.dtype), np.empty(5, np.int32)
+    return np.empty(2, like.dtype), np.empty(8, np.int32)
 
 
 @njit
 def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
-    """``C = A B + beta C`` for contiguous matrices (n, k), (k, m) and (n, m).
+    """``C = A B + beta C`` for matrices (n, k), (k, m) and (n, m) with dense rows.
 
     Fortran stores columns first and sees transposed matrices, so it computes C' = B' A'.
     """
-    factors, numbers = space
-    factors[0], factors[1] = 1.0, beta
-    numbers[0], numbers[1], numbers[2], numbers[3] = C.shape[1], C.shape[0], A.shape[1], PLAIN
-    p, f = numbers.ctypes.data, factors.ctypes.data
-    m, n, k, plain = p, p + 4, p + 8, p + 12
-    a, b, c = A.ctypes.data, B.ctypes.data, C.ctypes.data
-    _gemm(C, plain, plain, m, n, k, f, b, m, a, k, f + factors.itemsize, c, m)
+    _product(B, A, C, PLAIN, PLAIN, A.shape[1], beta, space)
 
 
 @njit
-def multiply_by_transposed(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
-    """``C = A B' + beta C`` for contiguous matrices (n, k), (m, k) and (n, m)."""
-    factors, numbers = space
-    factors[0], factors[1] = 1.0, beta
-    numbers[0], numbers[1], numbers[2] = C.shape[1], C.shape[0], A.shape[1]
-    numbers[3], numbers[4] = PLAIN, TURNED
-    p, f = numbers.ctypes.data, factors.ctypes.data
-    m, n, k, plain, turned = p, p + 4, p + 8, p + 12, p + 16
-    a, b, c = A.ctypes.data, B.ctypes.data, C.ctypes.data
-    _gemm(C, turned, plain, m, n, k, f, b, k, a, k, f + factors.itemsize, c, m)
+def multiply_back(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
+    """``C = A B' + beta C`` for matrices (n, k), (m, k) and (n, m) with dense rows."""
+    _product(B, A, C, TURNED, PLAIN, A.shape[1], beta, space)
 
 
 @njit
 def multiply_transposed(A: Any, B: Any, C: Any, space: Any) -> None:
-    """``C += A' B`` for contiguous matrices (n, k), (n, m) and (k, m)."""
+    """``C += A' B`` for matrices (n, k), (n, m) and (k, m) with dense rows."""
+    _product(B, A, C, PLAIN, TURNED, A.shape[0], 1.0, space)
+
+
+@njit
+def _product(
+    B: Any, A: Any, C: Any, turn_b: int, turn_a: int, k: int, beta: float, space: Any
+) -> None:
+    """``C' = B' A' + beta C'``, in Fortran's order of rows and columns."""
+    if C.shape[0] == 0:
+        return
     factors, numbers = space
-    factors[0], factors[1] = 1.0, 1.0
-    numbers[0], numbers[1], numbers[2] = C.shape[1], C.shape[0], A.shape[0]
-    numbers[3], numbers[4] = PLAIN, TURNED
+    factors[0], factors[1], size = 1.0, beta, C.itemsize
+    numbers[0], numbers[1], numbers[2] = C.shape[1], C.shape[0], k
+    numbers[3], numbers[4] = turn_b, turn_a
+    numbers[5], numbers[6] = B.strides[0] // size, A.strides[0] // size
+    numbers[7] = C.strides[0] // size
     p, f = numbers.ctypes.data, factors.ctypes.data
-    m, k, n, plain, turned = p, p + 4, p + 8, p + 12, p + 16
     a, b, c = A.ctypes.data, B.ctypes.data, C.ctypes.data
-    _gemm(C, plain, turned, m, k, n, f, b, m, a, k, f + factors.itemsize, c, m)
+    _gemm(C, p + 12, p + 16, p, p + 4, p + 8, f, b, p + 20, a, p + 24, f + size, c, p + 28)

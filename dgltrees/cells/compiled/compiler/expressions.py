@@ -1,0 +1,347 @@
+"""What the compiler computes with: expressions of one number, and tensors of them.
+
+A tensor of the trace is an expression for its entry at an index. Views change the index alone and
+cost nothing; only what is stored gets memory (:class:`Buffer`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Optional, Union
+
+from dgltrees.cells.compiled.compiler.reasons import CompileError
+
+__all__ = [
+    "CHILDREN",
+    "NODES",
+    "Axis",
+    "Buffer",
+    "Const",
+    "Degree",
+    "Expr",
+    "Input",
+    "Load",
+    "Op",
+    "Position",
+    "Product",
+    "Statement",
+    "Step",
+    "Value",
+    "loads",
+    "row_major",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """An index that runs from 0 to ``size`` - 1."""
+
+    size: int
+
+
+NODES, CHILDREN = Axis(-1), Axis(-2)
+"""The axes of the nodes of a level, and of the children of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """A tensor from outside: a row for each node, for each edge, or (``"none"``) a parameter."""
+
+    number: int
+    rows: str
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """Columns of the table of all nodes, or (``"edge"``) of that of all edges."""
+
+    number: int
+    rows: str
+    width: int
+
+
+@dataclass(frozen=True)
+class Load:
+    """A number of a buffer or an input, in the row of the node, a child, an edge, or none."""
+
+    source: Union[Buffer, Input]
+    rows: str
+    offset: int
+    strides: tuple[tuple[Axis, int], ...]
+
+
+@dataclass(frozen=True)
+class Const:
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Degree:
+    """The number of children of the node."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """The number of the child among the children of the node."""
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operation on numbers, of :data:`dgltrees.cells.compiled.compiler.scalar.RULES`."""
+
+    name: str
+    args: tuple[Expr, ...]
+
+
+Expr = Union[Load, Const, Degree, Position, Op]
+
+
+def loads(expr: Expr) -> Iterator[Load]:
+    """The loads of an expression."""
+    if isinstance(expr, Op):
+        for arg in expr.args:
+            yield from loads(arg)
+    elif isinstance(expr, Load):
+        yield expr
+
+
+def operations(expr: Expr) -> int:
+    """The number of operations of an expression."""
+    return 1 + sum(map(operations, expr.args)) if isinstance(expr, Op) else 0
+
+
+def by_edge(expr: Expr) -> bool:
+    """Whether the children of a node have different values."""
+    if isinstance(expr, Op):
+        return any(map(by_edge, expr.args))
+    return isinstance(expr, Position) or (isinstance(expr, Load) and expr.rows in ("child", "edge"))
+
+
+Index = tuple[int, tuple[tuple[Axis, int], ...]]
+"""A number and multiples of axes, whose sum is an index."""
+
+
+def replaced(expr: Expr, axes: Mapping[Axis, Index]) -> Expr:
+    """An expression with axes replaced by sums of others."""
+    if isinstance(expr, Op):
+        return Op(expr.name, tuple(replaced(arg, axes) for arg in expr.args))
+    if not isinstance(expr, Load) or not any(axis in axes for axis, _ in expr.strides):
+        return expr
+    offset, strides = expr.offset, dict[Axis, int]()
+    for axis, stride in expr.strides:
+        more, terms = axes.get(axis, (0, ((axis, 1),)))
+        offset += stride * more
+        for term, times in terms:
+            strides[term] = strides.get(term, 0) + stride * times
+    return Load(expr.source, expr.rows, offset, tuple(strides.items()))
+
+
+def row_major(axes: Sequence[Axis]) -> tuple[tuple[Axis, int], ...]:
+    """The strides of axes that are stored one after another, the last of them densely."""
+    strides, size = [], 1
+    for axis in reversed(axes):
+        strides.append((axis, size))
+        size *= axis.size
+    return tuple(reversed(strides))
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of the trace: an expression, and the axes that make up each dimension.
+
+    A dimension of size 1 has no axes.
+    """
+
+    expr: Expr
+    dims: tuple[tuple[Axis, ...], ...]
+
+    @property
+    def axes(self) -> list[Axis]:
+        """All axes but those of nodes and children."""
+        return [a for dim in self.dims for a in dim if a is not NODES and a is not CHILDREN]
+
+    def replaced(self, axes: Mapping[Axis, Index], dims: Sequence[tuple[Axis, ...]]) -> Value:
+        """The value with axes replaced, and other dimensions."""
+        return Value(replaced(self.expr, axes), tuple(dims))
+
+
+Factors = list[Union[Axis, int]]
+
+
+def regrouped(value: Value, shape: Sequence[Factors]) -> Value:
+    """A value with its axes regrouped, as ``view`` does.
+
+    Arguments:
+        value: the value.
+        shape: for each dimension the axes of nodes and children in it, and the rest of its size.
+    """
+    axes = [axis for dim in value.dims for axis in dim]
+    changes: dict[Axis, Index] = {}
+    dims: list[tuple[Axis, ...]] = []
+    for factors in shape:
+        rows = [f for f in factors if isinstance(f, Axis)]
+        left, dim = prod(f for f in factors if isinstance(f, int)), list[Axis]()
+        while rows or left > 1:
+            if not axes:
+                raise CompileError("it views a tensor in a way that is not understood")
+            axis = axes.pop(0)
+            if axis in rows:
+                rows.remove(axis)
+            elif axis.size < 0 or (left % axis.size and axis.size % left):
+                raise CompileError("it views a tensor in a way that is not understood")
+            elif left % axis.size:
+                first, rest = Axis(left), Axis(axis.size // left)
+                changes[axis] = (0, ((first, rest.size), (rest, 1)))
+                axes.insert(0, rest)
+                axis = first
+            if axis.size > 0:
+                left //= axis.size
+            dim.append(axis)
+        dims.append(tuple(dim))
+    if axes:
+        raise CompileError("it views a tensor in a way that is not understood")
+    return value.replaced(_resolved(changes), dims)
+
+
+def _resolved(changes: dict[Axis, Index]) -> dict[Axis, Index]:
+    """Changes of changed axes, applied to one another."""
+    done: dict[Axis, Index] = {}
+    for axis in reversed(list(changes)):
+        offset, terms = changes[axis]
+        flat: list[tuple[Axis, int]] = []
+        for term, times in terms:
+            if term in done:
+                flat.extend((t, times * k) for t, k in done[term][1])
+            else:
+                flat.append((term, times))
+        done[axis] = (offset, tuple(flat))
+    return done
+
+
+def single(value: Value, dim: int) -> tuple[Value, Axis]:
+    """A value whose dimension ``dim`` has one axis, joined from several if need be."""
+    axes = value.dims[dim]
+    if len(axes) == 1:
+        return value, axes[0]
+    if any(axis.size < 0 for axis in axes):
+        raise CompileError("it slices over nodes or children")
+    joined = Axis(prod(axis.size for axis in axes))
+    expr = _joined(value.expr, axes, joined)
+    return Value(expr, (*value.dims[:dim], (joined,), *value.dims[dim + 1 :])), joined
+
+
+def _joined(expr: Expr, axes: Sequence[Axis], joined: Axis) -> Expr:
+    if isinstance(expr, Op):
+        return Op(expr.name, tuple(_joined(arg, axes, joined) for arg in expr.args))
+    if not isinstance(expr, Load):
+        return expr
+    strides = dict(expr.strides)
+    of = [strides.pop(axis, 0) for axis in axes]
+    if not any(of):
+        return expr
+    for (_, whole), stride in zip(row_major(axes), of):
+        if stride != whole * of[-1]:
+            raise CompileError("it slices a dimension that was joined from several")
+    return Load(expr.source, expr.rows, expr.offset, (*strides.items(), (joined, of[-1])))
+
+
+def aligned(values: Sequence[Value]) -> tuple[list[Expr], tuple[tuple[Axis, ...], ...]]:
+    """The expressions of values that are broadcast together, over the same axes."""
+    rank = max(len(value.dims) for value in values)
+    padded = [Value(v.expr, ((),) * (rank - len(v.dims)) + v.dims) for v in values]
+    exprs, dims = [value.expr for value in padded], list[tuple[Axis, ...]]()
+    for place in range(rank):
+        common, changes = _common([value.dims[place] for value in padded])
+        for number, change in enumerate(changes):
+            exprs[number] = replaced(exprs[number], change)
+        dims.append(common)
+    return exprs, tuple(dims)
+
+
+def _common(
+    dims: Sequence[tuple[Axis, ...]],
+) -> tuple[tuple[Axis, ...], list[dict[Axis, Index]]]:
+    """Axes that refine those of all operands in one dimension, and what replaces theirs."""
+    changes: list[dict[Axis, Index]] = [{} for _ in dims]
+    rest = [list(dim) for dim in dims]
+    filled = [i for i, dim in enumerate(dims) if dim]
+    common: list[Axis] = []
+    while filled and rest[filled[0]]:
+        heads = [rest[i][0] for i in filled if rest[i]]
+        size = min(axis.size for axis in heads)
+        if size < 0:
+            if len(heads) < len(filled) or any(axis is not heads[0] for axis in heads):
+                raise CompileError("it combines nodes or children with something else")
+            axis = heads[0]
+        else:
+            axis = Axis(size)
+        common.append(axis)
+        for i in filled:
+            if not rest[i]:
+                raise CompileError("it combines tensors in a way that is not understood")
+            head = rest[i].pop(0)
+            if head is axis:
+                continue
+            if head.size == size:
+                changes[i][head] = (0, ((axis, 1),))
+            elif head.size % size == 0:
+                tail = Axis(head.size // size)
+                changes[i][head] = (0, ((axis, tail.size), (tail, 1)))
+                rest[i].insert(0, tail)
+            else:
+                raise CompileError("it combines tensors in a way that is not understood")
+    if any(rest[i] for i in filled):
+        raise CompileError("it combines tensors in a way that is not understood")
+    return tuple(common), [_resolved(change) for change in changes]
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """Columns of a buffer, computed row by row.
+
+    Attributes:
+        target: the load that reads what is stored.
+        axes: the axes of the target.
+        expr: the expression to store.
+        reduction: ``"sum"``, ``"max"`` or ``"min"`` over more axes, or none.
+        over: these axes.
+        children: whether it runs over the children too.
+    """
+
+    target: Load
+    axes: tuple[Axis, ...]
+    expr: Expr
+    reduction: Optional[str] = None
+    over: tuple[Axis, ...] = ()
+    children: bool = False
+
+    @property
+    def edges(self) -> bool:
+        """Whether the statement runs over the edges of a node."""
+        return self.children or self.target.rows == "edge"
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """A matrix product over all rows of a level: ``target[:, i] = x[:, i] W``, for each i.
+
+    Attributes:
+        target, x: the loads of the first column.
+        weight: the matrix ``(k, m)``.
+        shape: k and m.
+        parts: the columns of each product in ``x`` and ``target``.
+    """
+
+    target: Load
+    x: Load
+    weight: Input
+    shape: tuple[int, int]
+    parts: tuple[tuple[int, int], ...] = field(default=((0, 0),))
+
+
+Step = Union[Statement, Product]

@@ -1,0 +1,300 @@
+"""Python code of a program, for numba: all levels of a shard, forwards and backwards.
+
+A row of the table ``T`` holds all buffers of a node, and a row of ``E`` those of an edge, so that
+within a row the compiler knows which numbers are which; ``G`` and ``H`` hold their gradients. A
+level is a sequence of stages: one loop over its nodes for everything that a row can compute, which
+is a function of its own, then the matrix products of all its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dgltrees.cells.compiled.compiler.backward import Backward, Gradients
+from dgltrees.cells.compiled.compiler.expressions import (
+    Buffer,
+    Input,
+    Load,
+    Product,
+    Statement,
+    loads,
+)
+from dgltrees.cells.compiled.compiler.loops import (
+    Group,
+    Layout,
+    Loop,
+    Writer,
+    key_of,
+    needed_rows,
+    open_edges,
+    open_nodes,
+    stages,
+    table_of,
+    write_rows,
+)
+from dgltrees.cells.compiled.compiler.lower import Program
+
+__all__ = ["down_code", "up_code"]
+
+SPANS = {"send": "first, last", "leaf": "first, middle", "inner": "middle, last"}
+"""The rows that steps of each kind are done for."""
+FIRST = {"sum": "zero", "max": "-infinity", "min": "infinity"}
+MERGE = {"sum": "{0} + {1}", "max": "larger({0}, {1})", "min": "smaller({0}, {1})"}
+CONSTANTS = (
+    "number = T.dtype.type",
+    "zero, half, one = number(0), number(0.5), number(1)",
+    "infinity, erf_slope = number(np.inf), number(1.1283791670955126)",
+)
+
+
+class Code:
+    """The code of ``up_shard`` or ``down_shard``, and of the functions of its stages."""
+
+    def __init__(self, program: Program, tables: str, inputs: str) -> None:
+        self.program, self.layout = program, Layout.of(program)
+        self.phases = {name: stages(steps) for name, steps in program.steps.items()}
+        names = [f"{letter}{i.number}" for i in program.inputs.values() for letter in inputs]
+        names += [f"O{i}" for i in range(len(program.states))]
+        self.arguments = ", ".join(["start, stop, order, edges, child, numbers", tables, *names])
+        self.functions: list[str] = []
+        self.main = Writer()
+
+    def function(self, name: str, body: Writer) -> str:
+        """Add the function of a stage, and return a call of it."""
+        out = Writer()
+        out("@njit(**LOOPS)")
+        out(f"def {name}({self.arguments}):")
+        out.depth = 1
+        for line in (*CONSTANTS, *body.lines):
+            out(line)
+        self.functions.append(out.text())
+        return f"{name}({self.arguments})"
+
+    def unpack(self) -> None:
+        """Write names for the parts of the arguments."""
+        out, inputs = self.main, [i.number for i in self.program.inputs.values()]
+        out("bounds, levels, order, edges, child, numbers = plan")
+        out("".join(f"I{i}, " for i in inputs) + "= inputs")
+        out("".join(f"O{i}, " for i in range(len(self.program.states))) + "= outputs")
+        out("space = scratch(T)")
+        for weight, (k, m) in self.products.items():
+            out(f"W{weight.number} = I{weight.number}.reshape({k}, {m})")
+        out("first, middle, last, low, high = bounds[shard]")
+
+    @property
+    def products(self) -> dict[Input, tuple[int, int]]:
+        """The weights of products, and their shapes."""
+        steps = [s for steps in self.program.steps.values() for s in steps]
+        return {s.weight: s.shape for s in steps if isinstance(s, Product)}
+
+    def columns(self, load: Load, shift: int, width: int, gradient: bool = False) -> str:
+        """The columns of a product, in the rows of a level."""
+        begin = self.layout.offsets[load.source] + load.offset + shift  # type: ignore[index]
+        rows = "edges[start]:edges[stop]" if load.rows == "edge" else "start:stop"
+        if gradient:
+            base = " - edge_base" if load.rows == "edge" else " - base"
+            rows = rows.replace(":", f"{base} : ") + base
+        return f"{table_of(load, gradient)}[{rows}, {begin}:{begin + width}]"
+
+    def text(self) -> str:
+        """The functions of the stages, then the main one."""
+        return "\n\n".join([*self.functions, self.main.text()])
+
+
+def up_code(program: Program) -> str:
+    """The code of ``up_shard``, which computes the states of a shard."""
+    code = Code(program, "T, E", "I")
+    out = code.main
+    out("@njit(**LOOPS)")
+    out("def up_shard(shard, plan, T, E, inputs, outputs):")
+    out.depth = 1
+    code.unpack()
+    leaf, inner = ([*_up(code, name), *_up(code, "send")] for name in ("leaf", "inner"))
+    states = Writer()
+    states("for v in range(start, stop):")
+    for number, (buffer, _) in enumerate(program.states.values()):
+        begin = code.layout.offsets[buffer]
+        states(f"    copy(O{number}[order[v]], T[v, {begin}:{begin + buffer.width}])")
+    out("start, stop = first, middle")
+    for line in leaf:
+        out(line)
+    out("for level in range(low, high):")
+    out("    start, stop = levels[level]")
+    for line in inner:
+        out(f"    {line}")
+    out("start, stop = first, last")
+    out(code.function("up_states", states))
+    return code.text()
+
+
+def _up(code: Code, phase: str) -> list[str]:
+    """Calls of the stages of leaves, of inner nodes, or of all."""
+    lines: list[str] = []
+    for number, (groups, products) in enumerate(code.phases[phase]):
+        if groups:
+            out = Writer()
+            open_nodes(out, groups)
+            reads = [x for g in groups for s in g.statements for x in (*loads(s.expr), s.target)]
+            write_rows(out, needed_rows(reads, ()), False)
+            for group in groups:
+                _forward(out, group, code.layout)
+            name = f"up_{phase}_{number}"
+            known = any(f"def {name}(" in each for each in code.functions)
+            lines.append(f"{name}({code.arguments})" if known else code.function(name, out))
+        for product in products:
+            k, m = product.shape
+            for x, y in product.parts:
+                a, b = code.columns(product.x, x, k), code.columns(product.target, y, m)
+                lines.append(f"multiply({a}, W{product.weight.number}, {b}, 0.0, space)")
+    return lines
+
+
+def _forward(out: Writer, group: Group, layout: Layout) -> None:
+    """Write the loop of a group."""
+    loop, inside = Loop(group, layout), len(group.axes)
+    starts = [s for s in group.statements if s.reduction and s.children]
+    if starts:
+        clear = Loop(Group(True, group.axes, ()), layout)
+        for s in starts:
+            clear.before[-1].append(f"{clear.at(s.target)} = {FIRST[s.reduction or '']}")
+        clear.write(out)
+    if group.edges:
+        reads = [x for s in group.statements for x in (*loads(s.expr), s.target)]
+        open_edges(out, group)
+        write_rows(out, needed_rows(reads, ()), True)
+    for s in group.statements:
+        code, _ = loop.compute(s.expr)
+        at = loop.at(s.target)
+        if s.reduction is None:
+            loop.before[-1].append(f"{at} = {code}")
+            loop.names[key_of(s.target)] = (code, len(loop.axes))
+            continue
+        rule = MERGE[s.reduction]
+        if group.over:
+            total = next(loop.fresh)
+            loop.before[inside].append(f"{total} = {FIRST[s.reduction]}")
+            loop.before[-1].append(f"{total} = {rule.format(total, code)}")
+            code = total
+        value = rule.format(at, code) if s.children else code
+        (loop.after[inside] if group.over else loop.before[-1]).append(f"{at} = {value}")
+    loop.write(out)
+    if group.edges:
+        out.depth -= 1
+
+
+def down_code(program: Program, wanted: set[Input]) -> str:
+    """The code of ``down_shard``, which computes the gradients of a shard.
+
+    Arguments:
+        program: what to derive.
+        wanted: the inputs whose gradients are computed.
+    """
+    states = {buffer for buffer, _ in program.states.values()}
+    cleared = states.union(
+        load.source
+        for s in program.steps["inner"]
+        if isinstance(s, Statement)
+        for load in loads(s.expr)
+        if load.rows == "child" and isinstance(load.source, Buffer)
+    )
+    while True:
+        code = Code(program, "T, E, G, H, base, edge_base, thread", "ID")
+        known = Gradients(wanted, cleared)
+        calls = {name: _down(code, name, known) for name in ("send", "inner", "leaf")}
+        if known.stable:
+            break
+        cleared = known.cleared
+    out = code.main
+    out("@njit(**LOOPS)")
+    out("def down_shard(shard, thread, plan, T, E, G, H, inputs, outputs, totals):")
+    out.depth = 1
+    code.unpack()
+    out("".join(f"D{i.number}, " for i in program.inputs.values()) + "= totals")
+    out("base, edge_base = first, edges[first]")
+    out("start, stop = first, last")
+    out(code.function("down_outside", _outside(program, code.layout, cleared - states)))
+    out("for level in range(high - 1, low - 1, -1):")
+    out("    start, stop = levels[level]")
+    for line in (*calls["send"], *calls["inner"]):
+        out(f"    {line}")
+    out("start, stop = first, middle")
+    for line in (*calls["send"], *calls["leaf"]):
+        out(line)
+    for name, rows in SPANS.items():
+        products = [p for _, ps in code.phases[name] for p in ps if p.weight in wanted]
+        if products:
+            out(f"start, stop = {rows}")
+        for p in products:
+            k, m = p.shape
+            for x, y in p.parts:
+                a, b = code.columns(p.x, x, k), code.columns(p.target, y, m, gradient=True)
+                total = f"D{p.weight.number}[thread].reshape({k}, {m})"
+                out(f"multiply_transposed({a}, {b}, {total}, space)")
+    return code.text()
+
+
+def _outside(program: Program, layout: Layout, cleared: set[Buffer]) -> Writer:
+    """Clear what gradients are added to, and write the gradients of the states from outside."""
+    out = Writer()
+    out("for v in range(start, stop):")
+    for buffer in sorted(cleared, key=lambda b: b.number):
+        begin = layout.offsets[buffer]
+        if buffer.rows == "node":
+            out(f"    clear(G[v - base, {begin}:{begin + buffer.width}])")
+    for number, (buffer, _) in enumerate(program.states.values()):
+        begin = layout.offsets[buffer]
+        columns = f"G[v - base, {begin}:{begin + buffer.width}]"
+        out(f"    outside_gradient({columns}, O{number}, order[v])")
+    edges = [b for b in sorted(cleared, key=lambda b: b.number) if b.rows == "edge"]
+    if edges:
+        out("for e in range(edges[start], edges[stop]):")
+    for buffer in edges:
+        begin = layout.offsets[buffer]
+        out(f"    clear(H[e - edge_base, {begin}:{begin + buffer.width}])")
+    return out
+
+
+def _down(code: Code, phase: str, known: Gradients) -> list[str]:
+    """Calls of the stages of a phase, backwards."""
+    lines: list[str] = []
+    for number, (groups, products) in reversed(list(enumerate(code.phases[phase]))):
+        for p in reversed(products):
+            if p.target.source not in known:
+                continue
+            known.read(p.target.source)
+            k, m = p.shape
+            for x, y in p.parts:
+                at = Load(p.x.source, p.x.rows, p.x.offset + x, ())
+                beta = 0.0 if known.sign_of_columns(at, k) == "=" else 1.0
+                a = code.columns(p.x, x, k, gradient=True)
+                b = code.columns(p.target, y, m, gradient=True)
+                lines.append(f"multiply_back({b}, W{p.weight.number}, {a}, {beta}, space)")
+        body = _derived(groups, code.layout, known)
+        if body is not None:
+            lines.append(code.function(f"down_{phase}_{number}", body))
+    return lines
+
+
+def _derived(groups: Sequence[Group], layout: Layout, known: Gradients) -> Writer | None:
+    """The loop over the nodes of a stage, backwards; None if no gradient comes out of it."""
+    backs = []
+    for group in reversed(groups):
+        back = Backward(group, layout, known)
+        back.run()
+        if back.total:
+            backs.append(back)
+    if not backs:
+        return None
+    out = Writer()
+    open_nodes(out, groups)
+    reads = [x for g in groups for s in g.statements for x in (*loads(s.expr), s.target)]
+    write_rows(out, needed_rows(reads, [x for b in backs for x in b.gradients]), False)
+    for back in backs:
+        if back.group.edges:
+            open_edges(out, back.group)
+            own = [x for s in back.group.statements for x in (*loads(s.expr), s.target)]
+            write_rows(out, needed_rows(own, back.gradients), True)
+        back.loop.write(out)
+        if back.group.edges:
+            out.depth -= 1
+    return out

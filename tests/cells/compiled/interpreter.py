@@ -1,0 +1,63 @@
+"""The code that the compiler writes, run as Python: slow, but there at once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["interpreted"]
+
+
+def _sigmoid(x: Any) -> Any:
+    return type(x)(1 / (1 + math.exp(-x)))
+
+
+def _multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
+    C[...] = A @ B + beta * C if beta else A @ B
+
+
+def _of(function: Any) -> Any:
+    return lambda x: type(x)(function(x))
+
+
+_NAMES: dict[str, Any] = {
+    "LOOPS": {},
+    "np": np,
+    "njit": lambda **_: lambda function: function,
+    "scratch": lambda like: None,
+    "multiply": _multiply,
+    "multiply_back": lambda A, B, C, beta, space: _multiply(A, B.T, C, beta, space),
+    "multiply_transposed": lambda A, B, C, space: _multiply(A.T, B, C, 1.0, space),
+    "copy": lambda x, y: np.copyto(x, y),
+    "clear": lambda x: x.fill(0),
+    "outside_gradient": lambda x, y, node: np.copyto(x, y[node] if len(y) else 0),
+    "sigmoid": _sigmoid,
+    "larger": lambda x, y: x if x > y or x != x else y,
+    "smaller": lambda x, y: x if x < y or x != x else y,
+    "share": lambda x, y: type(x)(1 if x > y else 0.5 if x == y else 0),
+    "sign": np.sign,
+    **{
+        name: _of(getattr(math, name))
+        for name in ("exp", "expm1", "log", "log1p", "sqrt", "tanh", "erf", "sin", "cos")
+    },
+}
+
+
+def interpreted(body: str, name: str, arguments: str, threaded: bool) -> Any:
+    """Stands for :func:`dgltrees.cells.compiled.compiler.machine.kernels`."""
+    names = dict(_NAMES)
+    exec(compile(body, "cell", "exec"), names)
+
+    def up(threads: int, shards: int, *arrays: Any) -> None:
+        for shard in range(shards):
+            names["up_shard"](shard, *arrays)
+
+    def down(
+        threads: int, shards: int, plan: Any, T: Any, E: Any, G: Any, H: Any, *rest: Any
+    ) -> None:
+        for shard in range(shards):
+            names["down_shard"](shard, 0, plan, T, E, G[0], H[0], *rest)
+
+    return up if name == "up" else down

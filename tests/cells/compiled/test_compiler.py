@@ -1,0 +1,299 @@
+"""The compiler for cells: its code equals the three functions, and what it does not know is said.
+
+The generated code runs as Python here, which needs no compiling; one test compiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from dgltrees import Forest, TreeBatch, explain_compile, prop_nodes_topo, traverse
+from dgltrees._dgl import dgl
+from dgltrees.cells import ChildSumTreeLSTM
+from dgltrees.cells.compiled.compiler import machine, plan, program, way
+from dgltrees.cells.compiled.kernels import available
+from dgltrees.traversal import Nodes
+from tests.cells.compiled.interpreter import interpreted
+from tests.cells.compiled.user_cells import CELLS, Cell, Published
+
+pytestmark = pytest.mark.skipif(not available(), reason="no numba")
+
+FOREST = Forest.build(
+    parent=[-1, 0, 0, 1, 1, 1, 4, -1, -1, 0, 0, 1, 0, 0, 0], offsets=[0, 7, 8, 15]
+)
+Fields = dict[str, Tensor]
+RUN = "dgltrees.cells.compiled.kernels.rows.run"
+
+
+@pytest.fixture(autouse=True)
+def _interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Compile cells over any batch, to Python."""
+    monkeypatch.setattr(way, "SMALLEST", 1)
+    monkeypatch.setattr(program, "kernels", interpreted)
+    monkeypatch.setattr(RUN, lambda kernel, threads, arrays: kernel(threads, *arrays))
+    yield
+    way._outcomes.clear()
+
+
+def inputs(nodes: int, size: int = 3) -> Tensor:
+    torch.manual_seed(0)
+    return torch.randn(nodes, size, dtype=torch.float64, requires_grad=True)
+
+
+def gradients(cell: nn.Module, x: Tensor, states: Fields) -> list[Tensor]:
+    """Of a sum over the states, by the inputs and the parameters."""
+    total = sum((h.sin() * (i + 1)).sum() for i, h in enumerate(states.values()))
+    total = total + sum(p.sum() for p in (x, *cell.parameters()))  # also those that are not read
+    return list(torch.autograd.grad(total, [x, *cell.parameters()]))
+
+
+def agree(cell: nn.Module, batch: TreeBatch, x: Tensor, **other: Any) -> None:
+    """The compiled way equals another in values and gradients."""
+    fields = {"x": x}
+    one = traverse(cell, batch, fields)  # type: ignore[arg-type]
+    assert explain_compile(cell).endswith("is compiled")
+    two = traverse(cell, batch, fields, **other)  # type: ignore[arg-type]
+    assert one.keys() == two.keys()
+    assert_close(one, {name: two[name] for name in one})
+    assert_close(gradients(cell, x, one), gradients(cell, x, {k: two[k] for k in one}))
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_equals_the_three_functions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = CELLS[name](3, 4).double()
+    x = inputs(FOREST.num_nodes)
+    agree(cell, FOREST.batch(), x, fused=False)
+    monkeypatch.setattr(program.Machine, "shards", lambda *_: 3)
+    agree(cell, FOREST.batch(), x, **({"fused": False} if dgl is None else {"backend": "dgl"}))
+
+
+def test_layer_normalisation_of_a_cell_of_ours_and_graphs_with_two_parents() -> None:
+    cell = ChildSumTreeLSTM(3, 4, layer_norm=True).double()
+    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    src, dst = torch.tensor([0, 1, 1, 2, 3, 0]), torch.tensor([2, 2, 3, 4, 4, 5])
+    batch = TreeBatch(src, dst, torch.tensor([6]))
+    agree(CELLS["attention"](3, 4).double(), batch, inputs(6), fused=False)
+    batch = FOREST.batch().reversed()  # from the root down
+    agree(CELLS["gated"](3, 4).double(), batch, inputs(FOREST.num_nodes), fused=False)
+
+
+def test_functions_of_dgl_need_no_change() -> None:
+    cell, x = Published(3, 4).double(), inputs(FOREST.num_nodes)
+    results = []
+    for fused in (True, False):
+        batch = FOREST.batch()
+        batch.ndata.update(cell.prepare({"x": x}))
+        functions = cell.message_func, cell.reduce_func
+        prop_nodes_topo(batch, *functions, apply_node_func=cell.apply_node_func, fused=fused)
+        results.append({name: batch.ndata[name] for name in ("h", "c")})
+    assert explain_compile(cell) == "Published is compiled"
+    assert_close(*results)
+
+
+def test_trees_of_one_node_alone() -> None:
+    cell = CELLS["gated"](3, 4).double()
+    traverse(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
+    agree(cell, Forest.build([-1, -1], offsets=[0, 1, 2]).batch(), inputs(2), fused=False)
+
+
+def test_a_graph_can_be_kept_and_has_no_second_derivative() -> None:
+    cell, x = CELLS["largest"](3, 4).double(), inputs(FOREST.num_nodes)
+    total = traverse(cell, FOREST, {"x": x})["h"].sum()
+    (one,) = torch.autograd.grad(total, x, retain_graph=True)
+    (two,) = torch.autograd.grad(total, x)
+    assert_close(one, two)
+    total = traverse(cell, FOREST, {"x": x})["h"].sum()
+    with pytest.raises(RuntimeError, match=r"expected one derivative of a compiled cell.*fused=F"):
+        torch.autograd.grad(total, x, create_graph=True)
+
+
+def test_parameters_and_settings_may_change() -> None:
+    cell, x = CELLS["gru"](3, 4).double(), inputs(FOREST.num_nodes)
+    agree(cell, FOREST.batch(), x, fused=False)
+    cell.load_state_dict(CELLS["gru"](3, 4).double().state_dict())
+    cell.gru.weight_hh = nn.Parameter(torch.randn(12, 4, dtype=torch.float64))
+    agree(cell, FOREST.batch(), x, fused=False)
+    assert len(way._outcomes[cell]) == 1
+    norm = CELLS["gated"](3, 4).double()
+    agree(norm, FOREST.batch(), x, fused=False)
+    norm.norm.eps = 0.5
+    agree(norm, FOREST.batch(), x, fused=False)
+    for parameter in norm.parameters():
+        parameter.requires_grad_(parameter is norm.U.weight)
+    states = traverse(norm, FOREST, {"x": x.detach()})
+    (one,) = torch.autograd.grad(states["h"].sum(), norm.U.weight)
+    states = traverse(norm, FOREST, {"x": x.detach()}, fused=False)
+    assert_close(one, torch.autograd.grad(states["h"].sum(), norm.U.weight)[0])
+
+
+def test_inference_and_training_share_a_cell() -> None:
+    cell, x = CELLS["attention"](3, 4).double(), inputs(FOREST.num_nodes)
+    with torch.inference_mode():
+        states = traverse(cell, FOREST, {"x": x})
+    assert_close(traverse(cell, FOREST, {"x": x}), {k: v.clone() for k, v in states.items()})
+    agree(cell, FOREST.batch(), x, fused=False)
+
+
+class Other(Cell):
+    """A cell whose sum over children does something that cannot be compiled."""
+
+    def __init__(self, below: Callable[[Other, Nodes, Tensor], Tensor]) -> None:
+        super().__init__(3, 4)
+        self.function = below
+        self.drop = nn.Dropout(0.5)
+        self.calls = 0
+
+    def below(self, nodes: Nodes, h: Tensor) -> Tensor:
+        return self.function(self, nodes, h)
+
+
+CONSTANT = torch.ones(4, dtype=torch.float64)
+
+
+def _no_grad(cell: Other, nodes: Nodes, h: Tensor) -> Tensor:
+    with torch.no_grad():
+        weights = h.sigmoid()
+    return (weights * h).sum(1)
+
+
+def _counts(cell: Other, nodes: Nodes, h: Tensor) -> Tensor:
+    cell.calls += 1
+    return h.sum(1)
+
+
+REASONS: dict[str, tuple[Callable[[Other, Nodes, Tensor], Tensor], str]] = {
+    "data": (lambda c, n, h: h.sum(1) if h.sum() > 0 else h.mean(1), "it cannot be traced"),
+    "degree": (lambda c, n, h: h.sum(1) if h.shape[1] < 3 else h.mean(1), "it does other operatio"),
+    "power": (lambda c, n, h: h.sum(1) / h.shape[1] ** 0.5, "it computes with the number of nodes"),
+    "dropout": (lambda c, n, h: c.drop(h).sum(1), "it draws random numbers"),
+    "place": (lambda c, n, h: h[:, 0], "it picks children, or nodes, by their place"),
+    "constant": (lambda c, n, h: h.sum(1) * CONSTANT, "it reads a tensor that is no parameter"),
+    "level": (lambda c, n, h: h.sum(1) - h.sum((0, 1)), "it computes something of all nodes"),
+    "rule": (lambda c, n, h: h.sort(1).values.sum(1), "there is no rule for sort.default"),
+    "numbers": (lambda c, n, h: h.sum(1) + n.nodes()[:, None], "it computes with torch.int64"),
+    "no_grad": (_no_grad, "the gradients of its compiled code would differ"),
+    "counts": (_counts, "its attributes change between traversals"),
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_what_cannot_be_compiled_goes_the_generic_way(name: str) -> None:
+    below, reason = REASONS[name]
+    cell, x = Other(below).double(), inputs(FOREST.num_nodes)
+    for _ in range(10 if name == "counts" else 1):
+        torch.manual_seed(0)
+        states = traverse(cell, FOREST, {"x": x})
+    torch.manual_seed(0)
+    expected = traverse(cell, FOREST, {"x": x}, fused=False)
+    assert_close(gradients(cell, x, states), gradients(cell, x, expected))
+    assert reason in explain_compile(cell)
+    if name == "rule":
+        assert "test_compiler.py" in explain_compile(cell)
+
+
+def test_hooks_and_autocast_go_the_generic_way() -> None:
+    cell, x = CELLS["largest"](3, 4), inputs(FOREST.num_nodes).float()
+    assert explain_compile(cell).startswith("Largest is not compiled: it has not run over a batch")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        traverse(cell, FOREST, {"x": x})
+    assert cell not in way._outcomes
+    seen: list[Any] = []
+    handle = cell.U.register_forward_hook(lambda *call: seen.append(call))
+    traverse(cell, FOREST, {"x": x})
+    assert seen
+    assert explain_compile(cell) == "Largest is not compiled: one of its modules has hooks"
+    handle.remove()
+    assert explain_compile(ChildSumTreeLSTM(2, 2)).endswith("has a compiled way of its own")
+
+
+Step = Callable[[Tensor, Tensor, nn.Linear], Tensor]
+POINTWISE: dict[str, Step] = {
+    "tanh": lambda h, x, U: h.tanh(),
+    "gate": lambda h, x, U: h * torch.sigmoid(x),
+    "product": lambda h, x, U: U(h),
+    "relu": lambda h, x, U: torch.relu(h) - 0.3 * h,
+    "chunks": lambda h, x, U: torch.cat(h.chunk(2, -1)[::-1], -1),
+    "norm": lambda h, x, U: nn.functional.layer_norm(h, h.shape[-1:]),
+    "softmax": lambda h, x, U: h * torch.softmax(h, -1),
+    "heads": lambda h, x, U: h.unflatten(-1, (2, 2)).transpose(-1, -2).flatten(-2),
+    "exp": lambda h, x, U: torch.exp(-h.abs()) / (1 + x * x),
+}
+OVER_CHILDREN: dict[str, Callable[[Tensor], Tensor]] = {
+    "sum": lambda h: h.sum(1),
+    "mean": lambda h: h.mean(1),
+    "amax": lambda h: h.amax(1),
+    "min": lambda h: h.min(1).values,
+    "softmax": lambda h: (torch.softmax(h, 1) * h).sum(1),
+    "var": lambda h: h.var(1, unbiased=False),
+}
+
+
+class Drawn(Cell):
+    """A cell of drawn operations before, over and behind the children."""
+
+    def __init__(self, before: list[str], over: str, behind: list[str]) -> None:
+        super().__init__(3, 4)
+        self.before, self.over, self.behind = before, over, behind
+
+    def below(self, nodes: Nodes, h: Tensor) -> Tensor:
+        x = nodes.data["wx"]
+        for name in self.before:
+            h = POINTWISE[name](h, x.unsqueeze(1), self.U)
+        h = OVER_CHILDREN[self.over](h)
+        for name in self.behind:
+            h = POINTWISE[name](h, x, self.U)
+        return h
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(st.sampled_from(sorted(POINTWISE)), max_size=3),
+    st.sampled_from(sorted(OVER_CHILDREN)),
+    st.lists(st.sampled_from(sorted(POINTWISE)), max_size=2),
+)
+def test_any_cell(before: list[str], over: str, behind: list[str]) -> None:
+    cell = Drawn(before, over, behind).double()
+    agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+
+
+def test_machine_code_is_kept_and_a_foreign_file_is_not_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(way, "SMALLEST", 1)
+    cell, x = CELLS["gated"](3, 8), inputs(FOREST.num_nodes).float().detach().requires_grad_()
+    agree_single(cell, x)
+    text = "STAMP = 0\n"
+    monkeypatch.setattr(machine, "folder", lambda: tmp_path)
+    (file,) = [tmp_path / f"{machine._module(text).__name__}.py"]
+    file.write_text("raise RuntimeError('foreign')")
+    assert machine._module(text).STAMP == 0
+    assert file.read_text() == text
+
+
+def agree_single(cell: nn.Module, x: Tensor) -> None:
+    """Like :func:`agree`, in single precision."""
+    one = traverse(cell, FOREST, {"x": x})  # type: ignore[arg-type]
+    assert explain_compile(cell).endswith("is compiled")
+    two = traverse(cell, FOREST, {"x": x}, fused=False)  # type: ignore[arg-type]
+    assert_close(one, two, atol=1e-5, rtol=1e-4)
+    pairs = zip(gradients(cell, x, one), gradients(cell, x, two))
+    for a, b in pairs:
+        assert_close(a, b, atol=1e-4, rtol=1e-3)
+
+
+def test_plan_of_shards() -> None:
+    levels = plan.plan_levels(FOREST.batch(), 2)
+    assert levels.bounds[:, [0, 2]].tolist() == [[0, 7], [7, 15]] or levels.bounds[-1, 2] == 15
+    assert sorted(levels.order.tolist()) == list(range(15))
+    below = levels.child < levels.edges.searchsorted(range(len(levels.child)), side="right") - 1
+    assert below.all()
