@@ -28,7 +28,7 @@ _NAMES: dict[str, Any] = {
     "njit": lambda **_: lambda function: function,
     "scratch": lambda like: None,
     "multiply": _multiply,
-    "multiply_back": lambda A, B, C, beta, space: _multiply(A, B.T, C, beta, space),
+    "multiply_by_transposed": lambda A, B, C, beta, space: _multiply(A, B.T, C, beta, space),
     "multiply_transposed": lambda A, B, C, space: _multiply(A.T, B, C, 1.0, space),
     "copy": lambda x, y: np.copyto(x, y),
     "clear": lambda x: x.fill(0),

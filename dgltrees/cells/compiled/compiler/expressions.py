@@ -12,6 +12,7 @@ from math import prod
 from typing import Optional, Union
 
 from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.compiler.scalar import RULES
 
 __all__ = [
     "CHILDREN",
@@ -29,8 +30,15 @@ __all__ = [
     "Statement",
     "Step",
     "Value",
+    "aligned",
+    "as_number",
+    "by_edge",
     "loads",
+    "operations",
+    "regrouped",
+    "replaced",
     "row_major",
+    "single",
 ]
 
 
@@ -120,6 +128,11 @@ def by_edge(expr: Expr) -> bool:
     if isinstance(expr, Op):
         return any(map(by_edge, expr.args))
     return isinstance(expr, Position) or (isinstance(expr, Load) and expr.rows in ("child", "edge"))
+
+
+def as_number(expr: Expr) -> Expr:
+    """An expression with its truth value as 0 or 1."""
+    return Op("number", (expr,)) if isinstance(expr, Op) and RULES[expr.name].is_bool else expr
 
 
 Index = tuple[int, tuple[tuple[Axis, int], ...]]

@@ -268,7 +268,7 @@ def _down(code: Code, phase: str, known: Gradients) -> list[str]:
                 beta = 0.0 if known.sign_of_columns(at, k) == "=" else 1.0
                 a = code.columns(p.x, x, k, gradient=True)
                 b = code.columns(p.target, y, m, gradient=True)
-                lines.append(f"multiply_back({b}, W{p.weight.number}, {a}, {beta}, space)")
+                lines.append(f"multiply_by_transposed({b}, W{p.weight.number}, {a}, {beta}, space)")
         body = _derived(groups, code.layout, known)
         if body is not None:
             lines.append(code.function(f"down_{phase}_{number}", body))

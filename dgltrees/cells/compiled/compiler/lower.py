@@ -28,6 +28,7 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Step,
     Value,
     aligned,
+    as_number,
     by_edge,
     loads,
     operations,
@@ -107,6 +108,9 @@ class Lowering:
         self.program, self.phase, self.trace, self.names = program, phase, trace, names
         self.values: dict[fx.Node, Any] = {}
         self.nodes = list(trace.module.graph.nodes)
+        dtypes = {t.dtype for n in self.nodes for t in _tensors(n) if t.is_floating_point()}
+        if len(dtypes) > 1:
+            raise CompileError(f"it computes with several dtypes: {sorted(map(str, dtypes))}")
         self.eager = self._hoisted()
         (results,) = self.nodes[-1].args
         self.results = dict(zip(trace.outputs, map(_behind_views, results)))
@@ -313,8 +317,6 @@ class Lowering:
         """Append a step."""
         self.program.steps[phase or self.phase].append(step)
 
-    as_number = staticmethod(lambda expr: as_number(expr))
-
     def place(self, expr: Expr) -> tuple[str, str, Expr]:
         """Where to store an expression: phase, rows, and the expression there.
 
@@ -440,10 +442,6 @@ def _is_matrix(expr: Expr, columns: Sequence[Axis]) -> bool:
         return False
     strides = dict(expr.strides)
     return all(strides.get(axis) == stride for axis, stride in row_major(columns))
-
-
-def as_number(expr: Expr) -> Expr:
-    return Op("number", (expr,)) if isinstance(expr, Op) and RULES[expr.name].is_bool else expr
 
 
 def _times(expr: Expr, factor: int) -> Expr:

@@ -42,10 +42,10 @@ def {name}(threads, shards, {arguments}):
 def folder() -> Optional[Path]:
     """The folder for generated code, or None if there is none that can be written."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    path = Path(base).expanduser() / "dgltrees"
     try:
+        path = Path(base).expanduser() / "dgltrees"
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
+    except (OSError, RuntimeError):  # the second where there is no home
         return None
     return path if os.access(path, os.W_OK) else None
 

@@ -19,7 +19,9 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Statement,
     Value,
     aligned,
+    as_number,
     by_edge,
+    loads,
     regrouped,
     single,
 )
@@ -333,7 +335,7 @@ def _cat(low: Lowering, node: fx.Node, parts: list[Value], dim: int = 0) -> Valu
         strides = tuple((axis if a is whole else a, s) for a, s in target.strides)
         own = [axis if a is whole else a for a in axes]
         at = Load(target.source, rows, start * stride, strides)
-        low.emit(Statement(at, tuple(own), low.as_number(expr)))
+        low.emit(Statement(at, tuple(own), as_number(expr)))
         start += axis.size
     return Value(target, (*dims[:dim], (whole,), *dims[dim + 1 :]))
 
@@ -473,16 +475,11 @@ def _addmm(
 
 @_rule("bmm.default")
 def _bmm(low: Lowering, node: fx.Node, x: Value, y: Value) -> Value:
-    used = {a for load in _loads(y) for a, stride in load.strides if stride}
-    fixed = all(load.rows == "none" for load in _loads(y)) and not used.intersection(y.dims[0])
+    read = list(loads(y.expr))
+    used = {axis for load in read for axis, stride in load.strides if stride}
+    fixed = all(load.rows == "none" for load in read) and not used.intersection(y.dims[0])
     if fixed:
         return low.product(x, Value(y.expr, y.dims[1:]))
     wide = Value(x.expr, (*x.dims[:2], (), x.dims[2]))
     turned = Value(y.expr, (y.dims[0], (), y.dims[2], y.dims[1]))
     return low.reduce("sum", low.apply("mul", wide, turned), [3], False)
-
-
-def _loads(value: Value) -> list[Load]:
-    from dgltrees.cells.compiled.compiler.expressions import loads
-
-    return list(loads(value.expr))

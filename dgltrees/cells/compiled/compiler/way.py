@@ -46,7 +46,7 @@ MOST = 8
 Outcome = Union[Machine, str]
 Fields = dict[str, Tensor]
 _outcomes: WeakKeyDictionary[nn.Module, dict[Any, Outcome]] = WeakKeyDictionary()
-_of_functions: dict[Any, Outcome] = {}
+_of_functions: dict[Any, dict[Any, Outcome]] = {}
 _lock = threading.RLock()
 
 
@@ -58,13 +58,13 @@ def compiled_traversal(
     floats = [t for t in ndata.values() if t.is_floating_point()]
     if not floats or not len(batch.src) or not compiles(floats[0]) or autocasts("cpu"):
         return None
-    if _transformed() or any(type(t) not in (Tensor, nn.Parameter) for t in ndata.values()):
+    if _watched() or any(type(t) not in (Tensor, nn.Parameter) for t in ndata.values()):
         return None
     three = traversal.message, traversal.reduce, traversal.update
     try:
         modules = modules_of(three)
         key = fingerprint(three), _signature(ndata), _signature(edata)
-        outcomes = _outcomes_of(modules)
+        outcomes = _outcomes_of(modules, key)
         outcome = outcomes.get(key)
     except (CompileError, TypeError):
         return None
@@ -77,7 +77,9 @@ def compiled_traversal(
     work = _Work(traversal, batch, fields, edata, modules)
     if not isinstance(outcome, Machine) or not outcome.checked >= _degrees(batch):
         with _lock:
-            outcome = outcomes[key] = work.checked(outcomes.get(key), len(outcomes))
+            outcome = work.checked(outcomes.get(key), len(outcomes))
+            if len(outcomes) <= MOST:
+                outcomes[key] = outcome
     if isinstance(outcome, str) or hooked(modules):
         return None
     return work.run(outcome, fields)
@@ -108,18 +110,21 @@ def explain_compile(cell: Any) -> str:
     )
 
 
-def _transformed() -> bool:
-    """Whether a transform of torch.func is at work, which cannot see into compiled code."""
-    active = getattr(torch._C, "_are_functorch_transforms_active", None)
-    return active is not None and bool(active())
+def _watched() -> bool:
+    """Whether a transform of torch.func or a mode looks at every call, and would miss these."""
+    private = ("_are_functorch_transforms_active", "_len_torch_dispatch_stack")
+    return any(bool(getattr(torch._C, name, bool)()) for name in private)
 
 
 def _signature(fields: Mapping[str, Tensor]) -> tuple[Any, ...]:
     return tuple((name, tuple(t.shape[1:]), t.dtype) for name, t in fields.items())
 
 
-def _outcomes_of(modules: Sequence[nn.Module]) -> dict[Any, Outcome]:
-    return _outcomes.setdefault(modules[0], {}) if modules else _of_functions
+def _outcomes_of(modules: Sequence[nn.Module], key: Any) -> dict[Any, Outcome]:
+    """The versions of some functions: with their first module, or by their code."""
+    if modules:
+        return _outcomes.setdefault(modules[0], {})
+    return _of_functions.setdefault(tuple(code for code, *_ in key[0][::2]), {})
 
 
 def _degrees(batch: TreeBatch) -> frozenset[int]:
@@ -151,6 +156,11 @@ class _Work(NamedTuple):
                 outcome.checked |= _degrees(self.batch)
         except CompileError as error:
             return str(error)
+        except (
+            Exception
+        ) as error:  # of torch, numba or the cell, which the generic way may not meet
+            line = (str(error).splitlines() or [""])[0]
+            return f"it cannot be traced: {type(error).__name__}: {line}"
         return outcome
 
     def machine(self) -> Machine:
@@ -166,14 +176,8 @@ class _Work(NamedTuple):
         message, reduce, update, *_ = self.traversal
         if isinstance(reduce, BuiltinReduce):
             raise CompileError("its reduce function is a built-in")
-        try:
-            traces = trace_cell(Functions(message, reduce, update), self.fields, self.edata)
-            return Machine(lower(*traces, names_of(self.modules)))
-        except CompileError:
-            raise
-        except Exception as error:  # of torch or of the cell, which the generic way may not meet
-            line = (str(error).splitlines() or [""])[0]
-            raise CompileError(f"it cannot be traced: {type(error).__name__}: {line}") from None
+        traces = trace_cell(Functions(message, reduce, update), self.fields, self.edata)
+        return Machine(lower(*traces, names_of(self.modules)))
 
     def run(self, machine: Machine, fields: Fields) -> Fields:
         """The states of all nodes by compiled code."""

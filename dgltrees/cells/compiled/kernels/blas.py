@@ -11,7 +11,7 @@ from numba.extending import overload
 
 from dgltrees.cells.compiled.kernels.library import NAMES, address_of
 
-__all__ = ["multiply", "multiply_back", "multiply_transposed", "scratch"]
+__all__ = ["multiply", "multiply_by_transposed", "multiply_transposed", "scratch"]
 
 # Compiled code refers to a routine by name, whose address must be set in every process.
 SIGNATURE = types.void(*[types.intp] * 13)
@@ -50,7 +50,7 @@ def multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
 
 
 @njit
-def multiply_back(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
+def multiply_by_transposed(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:
     """``C = A B' + beta C`` for matrices (n, k), (m, k) and (n, m) with dense rows."""
     _product(B, A, C, TURNED, PLAIN, A.shape[1], beta, space)
 

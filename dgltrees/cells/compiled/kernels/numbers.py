@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 
 from dgltrees.cells.compiled.kernels.blas import (
     multiply,
-    multiply_back,
+    multiply_by_transposed,
     multiply_transposed,
     scratch,
 )
@@ -46,7 +46,7 @@ __all__ = [
     "log",
     "log1p",
     "multiply",
-    "multiply_back",
+    "multiply_by_transposed",
     "multiply_transposed",
     "njit",
     "np",

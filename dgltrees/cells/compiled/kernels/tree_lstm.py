@@ -15,7 +15,7 @@ from numba import njit, prange
 
 from dgltrees.cells.compiled.kernels.blas import (
     multiply,
-    multiply_back,
+    multiply_by_transposed,
     multiply_transposed,
     scratch,
 )
@@ -170,15 +170,15 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
                 else:
                     copy(dS[v - low], dA[up])
             dh = dH[low - base : high - base]
-            multiply_back(dF[low - base : high - base], U_f[kind], dh, 1.0, space)
+            multiply_by_transposed(dF[low - base : high - base], U_f[kind], dh, 1.0, space)
             if not summed:
-                multiply_back(dS[: high - low], U[kind], dh, 1.0, space)
+                multiply_by_transposed(dS[: high - low], U[kind], dh, 1.0, space)
         for v in range(start, stop):
             tanhs(C[v], t, bits)
             gates(A[v], t, dH[v - base], dC[v - base], dA[v - base])
         if summed and start >= first[1]:
             low, high = start - base, stop - base
-            multiply_back(dA[low:high], U[0], dS[low:high], 0.0, space)
+            multiply_by_transposed(dA[low:high], U[0], dS[low:high], 0.0, space)
     _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space)
 
 
