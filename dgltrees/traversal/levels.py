@@ -310,4 +310,11 @@ def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
                 f"expected every call of a level to return the fields {sorted(parts[0])}, got "
                 f"{sorted(part)}; return the same keys every time"
             )
+        for name, rows in part.items():
+            if rows.shape[1:] != parts[0][name].shape[1:]:
+                raise ValueError(
+                    f"expected the field {name!r} to have the same shape for any number of "
+                    f"children, {tuple(parts[0][name].shape[1:])} per node, got "
+                    f"{tuple(rows.shape[1:])}; sum over the children, or take another reduction"
+                )
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}

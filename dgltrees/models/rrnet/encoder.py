@@ -220,7 +220,8 @@ class RRNetEncoder(Encoder):
             token = int(from_data.byte().argmin())
             raise TreeError(
                 f"expected {self._columns} of every token, got none for token {token} of the "
-                "batch; give them, or let a policy decide"
+                "batch; a model that follows given trees needs sentences with their trees, in "
+                "brackets; for plain sentences train one whose policy decides (model.policy)"
             )
         complete = self.policy is None and self.fixed is None and start is None
         nodes = with_tokens(batch, steps) if self.consume == "recur" else batch

@@ -7,8 +7,10 @@ three rows per node. A second trace with other primes tells whether a number was
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import sep
 from typing import Any, Optional
@@ -209,6 +211,17 @@ def _writes(node: fx.Node) -> bool:
     return node.op == "call_function" and schema is not None and bool(schema.is_mutable)
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what torch logs of calls that fail: the error says it, and to the generic way."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    was, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = was
+
+
 def _fields(data: Mapping[str, Tensor]) -> Fields:
     return Fields(data.keys(), data.__getitem__)
 
@@ -246,7 +259,7 @@ def _trace(
     table = get_decompositions([aten.native_layer_norm, aten.gelu, aten.baddbmm])
     options: dict[str, Any] = {"decomposition_table": table, "_allow_non_fake_inputs": True}
     places = Places()
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), places:
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet(), places:
         module = make_fx(call, **options)(ids, *tensors)
         if any(map(_writes, module.graph.nodes)):
             module = make_fx(torch.func.functionalize(call), **options)(ids, *tensors)

@@ -160,6 +160,8 @@ class _Work(NamedTuple):
             Exception
         ) as error:  # of torch, numba or the cell, which the generic way may not meet
             line = (str(error).splitlines() or [""])[0]
+            if type(error).__name__.startswith("DataDependent"):
+                line = "Python reads the values of a tensor, as if, item and tolist do"
             return f"it cannot be traced: {type(error).__name__}: {line}"
         return outcome
 
