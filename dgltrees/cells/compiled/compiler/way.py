@@ -63,8 +63,10 @@ def compiled_traversal(
     three = traversal.message, traversal.reduce, traversal.update
     try:
         modules = modules_of(three)
+        outcomes = _outcomes_of(modules, three)
+        if not outcomes and batch.num_nodes < SMALLEST:  # before the fingerprint, which takes long
+            return None
         key = fingerprint(three), _signature(ndata), _signature(edata)
-        outcomes = _outcomes_of(modules, key)
         outcome = outcomes.get(key)
     except (CompileError, TypeError):
         return None
@@ -120,11 +122,12 @@ def _signature(fields: Mapping[str, Tensor]) -> tuple[Any, ...]:
     return tuple((name, tuple(t.shape[1:]), t.dtype) for name, t in fields.items())
 
 
-def _outcomes_of(modules: Sequence[nn.Module], key: Any) -> dict[Any, Outcome]:
+def _outcomes_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict[Any, Outcome]:
     """The versions of some functions: with their first module, or by their code."""
     if modules:
         return _outcomes.setdefault(modules[0], {})
-    return _of_functions.setdefault(tuple(code for code, *_ in key[0][::2]), {})
+    codes = tuple(getattr(function, "__code__", None) for function in functions)
+    return _of_functions.setdefault(codes, {})
 
 
 def _degrees(batch: TreeBatch) -> frozenset[int]:

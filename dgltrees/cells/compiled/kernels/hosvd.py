@@ -80,7 +80,7 @@ def _up(shard, plan, a, weights, tables):
     bounds, order, children, op, number = plan
     (M, b_M, core, Q, b), (A, Z, H, C) = weights, tables
     size, L = H.shape[1], children.shape[1]
-    space, bits = np.empty(_room(core, Q), H.dtype), np.empty(2 * size, np.int32)
+    space = np.empty(_room(core, Q), H.dtype)
     for v in order[bounds[shard] : bounds[shard + 1]]:
         clear(C[v])
         if op[v] < 0:
@@ -94,13 +94,13 @@ def _up(shard, plan, a, weights, tables):
                     for i in range(size):
                         add_multiple(z[j], H[child, i], M[k, j, i])
                     f = z[j, len(z[j]) - size :]
-                    sigmoids(f, bits)
+                    sigmoids(f)
                     add_product(C[v], f, C[child])
             for g in range(GATES):
                 a_g = A[v, g * size : (g + 1) * size]
                 copy(a_g, b[k, g])
                 _expand(a_g, _contract(core[k, g], z, g, Q.shape[2], space), Q[k, g])
-        state(A[v], C[v], H[v], bits)
+        state(A[v], C[v], H[v])
 
 
 @njit(**MATH)
@@ -140,13 +140,13 @@ def _down(shard, plan, grads, weights, tables, dH, dC, totals):
     (M, _, core, Q, _), (A, Z, H, C) = weights, tables
     size, L = H.shape[1], children.shape[1]
     space, dspace = np.empty(_room(core, Q), H.dtype), np.empty(_room(core, Q), H.dtype)
-    t, da, bits = np.empty(size, H.dtype), np.empty(3 * size, H.dtype), np.empty(2 * size, np.int32)
+    t, da = np.empty(size, H.dtype), np.empty(3 * size, H.dtype)
     dz, nodes = np.empty((L, M.shape[3]), H.dtype), order[bounds[shard] : bounds[shard + 1]]
     for v in nodes:
         outside_gradient(dH[v], grads[0], v)
         outside_gradient(dC[v], grads[1], v)
     for v in nodes[::-1]:
-        tanhs(C[v], t, bits)
+        tanhs(C[v], t)
         gates(A[v], t, dH[v], dC[v], da)
         if op[v] < 0:
             copy(totals[5][number[v]], da)

@@ -1,8 +1,4 @@
-"""What the code of the compiler calls: functions of one number, and of rows and matrices.
-
-In single precision the exponential is that of :mod:`dgltrees.cells.compiled.kernels.vector`, for
-one number, which a compiler can make vector instructions of within any loop.
-"""
+"""What the code of the compiler calls: functions of one number, and of rows and matrices."""
 
 from __future__ import annotations
 
@@ -10,9 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, prange, types
-from numba.extending import intrinsic, overload
+from numba import njit, prange
 
 from dgltrees.cells.compiled.kernels.blas import (
     multiply,
@@ -21,17 +15,7 @@ from dgltrees.cells.compiled.kernels.blas import (
     scratch,
 )
 from dgltrees.cells.compiled.kernels.rows import clear, copy, outside_gradient
-from dgltrees.cells.compiled.kernels.vector import (
-    HIGHEST,
-    LN2_HIGH,
-    LN2_LOW,
-    LOG2_E,
-    LOWEST,
-    MATH,
-    ROUND,
-    SERIES,
-    _tanh_from,
-)
+from dgltrees.cells.compiled.kernels.vector import MATH, exp, sigmoid, tanh
 
 __all__ = [
     "LOOPS",
@@ -74,55 +58,6 @@ cos, expm1, erf, log, log1p, sin, sqrt = (
     math.sin,
     math.sqrt,
 )
-
-
-@intrinsic
-def _from_bits(context, bits):
-    """The single-precision number with these 32 bits."""
-
-    def make(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.FloatType())
-
-    return types.float32(types.int32), make
-
-
-def _exp(x: float) -> float:
-    raise NotImplementedError("compiled code only")
-
-
-@overload(_exp, jit_options=MATH, inline="never")
-def _exp_of(x):
-    def single(x):
-        v = HIGHEST if x > HIGHEST else x  # in this order NaN stays what it is
-        v = LOWEST if v < LOWEST else v
-        k = (v * LOG2_E + ROUND) - ROUND
-        r = (v - k * LN2_HIGH) - k * LN2_LOW
-        p = SERIES[6] + r * SERIES[7]
-        p = SERIES[4] + r * (SERIES[5] + r * p)
-        p = SERIES[2] + r * (SERIES[3] + r * p)
-        p = SERIES[0] + r * (SERIES[1] + r * p)
-        return p * _from_bits((np.int32(k) + np.int32(127)) << np.int32(23))
-
-    return single if x == types.float32 else lambda x: math.exp(x)
-
-
-@njit(**MATH)
-def exp(x):
-    """The exponential."""
-    return _exp(x)
-
-
-@njit(**MATH)
-def sigmoid(x):
-    """The logistic function."""
-    one = type(x)(1)  # a plain 1 would promote to double
-    return one / (one + _exp(-x))
-
-
-@njit(**MATH)
-def tanh(x):
-    """The hyperbolic tangent."""
-    return _tanh_from(x, _exp(-(x + x)))
 
 
 @njit(**MATH)

@@ -93,16 +93,16 @@ def dot(x, y):
 
 
 @njit(**MATH)
-def state(a, c, h, bits):
+def state(a, c, h):
     """Turn a node's pre-activations into gates, in place; write its memory and its state."""
     size = len(h)
     i, o, u = a[:size], a[size : 2 * size], a[2 * size :]
-    sigmoids(a[: 2 * size], bits)
-    tanhs(u, h, bits)
+    sigmoids(a[: 2 * size])
+    tanhs(u, h)
     for j in range(size):
         u[j] = h[j]
         c[j] += i[j] * u[j]
-    tanhs(c, h, bits)
+    tanhs(c, h)
     for j in range(size):
         h[j] *= o[j]
 

@@ -92,7 +92,7 @@ def _up(shard, plan, inputs, weights, tables, out):
     size, summed = H.shape[1], len(S) > 0
     first, last = levels[shards[shard]], levels[shards[shard + 1] - 1]
     shift = first[1] - inner[shard]  # row v of the tables is row v - shift of S
-    bits, space = np.empty(2 * size, np.int32), scratch(H)
+    space = scratch(H)
     more = np.empty((0 if summed else _widest(shard, plan), 3 * size), H.dtype)
     for v in range(first[0], last[1]):
         _write_inputs(A[v], F[v], wx[node_rows[v]], wx_f, parent_rows[v], b_f, types[v])
@@ -105,7 +105,7 @@ def _up(shard, plan, inputs, weights, tables, out):
         if summed and start >= first[1]:
             multiply(S[start - shift : stop - shift], U[0], A[start:stop], 1.0, space)
         for v in range(start, stop):
-            state(A[v], C[v], H[v], bits)
+            state(A[v], C[v], H[v])
             copy(out[0][order[v]], H[v])
             copy(out[1][order[v]], C[v])
         for p in range(begin, end):
@@ -114,7 +114,7 @@ def _up(shard, plan, inputs, weights, tables, out):
             if not summed:
                 multiply(H[low:high], U[kind], more[: high - low], 0.0, space)
             for v in range(low, high):
-                sigmoids(F[v], bits)
+                sigmoids(F[v])
                 add_product(C[parent[v]], F[v], C[v])
                 if summed:
                     add(S[parent[v] - shift], H[v])
@@ -157,7 +157,7 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
         clear(dF[v])
         outside_gradient(dH[v], grads[0], order[base + v])
         outside_gradient(dC[v], grads[1], order[base + v])
-    bits, space, t = np.empty(2 * size, np.int32), scratch(H), np.empty(size, H.dtype)
+    space, t = scratch(H), np.empty(size, H.dtype)
     for level in range(shards[shard + 1] - 1, shards[shard] - 1, -1):
         start, stop, begin, end = levels[level]
         for p in range(begin, end):
@@ -174,7 +174,7 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
             if not summed:
                 multiply_by_transposed(dS[: high - low], U[kind], dh, 1.0, space)
         for v in range(start, stop):
-            tanhs(C[v], t, bits)
+            tanhs(C[v], t)
             gates(A[v], t, dH[v - base], dC[v - base], dA[v - base])
         if summed and start >= first[1]:
             low, high = start - base, stop - base

@@ -1,4 +1,4 @@
-"""Exponentials of whole rows, written so that a compiler makes vector instructions of them.
+"""Exponentials, of one number and of whole rows, which a compiler makes vector instructions of.
 
 In single precision ``exp(x) = 2^k exp(r)`` with ``x = k ln 2 + r`` and ``|r| <= ln 2 / 2``, where
 eight terms of the power series of exp(r) are exact to rounding; 2^k is made of its bits. In double
@@ -11,10 +11,11 @@ import math
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
-__all__ = ["MATH", "sigmoids", "tanhs"]
+__all__ = ["MATH", "exp", "sigmoid", "sigmoids", "tanh", "tanhs"]
 
 MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 """No check for division by zero, which would prevent vectorisation, and fused multiply-adds."""
@@ -28,35 +29,34 @@ NEAR_ZERO = f32(0.3)  # closer to zero, 1 - exp(-2 x) would lose digits
 TANH_SERIES = tuple(f32(x) for x in (-1 / 3, 2 / 15, -17 / 315, 62 / 2835))
 
 
-def _exp(x: Any, bits: Any) -> None:
+@intrinsic
+def _from_bits(context, bits):
+    """The single-precision number with these 32 bits."""
+
+    def make(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.FloatType())
+
+    return types.float32(types.int32), make
+
+
+def _exp(x: float) -> float:
     raise NotImplementedError("compiled code only")
 
 
 @overload(_exp, jit_options=MATH)
-def _exp_of(x, bits):
-    """The exponential of a row, in place; ``bits`` is an int32 row of the same length."""
+def _exp_of(x):
+    def single(x):
+        v = HIGHEST if x > HIGHEST else x  # in this order NaN stays what it is
+        v = LOWEST if v < LOWEST else v
+        k = (v * LOG2_E + ROUND) - ROUND
+        r = (v - k * LN2_HIGH) - k * LN2_LOW
+        p = SERIES[6] + r * SERIES[7]
+        p = SERIES[4] + r * (SERIES[5] + r * p)
+        p = SERIES[2] + r * (SERIES[3] + r * p)
+        p = SERIES[0] + r * (SERIES[1] + r * p)
+        return p * _from_bits((np.int32(k) + np.int32(127)) << np.int32(23))
 
-    def single(x, bits):
-        for j in range(len(x)):
-            v = x[j]
-            v = HIGHEST if v > HIGHEST else v  # in this order NaN stays what it is
-            v = LOWEST if v < LOWEST else v
-            k = (v * LOG2_E + ROUND) - ROUND
-            r = (v - k * LN2_HIGH) - k * LN2_LOW
-            p = SERIES[6] + r * SERIES[7]
-            p = SERIES[4] + r * (SERIES[5] + r * p)
-            p = SERIES[2] + r * (SERIES[3] + r * p)
-            x[j] = SERIES[0] + r * (SERIES[1] + r * p)
-            bits[j] = (np.int32(k) + 127) << 23
-        scale = bits.view(np.float32)
-        for j in range(len(x)):
-            x[j] *= scale[j]
-
-    def double(x, bits):
-        for j in range(len(x)):
-            x[j] = math.exp(x[j])
-
-    return single if x.dtype == types.float32 else double
+    return single if x == types.float32 else lambda x: math.exp(x)
 
 
 def _tanh_from(x: float, e: float) -> float:
@@ -78,21 +78,33 @@ def _tanh_from_of(x, e):
 
 
 @njit(**MATH)
-def sigmoids(a: Any, bits: Any) -> None:
-    """The logistic function of a row, in place."""
-    for j in range(len(a)):
-        a[j] = -a[j]
-    _exp(a, bits)
-    unit = a.dtype.type(1)  # a plain 1 would promote to double
-    for j in range(len(a)):
-        a[j] = unit / (unit + a[j])
+def exp(x):
+    """The exponential."""
+    return _exp(x)
 
 
 @njit(**MATH)
-def tanhs(x: Any, out: Any, bits: Any) -> None:
+def sigmoid(x):
+    """The logistic function."""
+    one = type(x)(1)  # a plain 1 would promote to double
+    return one / (one + _exp(-x))
+
+
+@njit(**MATH)
+def tanh(x):
+    """The hyperbolic tangent."""
+    return _tanh_from(x, _exp(-(x + x)))
+
+
+@njit(**MATH)
+def sigmoids(a: Any) -> None:
+    """The logistic function of a row, in place."""
+    for j in range(len(a)):
+        a[j] = sigmoid(a[j])
+
+
+@njit(**MATH)
+def tanhs(x: Any, out: Any) -> None:
     """The hyperbolic tangent of a row."""
     for j in range(len(x)):
-        out[j] = -(x[j] + x[j])
-    _exp(out, bits)
-    for j in range(len(x)):
-        out[j] = _tanh_from(x[j], out[j])
+        out[j] = tanh(x[j])
