@@ -27,6 +27,7 @@ COMMANDS = {
     "train-shape": "commands.generation:train_shape",
     "generate": "commands.generation:generate",
     "compress": "commands.generation:compress",
+    "simplify": "commands.generation:simplify",
     "explain": "commands.inspection:explain",
     "attention": "commands.inspection:attention",
     "compare-trees": "commands.inspection:compare_trees",

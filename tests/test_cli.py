@@ -123,6 +123,7 @@ def test_a_file_of_another_task(capsys: Capture, run: Path) -> None:
         "rerank --input none --tune none",
         "complete --questions none --answers none",
         "compress --input none --max_words 3",
+        "simplify --input none --simple_words none",
         "generate",
         "train-shape",
         "attention --input none",

@@ -1,1 +1,1 @@
-"""Uses of a trained run: parse, rerank, complete, generate, compress, and inspect what it does."""
+"""Uses of a trained run: parse, rerank, complete, generate, shorten, simplify, look inside."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.cells.scores import Score, ScoreName
@@ -38,6 +39,7 @@ class AttentiveNode(NodeFunction):
         score: scoring function of a child for the query q: an MLP (mlp), the scalar product (dot)
             or a bilinear map (map).
         query: where q comes from: learned, one parameter, or given, the node field ``q``.
+        layer_norm: layer normalisation of W z, the argument of (10) (Ba et al., 2016).
         options: as of :class:`NodeFunction`.
 
     Shapes:
@@ -57,6 +59,7 @@ class AttentiveNode(NodeFunction):
         *,
         score: ScoreName = "mlp",
         query: Literal["learned", "given"] = "learned",
+        layer_norm: bool = False,
         init: Init = "kaiming",
         **options: Any,
     ) -> None:
@@ -64,6 +67,7 @@ class AttentiveNode(NodeFunction):
         self.score = Score(hidden_size, score, init=init)
         self.W = nn.Parameter(torch.empty(hidden_size, hidden_size))
         initialize(self.W, hidden_size, hidden_size, init)
+        self.norm = GateNorm(1, hidden_size) if layer_norm else nn.Identity()
         self.q = nn.Parameter(torch.empty(hidden_size)) if query == "learned" else None
         if self.q is None:
             self.input_fields = ("x", "q")
@@ -88,4 +92,4 @@ class AttentiveNode(NodeFunction):
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equation (10)."""
-        return {"h": torch.relu(nodes.data["a"] @ self.W)}
+        return {"h": torch.relu(normalize_one(self.norm, nodes.data["a"] @ self.W))}

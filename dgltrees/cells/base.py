@@ -16,7 +16,7 @@ from dgltrees.traversal.arrange import call_arranged, with_positions
 from dgltrees.traversal.topo import Graph, as_batch, traverse
 from dgltrees.traversal.views import Edges, Nodes
 
-__all__ = ["BaseCell", "GateNorm"]
+__all__ = ["BaseCell", "GateNorm", "normalize_one"]
 
 Function = Callable[..., dict[str, Tensor]]
 
@@ -180,3 +180,13 @@ class GateNorm(nn.Module):
         """Normalize over the last dimension."""
         normal = nn.functional.layer_norm(a, a.shape[-1:])
         return torch.addcmul(self.bias, normal, self.gain)
+
+
+def normalize_one(norm: nn.Module, a: Tensor) -> Tensor:
+    """The normalisation of a single gate: a :class:`GateNorm` of one, or ``nn.Identity``.
+
+    Shapes:
+        ``(n, c)`` to ``(n, c)``.
+    """
+    normal: Tensor = norm(a.unsqueeze(1)).squeeze(1)
+    return normal

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.base import GateNorm
+from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.options import Count
@@ -82,16 +82,10 @@ class SLSTM(NodeFunction):
         gates = torch.addmm(gates, c.flatten(1), self.P).view(-1, 1 + L, size)
         gates = torch.sigmoid(self.norm_if(gates))
         carry = (gates[:, 1:] * c).sum(1)  # (n, c)
-        return {"a": a_o, "k": carry + gates[:, 0] * torch.tanh(_of_one(self.norm_u, a_u))}
+        return {"a": a_o, "k": carry + gates[:, 0] * torch.tanh(normalize_one(self.norm_u, a_u))}
 
     def composed(self, nodes: Nodes) -> dict[str, Tensor]:
         """Equations (5) and (6)."""
         c = nodes.data["k"]
-        o = torch.sigmoid(_of_one(self.norm_o, torch.addmm(nodes.data["a"], c, self.V)))
-        return {"h": o * torch.tanh(_of_one(self.norm_c, c)), "c": c}
-
-
-def _of_one(norm: nn.Module, a: Tensor) -> Tensor:
-    """The normalisation of one gate, ``(n, c)`` to ``(n, c)``."""
-    normal: Tensor = norm(a.unsqueeze(1)).squeeze(1)
-    return normal
+        o = torch.sigmoid(normalize_one(self.norm_o, torch.addmm(nodes.data["a"], c, self.V)))
+        return {"h": o * torch.tanh(normalize_one(self.norm_c, c)), "c": c}

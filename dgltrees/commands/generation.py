@@ -1,4 +1,4 @@
-"""Commands that make trees with a language model: train-shape, generate, compress."""
+"""Commands that make trees with a language model: train-shape, generate, compress, simplify."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Literal, Optional
 from dgltrees.analyses import generate as generation
 from dgltrees.analyses import shape
 from dgltrees.analyses.compress import compress_files
+from dgltrees.analyses.simplify import simplify_files
 from dgltrees.analyses.tree_files import GeneratedTrees, TreeFormat, format_of
 from dgltrees.models import Sampling
 from dgltrees.options import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
 from dgltrees.training.loaded import load
 
-__all__ = ["compress", "generate", "train_shape"]
+__all__ = ["compress", "generate", "simplify", "train_shape"]
 
 
 def train_shape(
@@ -128,6 +129,36 @@ def compress(
     """
     form = format_of(format, out)
     _write(compress_files(load(run), input, max_words, beam=beam, joint=joint), out, form)
+
+
+def simplify(
+    run: str,
+    *,
+    input: list[str],
+    simple_words: str,
+    number: Count = 10,
+    min_cosine: Fraction = 0.4,
+    format: Optional[TreeFormat] = None,
+    out: Optional[str] = None,
+) -> None:
+    """Put sentences into simpler words: simplify DIR --input FILE --simple_words WORDS.txt.
+
+    A word that is not among the simple ones is replaced by one that is, if the model expects both
+    in the same places (the cosine of their output embeddings) and the sentence gets likelier. The
+    tree remains.
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        input: CoNLL-U files of sentences with their trees.
+        simple_words: text file of the words to use, one per line.
+        number: number of candidates per word.
+        min_cosine: smallest cosine of a word and its candidates.
+        format: format of the file; by default the ending of --out decides.
+        out: file to write; by default sentences are printed.
+    """
+    form = format_of(format, out)
+    simple = simplify_files(load(run), input, simple_words, number=number, min_cosine=min_cosine)
+    _write(simple, out, form)
 
 
 def _write(trees: GeneratedTrees, out: Optional[str], form: str) -> None:

@@ -23,6 +23,7 @@ from dgltrees.models.language_model.nce import NCE
 from dgltrees.models.language_model.sample_trees import SampledTrees, sample_trees
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.models.language_model.simplification import Simplification, simplify
 from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.models.language_model.tree_lm import TreeLM
@@ -98,6 +99,7 @@ __all__ = [
     "SequenceEncoder",
     "SequenceLM",
     "SharedWordCount",
+    "Simplification",
     "SubwordEncoder",
     "TargetHead",
     "Thermometer",
@@ -113,6 +115,7 @@ __all__ = [
     "make_nti_encoder",
     "read_word_vectors",
     "sample_trees",
+    "simplify",
     "softmax_nll",
     "with_stops",
 ]

@@ -128,6 +128,33 @@ def test_compress(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert [comment["words"] for comment in trees.comments] == [n - 1 for n in whole.sizes]
 
 
+def test_simplify(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only words that are not simple change, into simple words, and the sentences get likelier."""
+    (tmp_path / "simple.txt").write_text("the\nnight\n\nships\nguests\nzebra\n", encoding="utf-8")
+    argv = ["simplify", str(run), "--input", str(SENTENCES)]
+    argv += ["--simple_words", str(tmp_path / "simple.txt")]
+    assert main([*argv, "--number", "4", "--min_cosine", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    whole = read_conllu(SENTENCES).forest
+    before = whole.vocabs["word"].decode(whole.columns["word"][whole.parent >= 0])
+    after = " ".join(lines).split()
+    changed = [(old, new) for old, new in zip(before, after) if old != new]
+    assert changed
+    assert {new.lower() for _, new in changed} <= {"the", "night", "ships", "guests"}
+    assert not {old.lower() for old, _ in changed} & {"the", "night", "ships", "guests"}
+    assert main([*argv, "--min_cosine", "0", "--out", str(tmp_path / "a.conllu")]) == 0
+    simple = read_conllu(tmp_path / "a.conllu").forest
+    assert simple.parent.tolist() == whole.parent.tolist()
+    assert "# replaced = " in (tmp_path / "a.conllu").read_text()
+    loaded = load(run)
+    assert (log_probs(loaded, simple) >= log_probs(loaded, whole)).all()
+    (tmp_path / "simple.txt").write_text("zebra\n", encoding="utf-8")
+    assert main(argv) == 2
+    assert "simple.txt: expected simple words, one per line, that the model" in (
+        capsys.readouterr().err
+    )
+
+
 def test_trees_without_heads(tmp_path: Path) -> None:
     (tmp_path / "a.mrg").write_text("(S (NP (NN dogs)) (VP (VB bark)))\n" * 4, encoding="utf-8")
     from_nested(("animal", ("bird", "owl"), "worm"), form="head").save(tmp_path / "taxonomy")

@@ -346,7 +346,7 @@ class Recursion:
         q = given_query(self.x[v]) if cell.q is None else cell.q
         alpha = torch.softmax(torch.stack([score_of(s, h_j, q) for h_j in S]), 0)
         z = sum(alpha_j * h_j for alpha_j, h_j in zip(alpha, S))
-        return (torch.relu(cell.W.T @ z),)
+        return (torch.relu(normal(cell.norm, (cell.W.T @ z)[None])[0]),)
 
     def lstm(self, k: int, below: Tensor, source: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """A step of all layers of the k-th LSTM: equations (4) and (5) of Zhang et al."""

@@ -102,6 +102,7 @@ def _rows() -> list[Row]:
     rows.append(Row("s_lstm"))
     rows.append(Row("s_lstm", {"layer_norm": True}))
     rows.append(Row("chainer_s_lstm"))
+    rows.append(Row("anf", {"layer_norm": True}))
     for score in get_args(ScoreName):
         rows.append(Row("anf", {"score": score}))
         rows.append(Row("anf", {"score": score, "query": "given"}))

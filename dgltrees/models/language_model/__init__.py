@@ -1,1 +1,1 @@
-"""Language models over trees and sequences, and sampling and compression with them."""
+"""Language models over trees and sequences, and what is made with them: samples, shorter texts."""
