@@ -14,7 +14,6 @@ from dgltrees.formats.layout import Layout
 from dgltrees.formats.values import Column, Columns, as_example_columns, as_node_columns, shown
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.forest import Forest
 
 __all__ = ["Records", "parse_json"]
 
@@ -91,13 +90,7 @@ class Records:
         if not self._has_children:
             self._other_lists.update(k for node in nodes for k, v in node.items() if _objects(v))
         arrays, vocabs = as_node_columns(self.nodes.of_objects(nodes, line_of))
-        forest = Forest(
-            np.array(lists.parent, np.int32),
-            np.array(lists.pos, np.int32),
-            offsets.astype(np.int64),
-            arrays,
-            vocabs,
-        )
+        forest = lists.walked(arrays, vocabs)
         beside = dict(columns or {})
         if self.layout.paths:
             for name, column in self.beside.of_objects(records, lines.__getitem__).items():

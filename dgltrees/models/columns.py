@@ -98,22 +98,21 @@ class NumberVectors(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """The vectors of rows of numbers."""
-        vectors: Tensor = self.linear(self._features(values).flatten(1))
+        vectors: Tensor = self.linear(self._features(values))
         return vectors
 
     def parts(self, values: Tensor) -> Tensor:
         """``(N, K, m)`` what each number adds to the bias of the linear map."""
-        features = self._features(values).unsqueeze(-1)  # (N, 2, K, 1)
+        features = self._features(values).view(len(values), 2, -1, 1)
         weight = self.linear.weight.T.reshape(2, -1, len(self.linear.bias))  # (2, K, m)
         parts: Tensor = (features * weight).sum(1)
         return parts
 
     def _features(self, values: Tensor) -> Tensor:
-        """``(N, 2, K)`` standardised numbers, and flags of those that are missing."""
+        """``(N, 2 K)`` standardised numbers, and flags of those that are missing."""
         numbers = self._logarithms(values.double())
         z = (numbers - self.mean.double()) / self.deviation.double()
-        missing = z.isnan()
-        features = torch.stack([z.nan_to_num(0.0), missing.double()], 1)
+        features = torch.cat([z.nan_to_num(0.0), z.isnan()], 1)
         return features.to(self.linear.weight.dtype)
 
     def _logarithms(self, values: Tensor) -> Tensor:
@@ -194,7 +193,7 @@ class ColumnsInput(Input):
         return vectors
 
     def _names(self, batch: TreeBatch) -> dict[str, Tensor]:
-        absent = {*self.columns} - set(batch.ndata)
+        absent = [name for name in self.columns if name not in batch.ndata]
         if absent:
             raise TreeError(
                 f"expected the node columns {sorted(absent)}, got only {sorted(batch.ndata)}; "

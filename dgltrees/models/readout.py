@@ -99,6 +99,8 @@ def mean_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
 
 def max_by_tree(rows: Tensor, batch: TreeBatch) -> Tensor:
     """The largest values over each tree's nodes, ``(N, d)`` to ``(T, d)``."""
+    if batch.num_trees == 1:
+        return rows.amax(0, keepdim=True)
     tree = batch.tree_of_node.unsqueeze(1).expand_as(rows)
     lowest = rows.new_full((batch.num_trees, rows.shape[1]), -torch.inf)
     return lowest.scatter_reduce(0, tree, rows, "amax")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import cumcount
+from dgltrees.trees.segments import within
 
 __all__ = ["PlaceVectors", "sibling_places"]
 
@@ -23,7 +23,9 @@ def sibling_places(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int6
         batch: the trees; the children of a node are in the order of the batch's edges.
     """
     dst = batch.dst.numpy()
-    return cumcount(dst), np.bincount(dst).take(dst)
+    counts, place = np.bincount(dst), np.empty(len(dst), np.int64)
+    place[dst.argsort(kind="stable")] = within(counts)
+    return place, counts.take(dst)
 
 
 class PlaceVectors(nn.Module):
@@ -60,4 +62,7 @@ def _features(batch: TreeBatch) -> Tensor:
     before[batch.src.numpy()] = place
     after[batch.src.numpy()] = siblings - 1 - place
     below[batch.dst.numpy()] = siblings
-    return torch.from_numpy(np.concatenate([np.log1p(counts), counts == 0])).t()
+    features = np.empty((2, 3, batch.num_nodes))
+    np.log1p(counts, out=features[0])
+    np.equal(counts, 0, out=features[1])
+    return torch.from_numpy(features).view(_FEATURES, -1).t()

@@ -77,7 +77,10 @@ class TargetHead(Head):
     def columns(self, z: Any, targets: Tensor) -> dict[str, Tensor]:
         """Named columns ``(R,)``: ``loss``, 0 where there is no target, and predictions."""
         outputs = self(z)
-        return {"loss": self.loss(outputs, targets), **self.decode(outputs)}
+        missing = targets.isnan() if targets.is_floating_point() else targets < 0
+        nothing = missing.all()  # as where trees are predicted
+        loss = outputs.new_zeros(len(targets)) if nothing else self.loss(outputs, targets)
+        return {"loss": loss, **self.decode(outputs)}
 
     def predict(self, z: Any) -> tuple[Tensor, Tensor]:
         """The first prediction, and its probability (1 for numbers)."""

@@ -44,4 +44,4 @@ def with_spelling(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
     for column, spell in (("ending", ending), ("shape", shape)):
         columns[column] = vocabs[column].encode([spell(name) for name in names])[ids]
     added = {column: vocabs[column] for column in ("ending", "shape")}
-    return Forest(forest.parent, forest.pos, forest.offsets, columns, {**forest.vocabs, **added})
+    return forest.with_columns(columns, {**forest.vocabs, **added})

@@ -256,7 +256,7 @@ def _without_rare(splits: Splits, least: int) -> Splits:
         columns = dict(data.forest.columns)
         for column, new in renumber.items():
             columns[column] = np.where(columns[column] < 0, -1, new[columns[column]])
-        return replace(data, forest=replace(data.forest, columns=columns, vocabs=vocabs))
+        return replace(data, forest=data.forest.with_columns(columns, vocabs))
 
     others = (None if d is None else renumbered(d) for d in (splits.valid, splits.test))
     return Splits(renumbered(splits.train), *others)

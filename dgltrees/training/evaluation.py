@@ -50,10 +50,12 @@ def run_model(
             columns[name][rows] = values.double().cpu().numpy() * counts
     if training:
         model.train()
-    return {
-        name: total(fabric, torch.from_numpy(column)).cpu().numpy().astype(dtypes[name])
-        for name, column in columns.items()
-    }
+    if fabric.world_size > 1:
+        columns = {
+            name: total(fabric, torch.from_numpy(column)).cpu().numpy()
+            for name, column in columns.items()
+        }
+    return {name: column.astype(dtypes[name], copy=False) for name, column in columns.items()}
 
 
 def _run_batch(

@@ -63,7 +63,7 @@ def _aligned(forest: Forest, kinds: Mapping[str, Kind], vocabs: Mapping[str, Voc
             columns[name] = np.append(ids, np.int32(-1))[forest.columns[name]]
         else:
             columns[name] = forest.columns[name]
-    return replace(forest, columns=columns, vocabs=dict(vocabs))
+    return forest.with_columns(columns, dict(vocabs))
 
 
 def _kinds(columns: Mapping[str, Column], vocabs: Mapping[str, Vocabulary]) -> dict[str, Kind]:

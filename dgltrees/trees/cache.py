@@ -53,8 +53,9 @@ class Cache:
         entries = self._entries.setdefault(key, [])
         entry = next((entry for entry in entries if entry.depends_on(values)), None)
         if entry is None:
-            with torch.inference_mode(False):  # training may need the same tensors later
-                entry = _Entry([None if v is None else v.copy() for v in values], {_CPU: make()})
+            if torch.is_inference_mode_enabled():  # training may need the same tensors later
+                make = torch.inference_mode(False)(make)
+            entry = _Entry([None if v is None else v.copy() for v in values], {_CPU: make()})
             entries.append(entry)
         result: T = entry.on(_CPU if device is None else torch.device(device))
         return result

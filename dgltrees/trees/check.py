@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.depth import depths
-from dgltrees.trees.segments import cumcount, owner
+from dgltrees.trees.segments import cumcount, locate, owner
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "check_columns",
     "check_offsets",
     "check_trees",
+    "check_width",
     "integers",
     "positions_by_order",
 ]
@@ -195,18 +196,7 @@ def check_trees(
     if broken.any():
         tree, node = first(broken)
         raise fail(f"expected position 0 at the root, got {pos[node]}", tree, node)
-    limit = np.iinfo(np.int32).max if max_children is None else max_children
-    broken = (pos < 0) | (pos >= limit)
-    if broken.any():
-        tree, node = first(broken)
-        raise fail(
-            "expected a child position from 0"
-            + ("" if max_children is None else f" to {max_children - 1}")
-            + f", got {pos[node]}"
-            + ("" if pos[node] < 0 else f": its parent has more children than {limit}"),
-            tree,
-            node,
-        )
+    check_width(pos, offsets, max_children, file, lines)
     order = np.lexsort((pos, up))
     same = (np.diff(up[order]) == 0) & (np.diff(pos[order]) == 0) & (up[order][1:] >= 0)
     if same.any():
@@ -215,4 +205,33 @@ def check_trees(
             f"expected each child position once, got {pos[node]} twice under node {parent[node]}",
             int(tree_of[node]),
             node,
+        )
+
+
+def check_width(
+    pos: NDArray[Any],
+    offsets: ArrayLike,
+    max_children: Optional[int],
+    file: Optional[PathLike],
+    lines: Optional[Sequence[int]],
+) -> None:
+    """Check that positions are not negative, and that no node has more than ``max_children``.
+
+    Raises:
+        TreeError: at the first node that breaks a rule.
+    """
+    limit = np.iinfo(np.int32).max if max_children is None else max_children
+    broken = (pos < 0) | (pos >= limit)
+    if broken.any():
+        row = int(broken.argmax())
+        tree, node = locate(offsets, row)
+        raise TreeError(
+            "expected a child position from 0"
+            + ("" if max_children is None else f" to {max_children - 1}")
+            + f", got {pos[row]}"
+            + ("" if pos[row] < 0 else f": its parent has more children than {limit}"),
+            file=file,
+            line=None if lines is None else int(lines[tree]),
+            tree=tree,
+            node=node,
         )

@@ -101,6 +101,27 @@ class Forest:
         )
 
     @classmethod
+    def of_preorder(
+        cls,
+        parent: Sequence[int],
+        pos: Sequence[int],
+        offsets: Sequence[int],
+        depth: Sequence[int],
+        columns: Mapping[str, NDArray[Any]],
+        vocabs: Mapping[str, Vocabulary],
+    ) -> Forest:
+        """A forest of a walk in preorder, which knows the depth of each node; nothing is checked.
+
+        Arguments:
+            parent, pos, offsets, columns, vocabs: see the class.
+            depth: ``(N,)`` the number of edges between each node and its root.
+        """
+        structure = np.array([parent, pos, depth], np.int32)
+        forest = cls(structure[0], structure[1], np.array(offsets, np.int64), columns, vocabs)
+        forest.__dict__.update(depth=structure[2], _in_order=True)
+        return forest
+
+    @classmethod
     def from_objects(
         cls,
         roots: Iterable[Any],
@@ -262,6 +283,21 @@ class Forest:
         same = up[children[1:]] == up[children[:-1]]
         return not np.any(same & (self.pos[children[1:]] < self.pos[children[:-1]]))
 
+    def with_columns(
+        self, columns: Mapping[str, NDArray[Any]], vocabs: Optional[Mapping[str, Vocabulary]] = None
+    ) -> Forest:
+        """The same trees with other columns; what is known of their structure stays known.
+
+        Arguments:
+            columns: node data, each ``(N, ...)``.
+            vocabs: the vocabularies of those that hold ids of names; by default these of the
+                forest.
+        """
+        vocabs = self.vocabs if vocabs is None else vocabs
+        forest = Forest(self.parent, self.pos, self.offsets, columns, vocabs)
+        forest.__dict__.update({**self.__dict__, **forest.__dict__})  # all else is of the structure
+        return forest
+
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The nodes of the trees ``ids`` ``(B,)``, and the offsets ``(B + 1,)`` between them."""
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
@@ -303,6 +339,8 @@ class Forest:
         if not forests:
             raise TreeError("expected at least one forest, got none")
         first = forests[0]
+        if len(forests) == 1:
+            return first
         for other in forests[1:]:
             if list(other.columns) != list(first.columns) or other.vocabs != first.vocabs:
                 raise TreeError(

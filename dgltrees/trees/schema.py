@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Callable, Literal, Optional, Union, get_args
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
@@ -43,6 +45,7 @@ TextReader = Callable[[Sequence[str]], NDArray[Any]]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _HEAVY_TAIL = 100.0  # a largest value so many times the median calls for logarithms
+_LARGEST = np.finfo(np.float64).max
 _FEW_NAMES = 20  # with so few different values, names with spaces are categories still
 
 
@@ -143,7 +146,6 @@ class Schema(Mapping[str, Vocabulary]):
                 f"expected trees with the columns {', '.join(names)}, got trees with "
                 f"{', '.join(forest.columns) or 'no columns'}; give trees like those of training"
             )
-        forest = _with_values(forest)
         columns: dict[str, NDArray[Any]] = {}
         vocabs: dict[str, Vocabulary] = {}
         for each in self.inputs:
@@ -162,7 +164,34 @@ class Schema(Mapping[str, Vocabulary]):
         if self.numbers:
             parts = [_numbers(forest, each) for each in self.numbers]
             columns[NUMBERS] = np.concatenate(parts, 1)
-        return Forest(forest.parent, forest.pos, forest.offsets, columns, vocabs)
+            self._check_range(forest, columns[NUMBERS])
+        return forest.with_columns(columns, vocabs)
+
+
+    @cached_property
+    def _least(self) -> NDArray[np.float64]:
+        """``(K,)`` the least value of each number that is read."""
+        least = [0.0 if each.kind == "log" else -_LARGEST for each in self.numbers]
+        return np.repeat(least, [each.size for each in self.numbers])
+
+    def _check_range(self, forest: Forest, numbers: NDArray[np.float64]) -> None:
+        """Raise TreeError if one of the ``(N, K)`` numbers is infinite, or its logarithm is."""
+        broken = (numbers < self._least) | (numbers > _LARGEST)
+        if not broken.any():
+            return
+        number = int(broken.any(0).argmax())
+        column = [each for each in self.numbers for _ in range(each.size)][number]
+        row = int(broken[:, number].argmax())
+        wanted, got = "finite numbers", "an infinite one"
+        if np.isfinite(numbers[row, number]):
+            wanted, got = "numbers of at least 0 (its kind is log)", "a negative one"
+        tree, node = locate(forest.offsets, row)
+        raise TreeError(
+            f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the "
+            "column out with data.columns",
+            tree=tree,
+            node=node,
+        )
 
 
 def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, ...]:
@@ -276,10 +305,14 @@ def _distinct(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDAr
         return [None], np.zeros(forest.num_nodes, np.int64)
     values = np.asarray(values)
     if column.name in forest.vocabs:
-        ids, row = np.unique(values, return_inverse=True)
-        all_names: list[Optional[str]] = [*forest.vocabs[column.name].names, None]
-        return [all_names[i] for i in ids.tolist()], row  # -1 is the last
+        names = forest.vocabs[column.name].names
+        used = np.bincount(values + 1).nonzero()[0]  # 0 are the missing ones
+        place = np.empty(len(names) + 1, np.int64)
+        place[used] = np.arange(len(used))
+        return [names[i - 1] if i else None for i in used.tolist()], place[values + 1]
     if column.kind == "text" or values.ndim > 1:
+        if _is_empty(forest, column.name):
+            return [None], np.zeros(forest.num_nodes, np.int64)
         raise TreeError(
             f"expected column {column.name!r} to hold a {column.kind}, as in training, got "
             f"{'vectors' if values.ndim > 1 else 'numbers'}"
@@ -302,16 +335,12 @@ def name_of(value: Any) -> Optional[str]:
     return str(value)
 
 
-def _with_values(forest: Forest) -> Forest:
-    """The forest without the columns that have no value at all, and so could hold anything."""
-
-    def has_values(name: str, values: NDArray[Any]) -> bool:
-        if name in forest.vocabs:
-            return bool((values >= 0).any())
-        return values.dtype.kind != "f" or not np.isnan(values).all()
-
-    columns = {n: v for n, v in forest.columns.items() if has_values(n, np.asarray(v))}
-    return replace(forest, columns=columns)
+def _is_empty(forest: Forest, name: str) -> bool:
+    """Whether a column has no value at all, and so could hold anything."""
+    values = np.asarray(forest.columns[name])
+    if name in forest.vocabs:
+        return not (values >= 0).any()
+    return values.dtype.kind == "f" and bool(np.isnan(values).all())
 
 
 def _ids(names: Sequence[Optional[str]], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
@@ -365,36 +394,19 @@ def _vectors(
 
 def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
     """``(N, size)`` the values of a number or vector, NaN where they are missing."""
-    values = forest.columns.get(column.name)
+    values, nodes = forest.columns.get(column.name), forest.num_nodes
     if values is None:
-        return np.full((forest.num_nodes, column.size), np.nan)
+        return np.full((nodes, column.size), np.nan)
     if column.name in forest.vocabs or values.dtype.kind in "USO":
-        raise TreeError(
-            f"expected column {column.name!r} to hold numbers, as in training, got names"
-        )
-    matrix = np.asarray(values, np.float64).reshape(forest.num_nodes, -1)
-    if matrix.shape[1] != column.size:
-        raise TreeError(
-            f"expected column {column.name!r} to have {column.size} numbers per node, as in "
-            f"training, got {matrix.shape[1]}"
-        )
-    infinite = np.isinf(matrix).any(1)
-    if infinite.any():
-        raise _at(forest, int(infinite.argmax()), column, "finite numbers", "an infinite one")
-    if column.kind == "log" and (matrix < 0).any():
-        row = int((matrix < 0).any(1).argmax())
-        raise _at(forest, row, column, "numbers of at least 0 (its kind is log)", "a negative one")
-    return matrix
-
-
-def _at(forest: Forest, row: int, column: Column, wanted: str, got: str) -> TreeError:
-    tree = int(forest.tree_of_node[row])
-    return TreeError(
-        f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the column "
-        "out with data.columns",
-        tree=tree,
-        node=row - int(forest.offsets[tree]),
-    )
+        got = "to hold numbers, as in training, got names"
+    else:
+        matrix = np.asarray(values, np.float64).reshape(nodes, -1)
+        if matrix.shape[1] == column.size:
+            return matrix
+        got = f"to have {column.size} numbers per node, as in training, got {matrix.shape[1]}"
+    if _is_empty(forest, column.name):
+        return np.full((nodes, column.size), np.nan)
+    raise TreeError(f"expected column {column.name!r} {got}")
 
 
 def new_vocabulary(unseen: str) -> Vocabulary:

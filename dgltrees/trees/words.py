@@ -85,7 +85,7 @@ def recode(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool = Fa
             names = [word.lower() for word in names]
         new_id[used] = vocab.encode(names)
         columns[name] = new_id[ids]
-    return Forest(forest.parent, forest.pos, forest.offsets, columns, {**forest.vocabs, **vocabs})
+    return forest.with_columns(columns, {**forest.vocabs, **vocabs})
 
 
 def is_number(word: str) -> bool:

@@ -101,7 +101,7 @@ class _CompiledHOSVD(torch.autograd.Function):
         space = Workspace(M, [(nodes, GATES * size), (nodes - len(a), L, width)])
         h, c = M.new_empty(nodes, size), M.new_empty(nodes, size)
         weights = M, b_M[:, :, 0], core, Q, b[:, :, 0]
-        tables = as_arrays(*space.tensors, h, c)
+        tables = (*space.arrays, *as_arrays(h, c))
         hosvd.forward(len(plan[0]) - 1, plan, *as_arrays(a), as_arrays(*weights), tables)
         ctx.save_for_backward(*weights, h, c)
         ctx.plan, ctx.leaves = plan, len(a)
@@ -125,8 +125,8 @@ class _CompiledHOSVD(torch.autograd.Function):
             ctx.plan,
             as_arrays(*(none if grad is None else grad for grad in grads)),
             as_arrays(*weights),
-            as_arrays(*ctx.space.tensors, h, c),
-            *as_arrays(*memory.tensors),
+            (*ctx.space.arrays, *as_arrays(h, c)),
+            *memory.arrays,
             as_arrays(*totals, da),
         )
         dM, db_M, dcore, dQ, db = (total.sum(0) for total in totals)

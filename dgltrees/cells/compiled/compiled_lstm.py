@@ -49,7 +49,7 @@ class CompiledLSTM(torch.autograd.Function):
             _numbers(plan, node_rows, parent_rows),
             as_arrays(wx, none if wx_f is None else wx_f, none if b_f is None else b_f),
             as_arrays(U, U_f),
-            as_arrays(*space.tensors),
+            space.arrays,
             as_arrays(h, c),
         )
         ctx.save_for_backward(U, U_f, node_rows, parent_rows)
@@ -80,8 +80,8 @@ class CompiledLSTM(torch.autograd.Function):
             _numbers(plan, node_rows, parent_rows),
             as_arrays(*(none if grad is None else grad for grad in grads)),
             as_arrays(U, U_f),
-            as_arrays(*ctx.space.tensors),
-            *as_arrays(*memory.tensors),
+            ctx.space.arrays,
+            *memory.arrays,
             as_arrays(*totals),
         )
         dwx, dwx_f, db_f, dU, dU_f = (t[0] if len(t) == 1 else t.sum(0) for t in totals)

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, Optional
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 __all__ = ["Workspace", "as_arrays", "tables"]
@@ -28,21 +29,30 @@ _lock = (
 class Workspace:
     """A block of memory that is returned for reuse when the object is garbage-collected.
 
-    Tensors cut from it must not outlive it: another workspace will overwrite them.
+    What is cut from it must not outlive it: another workspace will overwrite it.
 
     Arguments:
         like: a CPU tensor with the dtype of the block.
         shapes: the shapes of the tensors to cut from the block.
-
-    Attributes:
-        tensors: one uninitialised tensor per shape.
     """
 
     def __init__(self, like: Tensor, shapes: Sequence[tuple[int, ...]]) -> None:
-        sizes = [prod(shape) for shape in shapes]
-        self._block = _take(like.dtype, sum(sizes))
-        parts = self._block[: sum(sizes)].split_with_sizes(sizes)
-        self.tensors = [part.view(shape) for part, shape in zip(parts, shapes)]
+        self._shapes = shapes
+        self._block = _take(like.dtype, sum(map(prod, shapes)))
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """One uninitialised array per shape, for kernels."""
+        block, stop, arrays = self._block.numpy(), 0, []
+        for shape in self._shapes:
+            start, stop = stop, stop + prod(shape)
+            arrays.append(block[start:stop].reshape(shape))
+        return tuple(arrays)
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The same as tensors."""
+        return [torch.from_numpy(array) for array in self.arrays]
 
     def __del__(self) -> None:
         if hasattr(self, "_block"):

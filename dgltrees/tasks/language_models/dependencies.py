@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -90,7 +89,7 @@ def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
     """Keep only the columns of ``vocabs``; one that the forest does not have is -1."""
     none = np.full(forest.num_nodes, -1, np.int32)
     columns = {name: forest.columns.get(name, none) for name in vocabs}
-    return replace(forest, columns=columns, vocabs=dict(vocabs))
+    return forest.with_columns(columns, dict(vocabs))
 
 
 def _has_root_words(forest: Forest) -> bool:

@@ -200,4 +200,4 @@ def with_targets(examples: Examples, values: NDArray[Any], *, nodes: bool) -> Ex
     if not nodes:
         return replace(examples, columns={**examples.columns, "target": values})
     columns = {**examples.forest.columns, "target": values}
-    return replace(examples, forest=replace(examples.forest, columns=columns))
+    return replace(examples, forest=examples.forest.with_columns(columns))

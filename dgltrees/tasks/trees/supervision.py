@@ -15,4 +15,4 @@ def root_labels(data: Examples) -> Examples:
     """Keep only the roots' classes (node column ``"target"``); other nodes get -1."""
     forest = data.forest
     target = np.where(forest.parent < 0, forest.columns["target"], -1)
-    return replace(data, forest=replace(forest, columns={**forest.columns, "target": target}))
+    return replace(data, forest=forest.with_columns({**forest.columns, "target": target}))

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.vocabs import encode_names
+from dgltrees.trees.check import check_width
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
@@ -29,13 +31,14 @@ class NodeLists:
     Attributes:
         parent, pos: of each node; see :class:`~dgltrees.trees.forest.Forest`.
         offsets: of the trees; the number of nodes is appended when a tree is complete.
-        objects: the object of each node, where :func:`walk` appends it.
+        depth, objects: the depth and the object of each node, where :func:`walk` appends them.
         file: the file of the trees, for the errors.
     """
 
     parent: list[int] = field(default_factory=list)
     pos: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=lambda: [0])
+    depth: list[int] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
     file: Optional[PathLike] = None
 
@@ -61,7 +64,7 @@ class NodeLists:
         columns: Optional[Mapping[str, NDArray[Any]]] = None,
         max_children: Optional[int] = None,
     ) -> Forest:
-        """The forest of these lists, checked.
+        """The forest of these lists, checked unless :func:`walk` has made them.
 
         Arguments:
             names: columns of names, each ``(N,)``; None is no name.
@@ -108,6 +111,10 @@ class NodeLists:
         vocabs: Mapping[str, Vocabulary],
         max_children: Optional[int],
     ) -> Forest:
+        if self.depth:  # walk goes through trees, in preorder
+            if max_children is not None:
+                check_width(np.array(self.pos), self.offsets, max_children, self.file, None)
+            return self.walked(columns, vocabs)
         return Forest.build(
             self.parent,
             pos=self.pos,
@@ -116,6 +123,18 @@ class NodeLists:
             vocabs=vocabs,
             max_children=max_children,
             file=self.file,
+        )
+
+    def walked(
+        self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
+    ) -> Forest:
+        """The forest that :func:`walk` has made of these lists, and nothing is left to check.
+
+        Arguments:
+            columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
+        """
+        return Forest.of_preorder(
+            self.parent, self.pos, self.offsets, self.depth, columns, vocabs
         )
 
 
@@ -148,6 +167,7 @@ def walk(
     lists = NodeLists() if lists is None else lists
     objects, file = lists.objects, lists.file
     add_parent, add_pos, add_object = lists.parent.append, lists.pos.append, objects.append
+    add_depth = lists.depth.append
     for tree, root in enumerate(roots):
         if root is None:
             raise TreeError("expected an object as root, got None", file=file, tree=tree)
@@ -163,6 +183,7 @@ def walk(
                 node, child_id, count = count, identity(child), count + 1
                 add_parent(up)
                 add_pos(place)
+                add_depth(len(stack) - 1)
                 add_object(child)
                 if first.setdefault(child_id, node) != node:
                     if child_id in open_ids:

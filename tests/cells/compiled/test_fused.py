@@ -129,12 +129,14 @@ def test_rows(forest: Forest, shards: int) -> None:
         chosen = torch.arange(count)[rows].tolist()
         assert chosen == [row for row in sorted(handed) if plan.types[row] == kind]
     leaves = forest.degree[plan.order.numpy()] == 0
-    for shard, (start, receiving, stop) in enumerate(plan.bounds.tolist()):
+    first, last = plan.shards[:-1], plan.shards[1:] - 1
+    bounds = np.c_[plan.levels[first, :2], plan.levels[last, 1]]
+    for shard, (start, receiving, stop) in enumerate(bounds.tolist()):
         assert (shard_of[start:stop] == shard).all()
         assert leaves[start:receiving].all()
         assert not leaves[receiving:stop].any()
-    assert plan.inner.tolist() == [0, *np.cumsum(plan.bounds[:, 2] - plan.bounds[:, 1])]
-    assert plan.largest == max(plan.bounds[:, 2] - plan.bounds[:, 0])
+    assert plan.inner.tolist() == [0, *np.cumsum(bounds[:, 2] - bounds[:, 1])]
+    assert plan.largest == max(bounds[:, 2] - bounds[:, 0])
 
 
 @pytest.mark.parametrize("on", WAYS)

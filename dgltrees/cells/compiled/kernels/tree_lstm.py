@@ -109,7 +109,7 @@ def _up(shard, plan, inputs, weights, tables, out):
             copy(out[0][order[v]], H[v])
             copy(out[1][order[v]], C[v])
         for p in range(begin, end):
-            kind, low, high, _ = parts[p]
+            kind, low, high = parts[p]
             multiply(H[low:high], U_f[kind], F[low:high], 1.0, space)
             if not summed:
                 multiply(H[low:high], U[kind], more[: high - low], 0.0, space)
@@ -161,7 +161,7 @@ def _down(shard, thread, plan, grads, weights, tables, memory, totals):
     for level in range(shards[shard + 1] - 1, shards[shard] - 1, -1):
         start, stop, begin, end = levels[level]
         for p in range(begin, end):
-            kind, low, high, _ = parts[p]
+            kind, low, high = parts[p]
             for v in range(low, high):
                 up, w = parent[v] - base, v - base
                 forget(F[v], C[v], dC[up], dF[w], dC[w])
@@ -218,7 +218,7 @@ def _collect(shard, thread, plan, tables, dA, dF, dS, leaves, totals, space):
         return
     for level in range(shards[shard], shards[shard + 1]):
         for p in range(levels[level][2], levels[level][3]):
-            kind, low, high, _ = parts[p]
+            kind, low, high = parts[p]
             for v in range(low, high):
                 copy(dS[v - low], dA[parent[v] - base])
             below = H[low:high]

@@ -59,7 +59,7 @@ class RowPlan:
         levels: ``(levels, 4)``, the first row of each level, the row after its last, and the same
             for its parts; shard after shard, and within a shard from the leaves up, so that a
             parent's level comes after its child's.
-        parts: ``(parts, 4)``, the numbers of each :class:`Part`.
+        parts: ``(parts, 3)``, type, start and stop of each :class:`Part`.
         shards: ``(S + 1,)``, the first level of each shard; last, the number of levels.
         order: ``(N,)`` the node of each row.
         back: ``(N,)`` the row of each node.
@@ -80,13 +80,17 @@ class RowPlan:
     @cached_property
     def spans(self) -> list[Span]:
         """All levels with their parts."""
-        parts = [Part(*numbers) for numbers in self.parts.tolist()]
+        (_, begins, ends), parent = self.parts.T, self.parent.numpy(force=True)
+        broken = offsets_of(parent[1:] - parent[:-1] != 1)  # the number of breaks so far
+        in_order = broken[ends - 1] == broken[begins]
+        first = np.where(in_order, parent[begins], -1)
+        parts = [Part(*numbers) for numbers in _columns(*self.parts.T, first).tolist()]
         return [Span(start, stop, parts[a:b]) for start, stop, a, b in self.levels.tolist()]
 
     @cached_property
     def by_type(self) -> list[tuple[int, Union[slice, Tensor]]]:
         """Each type of edge with its rows, as a slice where they are adjacent."""
-        kinds, begins, ends, _ = self.parts.T
+        kinds, begins, ends = self.parts.T
         rows = ranges(begins, ends - begins)
         kind_of = np.repeat(kinds, ends - begins)
         return [
@@ -95,22 +99,16 @@ class RowPlan:
         ]
 
     @cached_property
-    def bounds(self) -> Ints:
-        """The first row, the first inner row and the end of each shard, ``(S, 3)``."""
-        first, last = self.shards[:-1], self.shards[1:] - 1
-        bounds = np.empty((len(first), 3), np.int64)
-        bounds[:, :2], bounds[:, 2] = self.levels[first, :2], self.levels[last, 1]
-        return bounds
-
-    @cached_property
     def inner(self) -> Ints:
         """The number of inner rows before each shard, and in all, ``(S + 1,)``."""
-        return offsets_of(self.bounds[:, 2] - self.bounds[:, 1])
+        leaves, top = self.shards[:-1], self.shards[1:] - 1
+        return offsets_of(self.levels[top, 1] - self.levels[leaves, 1])
 
     @property
     def largest(self) -> int:
         """The number of rows of the largest shard."""
-        return int((self.bounds[:, 2] - self.bounds[:, 0]).max(initial=0))
+        leaves, top = self.shards[:-1], self.shards[1:] - 1
+        return int((self.levels[top, 1] - self.levels[leaves, 0]).max(initial=0))
 
     def to(self, device: Union[str, torch.device]) -> RowPlan:
         """The same plan with its tensors on ``device``."""
@@ -154,14 +152,16 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
     if types is not None:
         kind[src], kinds = types, int(types.max(initial=0)) + 1
         run = run * kinds + kind
-    run += shards_of(batch, shards) * ((top + 1) * 2 * kinds)
-    small = int(run.max(initial=0)) < 2**16  # then a radix sort
+    of_shard = (top + 1) * 2 * kinds
+    if shards > 1:
+        run += shards_of(batch, shards) * of_shard
+    small = shards * of_shard <= 2**16  # then a radix sort
     order = (run.astype(np.uint16) if small else run).argsort(kind="stable")
     back = inverse(order)
     parent_node = up.take(order)
     parent = back.take(parent_node)
     rows = order, back, parent, parent_node, kind if types is None else kind.take(order)
-    return RowPlan(*_cut(run.take(order), parent, kinds, top + 1), *map(torch.from_numpy, rows))
+    return RowPlan(*_cut(run.take(order), kinds, top + 1), *map(torch.from_numpy, rows))
 
 
 def shards_of(batch: TreeBatch, shards: int) -> Ints:
@@ -179,17 +179,13 @@ def shards_of(batch: TreeBatch, shards: int) -> Ints:
     return np.zeros(batch.num_nodes, np.int64)
 
 
-def _cut(run: Ints, parent: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
+def _cut(run: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
     """The levels, parts and shards of rows that are sorted by their runs."""
     runs = run_offsets(run)
-    begins, ends = runs[:-1], runs[1:]
-    number = run[begins]
+    number = run.take(runs[:-1])
     level = number // (2 * kinds)
     has_parent = number // kinds % 2 == 0
-
-    broken = offsets_of(parent[1:] - parent[:-1] != 1)  # the number of breaks so far
-    in_order = broken[ends - 1] == broken[begins]
-    parts = _columns(number % kinds, begins, ends, np.where(in_order, parent[begins], -1))
+    parts = _columns(number % kinds, runs[:-1], runs[1:])
 
     of_level = run_offsets(level)
     rows, behind = runs[of_level], offsets_of(has_parent)[of_level]
