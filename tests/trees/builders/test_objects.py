@@ -85,6 +85,10 @@ def as_mixed(tree: Tree) -> Any:
 def test_getters(convert: Callable[[Any], Any], children: Any, name: Any, trees: list[Any]) -> None:
     forest = from_objects(map(convert, trees), children, {"label": name})
     assert_shape(forest, trees)
+    checked = Forest.build(forest.parent, pos=forest.pos, offsets=forest.offsets)
+    for known in (forest, forest.with_columns({})):  # what a walk knows need not be computed
+        assert known.depth.tolist() == checked.depth.tolist()
+        assert known.batch().src.tolist() == checked.batch().src.tolist()
     text = [str(t).translate({ord(c): None for c in "()', "}) for t in trees]
     assert "".join(map(str, names_of(forest, "label"))) == "".join(text)
 
