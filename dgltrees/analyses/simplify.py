@@ -72,8 +72,7 @@ def simplify_files(
         int(vocab.encode([name])[0]): vocab.encode([_cased(word, name) for word in words]).tolist()
         for name, words in zip(hard, nearest)
     }
-    vocabs = {**file.vocabs, "word": vocab}
-    whole = Forest(file.parent, file.pos, file.offsets, file.columns, vocabs)
+    whole = file.with_columns(file.columns, {**file.vocabs, "word": vocab})
 
     def score(forest: Forest) -> NDArray[np.float64]:
         return log_probs(run, forest)

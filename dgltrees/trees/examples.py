@@ -88,10 +88,10 @@ class Examples:
         Raises:
             TreeError: ``parts`` is empty, or they differ in arity, columns or vocabularies.
         """
+        if len(parts) == 1:
+            return parts[0]
         forest = Forest.concat([part.forest for part in parts])
         first = parts[0]
-        if len(parts) == 1:
-            return first
         for other in parts[1:]:
             same = (other.arity, list(other.columns)) == (first.arity, list(first.columns))
             if not same or other.targets != first.targets:

@@ -72,5 +72,4 @@ def _replaced(forest: Forest, node: int, word: int) -> Forest:
     """The same tree with another word at a node."""
     words = forest.columns["word"].copy()
     words[node] = word
-    columns = {**forest.columns, "word": words}
-    return Forest(forest.parent, forest.pos, forest.offsets, columns, forest.vocabs)
+    return forest.with_columns({**forest.columns, "word": words})
