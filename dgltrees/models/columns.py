@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Optional
 
 import numpy as np
@@ -17,6 +17,7 @@ from dgltrees.models.siblings import PlaceVectors
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.schema import NUMBERS, SUBWORDS, Column, Schema
+from dgltrees.trees.segments import blocks
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["ColumnsInput", "NameVectors", "NumberVectors"]
@@ -87,12 +88,16 @@ class NumberVectors(nn.Module):
 
     def standardise(self, values: NDArray[np.float64]) -> None:
         """Take mean and deviation from the ``(N, K)`` numbers of the training trees."""
-        numbers = self._logarithms(torch.from_numpy(np.asarray(values)))
-        present = ~numbers.isnan()
-        count = present.sum(0).clamp(min=1)
-        mean = numbers.nan_to_num(0.0).sum(0) / count
-        squares = (numbers - mean).nan_to_num(0.0).square().sum(0) / count
-        deviation = squares.sqrt()
+
+        def parts() -> Iterator[Tensor]:  # there may be more than fit into memory
+            for block in blocks(len(values)):
+                yield self._logarithms(torch.from_numpy(np.array(values[block])))
+
+        none = torch.zeros(len(self.mean), dtype=torch.float64)
+        count = sum(((~part.isnan()).sum(0) for part in parts()), none).clamp(min=1)
+        mean = sum((part.nan_to_num(0.0).sum(0) for part in parts()), none) / count
+        squares = sum(((part - mean).nan_to_num(0.0).square().sum(0) for part in parts()), none)
+        deviation = (squares / count).sqrt()
         self.mean.copy_(mean)
         self.deviation.copy_(torch.where(deviation > 1e-12 * (1 + mean.abs()), deviation, 1.0))
 

@@ -17,6 +17,7 @@ from dgltrees.tasks.files import data_files
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.on_disk import examples_on_disk
 from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import inverse, run_offsets
 
@@ -25,7 +26,6 @@ __all__ = [
     "load_examples",
     "load_splits",
     "most_children",
-    "schema_of",
     "split_examples",
     "stream_unlabeled",
 ]
@@ -48,11 +48,6 @@ class Splits:
         return [part for part in (self.train, self.valid, self.test) if part is not None]
 
 
-def schema_of(data: Examples) -> Schema:
-    """What further examples are read by; of its vocabularies ``"target"`` are the classes."""
-    return Schema({**data.forest.vocabs, "target": data.targets}, data.inputs, data.target_names)
-
-
 def load_examples(
     task: Task,
     settings: DataSettings,
@@ -62,20 +57,39 @@ def load_examples(
 ) -> Examples:
     """The examples of all ``paths``, read with one set of vocabularies.
 
+    Where the settings name a folder as ``scratch``, their trees are there and not in memory.
+
     Raises:
         ConfigError: there are no files.
         TreeError: a file is not what the task reads, or a node has more than ``max_children``.
     """
     if not paths:
         raise ConfigError(f"expected data files for the task {task.name}, got none; set data.train")
-    parts = []
+    scratch: Optional[str] = getattr(settings, "scratch", None)
+    parts = _read_parts(task, settings, paths, vocabs, max_children, whole=scratch is None)
+    data = Examples.concat([*parts]) if scratch is None else examples_on_disk(parts, scratch)
+    return data if vocabs is not None else task.in_class_order(data, settings)
+
+
+def _read_parts(
+    task: Task,
+    settings: DataSettings,
+    paths: list[Path],
+    vocabs: Optional[Mapping[str, Vocabulary]],
+    max_children: Optional[int],
+    *,
+    whole: bool,
+) -> Iterator[Examples]:
+    """The examples of files; of ``whole`` ones at once, otherwise some at a time."""
     for path in paths:
         with _named_task(task, path):
-            parts.append(task.read(path, settings, vocabs))
-        if max_children is not None:
-            _check_children(parts[-1].forest, max_children, path)
-        vocabs = schema_of(parts[-1])
-    return parts[0] if len(parts) == 1 else Examples.concat(parts)
+            read = task.read if whole else task.stream
+            parts = read(path, settings, vocabs)
+            for data in [parts] if isinstance(parts, Examples) else parts:
+                if max_children is not None:
+                    _check_children(data.forest, max_children, path)
+                vocabs = data.schema
+                yield data
 
 
 def stream_unlabeled(
@@ -210,7 +224,7 @@ def split_examples(
     )
     parts = _without_rare(parts, getattr(settings, "min_count", 1))
     task.extend_vocabularies(parts.train, settings, files)
-    names = schema_of(parts.train)
+    names = parts.train.schema
     for vocabulary in names.values():
         vocabulary.freeze()
     return replace(parts, valid=read_valid(names)) if read_valid else parts
@@ -246,17 +260,13 @@ def _without_rare(splits: Splits, least: int) -> Splits:
     for column, vocab in forest.vocabs.items():
         if vocab.unknown is None:
             continue
-        ids = forest.columns[column]
-        counts = np.bincount(ids[ids >= 0], minlength=len(vocab))
+        counts = forest.name_counts(column)
         names = [n for n, c in zip(vocab.names, counts) if c >= least and n != vocab.unknown]
         vocabs[column] = Vocabulary([vocab.unknown, *names], unknown=vocab.unknown, frozen=True)
         renumber[column] = vocabs[column].encode(vocab.names)
 
     def renumbered(data: Examples) -> Examples:
-        columns = dict(data.forest.columns)
-        for column, new in renumber.items():
-            columns[column] = np.where(columns[column] < 0, -1, new[columns[column]])
-        return replace(data, forest=data.forest.with_columns(columns, vocabs))
+        return replace(data, forest=data.forest.renamed(renumber, vocabs))
 
     others = (None if d is None else renumbered(d) for d in (splits.valid, splits.test))
     return Splits(renumbered(splits.train), *others)

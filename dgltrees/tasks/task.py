@@ -224,6 +224,10 @@ class Task:
     ) -> None:
         """Add names in the files ``paths`` to the vocabularies of the training examples."""
 
+    def in_class_order(self, data: Examples, settings: Any) -> Examples:
+        """The training examples with their classes in the order that the task wants."""
+        return data
+
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Initialise a new model from the training examples ``data``, such as by word vectors."""
 

@@ -120,9 +120,8 @@ class LoadedRun:
             TreeError: a file is not what the task reads.
         """
         paths = [Path(file) for file in self.files(files, flag=flag)]
-        return load_examples(
-            self.task, self.settings.data, paths, self.vocabularies, self.max_children
-        )
+        data = _in_memory(self.settings)
+        return load_examples(self.task, data, paths, self.vocabularies, self.max_children)
 
     def files(self, patterns: Paths, *, flag: str = "files") -> list[PathLike]:
         """The files of patterns; standard input (``-``) and lines in memory stay as they are.
@@ -212,7 +211,7 @@ class LoadedRun:
             settings = settings.replace("data", test=test)
         files = data_files(settings.data, "test")
         if files:
-            data, vocabs = settings.data, self.vocabularies
+            data, vocabs = _in_memory(settings), self.vocabularies
             return load_examples(self.task, data, files, vocabs, self.max_children)
         fraction = settings.data.test_fraction
         if not fraction:
@@ -325,6 +324,13 @@ class LoadedRun:
         from dgltrees.analyses.explain import explain
 
         return explain(self, source, example, **options)
+
+
+def _in_memory(settings: Settings) -> Any:
+    """The settings of data that are read into memory, whatever training did."""
+    if getattr(settings.data, "scratch", None) is None:
+        return settings.data
+    return settings.replace("data", scratch=None).data
 
 
 def load(path: PathLike) -> LoadedRun:

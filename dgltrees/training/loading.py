@@ -12,8 +12,10 @@ from torch import Tensor
 from torch.multiprocessing import get_context
 from torch.utils.data import DataLoader, Dataset
 
+from dgltrees.errors import ConfigError
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, TreeBatch
+from dgltrees.trees.on_disk import DiskForest
 
 __all__ = ["Loader"]
 
@@ -38,6 +40,11 @@ class Loader:
     def __init__(self, task: Task, data: Examples, workers: int) -> None:
         self.task, self.data, self.workers = task, data, workers
         self.chunks: list[Sequence[NDArray[Any]]] = []
+        if workers and isinstance(data.forest, DiskForest):
+            raise ConfigError(
+                f"expected training.workers 0 with data.scratch, got {workers}; other processes "
+                "would read all trees into memory"
+            )
         if workers:
             context: Any = get_context("forkserver")
             context.set_forkserver_preload([__name__])  # imported once, not by every worker

@@ -25,7 +25,6 @@ from dgltrees.tasks.splits import (
     load_examples,
     load_splits,
     most_children,
-    schema_of,
 )
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
@@ -79,7 +78,7 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
     if bounded and settings.model["max_children"] is None:
         most = limit or max(map(most_children, splits.all))
         settings = settings.replace("model", max_children=most)
-    names, files, test = schema_of(splits.train), data_files(settings.data, "test"), splits.test
+    names, files, test = splits.train.schema, data_files(settings.data, "test"), splits.test
     if files:
         test = load_examples(task, settings.data, files, names, settings.model.get("max_children"))
     torch.manual_seed(settings.training.seed)
@@ -169,7 +168,7 @@ def _train(
             "parameters": parameters,
             "examples": {"train": len(splits.train), "valid": len(splits.valid or ())},
         }
-        run.start(ready.settings, schema_of(splits.train), metadata)
+        run.start(ready.settings, splits.train.schema, metadata)
     log_settings(fabric, flat(ready.settings.to_dict()))
     fabric.barrier()
     progress = trainer.fit()

@@ -14,7 +14,7 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.schema import Column
+from dgltrees.trees.schema import Column, Schema
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Examples"]
@@ -74,6 +74,12 @@ class Examples:
     def depths(self) -> NDArray[np.int32]:
         """``(E,)`` the depth of the deepest tree of each example."""
         return np.asarray(self.forest.depths.reshape(-1, self.arity).max(1))
+
+    @property
+    def schema(self) -> Schema:
+        """What further examples are read by; of its vocabularies ``"target"`` are the classes."""
+        vocabs = {**self.forest.vocabs, "target": self.targets}
+        return Schema(vocabs, self.inputs, self.target_names)
 
     def select(self, ids: ArrayLike) -> Examples:
         """A data set of the examples ``ids``, in that order."""

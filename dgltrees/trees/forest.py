@@ -25,7 +25,7 @@ from dgltrees.trees.check import (
 )
 from dgltrees.trees.depth import depths
 from dgltrees.trees.saved import load_arrays, save_forest
-from dgltrees.trees.segments import offsets_of, owner, ranges
+from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Forest"]
@@ -323,6 +323,28 @@ class Forest:
             chosen.__dict__["_in_order"] = self._in_order
         return chosen
 
+    def name_counts(self, column: str) -> NDArray[np.int64]:
+        """How often each name of the vocabulary of a column occurs, ``(names,)``."""
+        ids, names = self.columns[column], len(self.vocabs[column])
+        counts = np.zeros(names, np.int64)
+        for block in blocks(len(ids)):
+            counts += np.bincount(ids[block][ids[block] >= 0], minlength=names)
+        return counts
+
+    def renamed(
+        self, tables: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
+    ) -> Forest:
+        """The same trees with other ids of names.
+
+        Arguments:
+            tables: by column, the new id of each old one; -1 stays.
+            vocabs: the vocabularies of the new ids.
+        """
+        columns = dict(self.columns)
+        for name, table in tables.items():
+            columns[name] = np.where(columns[name] < 0, -1, table[columns[name]])
+        return self.with_columns(columns, vocabs)
+
     def tree(self, index: int) -> Forest:
         """A forest that holds only the tree ``index``."""
         return self.select([index])
@@ -372,16 +394,16 @@ class Forest:
         """
         chosen = np.arange(len(self)) if ids is None else integers(ids, "tree ids", None)
         rows, offsets = self._rows(np.atleast_1d(chosen))
-        # Depths, parents and order are computed once for the forest, then read by every batch.
-        depth, pos = self.depth.take(rows), self.pos.take(rows)
-        parent = self.global_parent.take(rows) - rows + np.arange(len(rows))
+        # Depths and order are computed once for the forest, then read by every batch.
+        depth, pos, sizes = self.depth.take(rows), self.pos.take(rows), offsets[1:] - offsets[:-1]
+        parent = self.parent.take(rows) + offsets[:-1].repeat(sizes)  # of roots no matter what
         src = depth.nonzero()[0]
         if not self._in_order:
             src = src[np.lexsort((pos[src], parent[src]))]
         return TreeBatch(
             torch.from_numpy(src),
             torch.from_numpy(parent.take(src)),
-            torch.from_numpy(offsets[1:] - offsets[:-1]),
+            torch.from_numpy(sizes),
             ndata={name: _tensor(name, column[rows]) for name, column in self.columns.items()},
             edata={"pos": _tensor("pos", pos.take(src))},
             depth=depth,

@@ -18,6 +18,7 @@ before each entry.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 __all__ = [
+    "blocks",
     "cumcount",
     "inverse",
     "lasts",
@@ -43,6 +45,15 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 Array = TypeVar("Array", NDArray[Any], Tensor)
+
+
+def blocks(rows: int, size: int = 2**20) -> Iterator[slice]:
+    """Slices of at most ``size`` rows, one after the other, for arrays that are larger than memory.
+
+    >>> list(blocks(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    return (slice(at, min(at + size, rows)) for at in range(0, rows, size))
 
 
 def starts(sizes: Array) -> Array:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.options import Options
-from dgltrees.tasks.splits import schema_of
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
 from dgltrees.training.processes import make_fabric
@@ -22,7 +21,7 @@ from dgltrees.trees import Examples
 def build(task: Task, data: Examples, **model: Any) -> nn.Module:
     """The model with these settings, in the initial state of seed 0."""
     torch.manual_seed(0)
-    return task.build(Options(task.model, flat(model), "model"), schema_of(data))
+    return task.build(Options(task.model, flat(model), "model"), data.schema)
 
 
 def run(model: nn.Module, task: Task, data: Examples, max_nodes: int = 20_000) -> Columns:

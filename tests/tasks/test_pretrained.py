@@ -14,7 +14,7 @@ from dgltrees import Forest, load
 from dgltrees.errors import ConfigError
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.tasks.pretrained import VECTOR
-from dgltrees.tasks.splits import load_splits, schema_of
+from dgltrees.tasks.splits import load_splits
 from dgltrees.tasks.trees.sst import SST
 from dgltrees.training.run import train
 from dgltrees.training.settings import Settings, layered
@@ -44,7 +44,7 @@ def test_leaves_have_the_vectors_of_their_sentence_rare_words_too(
         is_leaf = torch.from_numpy(part.forest.degree == 0)
         torch.testing.assert_close(vectors[is_leaf], expected)
         assert not vectors[~is_leaf].any()
-    assert "Abc" not in schema_of(splits.train)["word"].names
+    assert "Abc" not in splits.train.schema["word"].names
 
 
 def tree_settings(sst: Path, folder: Path, **changes: Any) -> Settings:  # noqa: F811

@@ -8,7 +8,7 @@ import pytest
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.tasks.splits import Splits, load_examples, load_splits, schema_of
+from dgltrees.tasks.splits import Splits, load_examples, load_splits
 from dgltrees.tasks.table import get_task
 from dgltrees.trees import Examples
 
@@ -97,7 +97,7 @@ def test_names_of_what_is_held_out_are_not_learned(tmp_path: Path) -> None:
     (tmp_path / "train").write_text("".join(lines))
     train, valid = _split("sst-tree", train=str(tmp_path / "train")).all
     assert len(valid) == 2
-    assert len(schema_of(train)["word"]) == 18 + 1 + 1  # film, and the unknown word
+    assert len(train.schema["word"]) == 18 + 1 + 1  # film, and the unknown word
     ids = valid.forest.columns["word"]
     assert valid.forest.vocabs["word"].decode(ids[ids >= 0]) == ["<unk>", "film"] * 2
 

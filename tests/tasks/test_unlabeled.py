@@ -12,7 +12,7 @@ from torch import nn
 
 from dgltrees._files import Lines, PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.tasks.splits import load_examples, schema_of, stream_unlabeled
+from dgltrees.tasks.splits import load_examples, stream_unlabeled
 from dgltrees.tasks.table import TASKS
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples
@@ -75,7 +75,7 @@ def _predict(
     trees: int = 10_000,
 ) -> list[dict[str, Any]]:
     parts = stream_unlabeled(
-        *(task, settings, path, schema_of(train)), file_format=file_format, trees=trees
+        *(task, settings, path, train.schema), file_format=file_format, trees=trees
     )
     lines = [line for data in parts for line in task.predictions(data, run(model, task, data))]
     return [{k: v for k, v in line.items() if k not in task.numbered} for line in lines]
@@ -86,7 +86,7 @@ def _model(name: str) -> tuple[nn.Module, Task, Examples, Path, Any]:
     task, path = TASKS[name], SAMPLES / file
     data = task.data(**settings)
     train = load_examples(task, data, [path])
-    for vocabulary in schema_of(train).values():
+    for vocabulary in train.schema.values():
         vocabulary.freeze()
     return build(task, train, **sizes).eval(), task, train, path, data
 
@@ -117,7 +117,7 @@ def test_predictions_do_not_depend_on_labels(name: str) -> None:
     assert by_threes == list(map(_near, expected))
     if name not in _OWN:
         with pytest.raises(TreeError, match=r"label|value|none"):
-            task.read(Lines(bare), settings, schema_of(train))
+            task.read(Lines(bare), settings, train.schema)
 
 
 @pytest.mark.parametrize("name", _OWN)
@@ -125,7 +125,7 @@ def test_own_trees_without_targets_have_no_metrics(name: str) -> None:
     model, task, train, path, settings = _model(name)
     strip = _STRIPPED[name][3]
     bare = map(strip, path.read_text().splitlines())
-    data = task.read(Lines(bare, "plans.jsonl"), settings, schema_of(train))
+    data = task.read(Lines(bare, "plans.jsonl"), settings, train.schema)
     with pytest.raises(TreeError, match="expected examples with"):
         task.report(data, run(model, task, data), task.majority(train))
 

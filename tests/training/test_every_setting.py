@@ -29,7 +29,8 @@ FILES: dict[str, dict[str, Any]] = {
 }
 # Settings of some formats alone, which the samples are not; test_tree_lm.py has tests of them.
 OTHER_FORMATS = {"data.single_root", "data.label"}
-REPORT = {"data.baselines"}  # changes result.json; tests/tasks/own_trees has a test of it
+# These change result.json, or where trees are, not what they are; tests/tasks/own_trees has tests.
+REPORT = {"data.baselines", "data.scratch"}
 WORDS = {"hidden_size": 4, "embedding": 4}
 
 
@@ -73,7 +74,7 @@ def another(option: Option, value: Any, tmp_path: Path) -> list[Any]:
             return [choice for choice in get_args(kind) if choice != value]
     if isinstance(value, bool) or option.takes(bool):
         return [not value]
-    if option.name in ("root", "train", "valid", "test", "vectors", "pretrained"):
+    if option.name in ("root", "train", "valid", "test", "vectors", "pretrained", "scratch"):
         return [str(tmp_path / "none")]
     if option.takes(list):
         return [[3], [3, 3]]

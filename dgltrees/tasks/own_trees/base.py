@@ -30,9 +30,11 @@ from dgltrees.models import (
     TransformerEncoder,
 )
 from dgltrees.options import Options
-from dgltrees.tasks.own_trees.baselines import bag_baselines
+from dgltrees.tasks.own_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.own_trees.reading import (
+    check_columns_seen,
     input_examples,
+    large_parts,
     stream_examples,
     target_values,
     with_targets,
@@ -102,13 +104,21 @@ class OwnTreesTask(Task):
     ) -> Iterator[Examples]:
         """The examples of a file in any format; see :meth:`Task.stream`.
 
-        The columns of training files are told from the whole file.
+        The columns of training files are told from the whole file, or where there is a
+        ``data.scratch`` from its first part; it may then lack columns in some parts, not in all.
         """
         parts = stream_examples(path, settings, file_format=file_format, trees=trees)
-        if vocabs is None or not vocabs["target"].frozen:
-            parts = iter([gather(parts)])
+        training = vocabs is None or not vocabs["target"].frozen
+        if training:
+            parts = iter([gather(parts)]) if settings.scratch is None else large_parts(parts)
+        seen: set[str] = set()
         for raw in parts:
-            yield self.examples(raw, settings, vocabs, path, labeled=labeled)
+            data = self.examples(raw, settings, vocabs, path, labeled=labeled)
+            vocabs = vocabs or data.schema
+            seen |= {*raw.forest.columns}
+            yield data
+        if training and vocabs is not None:
+            check_columns_seen(seen, cast(Schema, vocabs), settings, path)
 
     def format_of(self, path: PathLike) -> Optional[str]:
         """None: the settings say it, or the file tells it."""
@@ -202,7 +212,8 @@ class OwnTreesTask(Task):
         """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
         if not settings.baselines:
             return {}
-        return bag_baselines(self, splits.train, {"valid": splits.valid, "test": test})
+        train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
+        return bag_baselines(self, cast(Examples, train), {"valid": valid, "test": test})
 
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Take means and deviations of inputs and targets from the training examples."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Optional
 
@@ -11,21 +12,34 @@ from numpy.typing import NDArray
 from dgltrees.metrics.classes import class_metrics
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.trees import Examples
+from dgltrees.trees.on_disk import DiskForest
 from dgltrees.trees.schema import NUMBERS
 from dgltrees.trees.segments import owner
 
-__all__ = ["bag_baselines", "bag_features", "frequent_names"]
+__all__ = ["bag_baselines", "bag_features", "frequent_names", "some_examples"]
 
+_MOST_EXAMPLES = 20_000  # of those on disk
 _MOST_NAMES = 256  # counted per column; rarer ones are left out
+
+
+def some_examples(task: Any, data: Optional[Examples]) -> Optional[Examples]:
+    """The examples in memory: all of them, or where they are on disk 20,000 drawn at random."""
+    if data is None or not isinstance(data.forest, DiskForest) or len(data) <= _MOST_EXAMPLES:
+        return data
+    groups = task.groups(data)
+    order = np.random.Generator(np.random.PCG64(0)).permutation(int(groups.max()) + 1)
+    chosen = order[np.bincount(groups)[order].cumsum() <= _MOST_EXAMPLES]
+    warnings.warn(
+        f"baselines are of {_MOST_EXAMPLES:,} of the {len(data):,} examples on disk", stacklevel=2
+    )
+    return data.select(np.flatnonzero(np.isin(groups, chosen)))
 
 
 def frequent_names(train: Examples) -> dict[str, NDArray[np.int64]]:
     """The ids of the names of each column that are counted: the 256 most frequent in training."""
     forest, frequent = train.forest, {}
-    for name, vocab in forest.vocabs.items():
-        ids = np.asarray(forest.columns[name])
-        counts = np.bincount(ids[ids >= 0], minlength=len(vocab))
-        frequent[name] = np.argsort(-counts, kind="stable")[:_MOST_NAMES]
+    for name in forest.vocabs:
+        frequent[name] = np.argsort(-forest.name_counts(name), kind="stable")[:_MOST_NAMES]
     return frequent
 
 

@@ -6,7 +6,7 @@ The tasks ``classify``, ``classify-pairs`` and ``label``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional, cast
 
 import numpy as np
@@ -66,6 +66,20 @@ class ClassesTask(OwnTreesTask):
                 shown = ", ".join(classes.names[:20])
                 raise error(f"expected a class ({shown}), got {listed[row]!r}", row)
         return classes.encode(listed).astype(np.int64)
+
+    def in_class_order(self, data: Examples, settings: ClassesData) -> Examples:
+        """The training examples with their classes sorted, unless the settings give an order."""
+        names = sorted(data.targets.names, key=_order)
+        if settings.classes or names == [*data.targets.names]:
+            return data
+        classes = Vocabulary(names)
+        table = classes.encode(data.targets.names)
+        if self.nodes:
+            forest = data.forest.renamed({"target": table}, data.forest.vocabs)
+            return replace(data, forest=forest, targets=classes)
+        targets = self.targets(data)
+        columns = {**data.columns, "target": np.where(targets < 0, -1, table[targets])}
+        return replace(data, columns=columns, targets=classes)
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """One dictionary per example, see :meth:`Task.predictions`; of flags, one value each."""

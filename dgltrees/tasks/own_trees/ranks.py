@@ -19,6 +19,7 @@ from dgltrees.metrics.ranking import rank_within
 from dgltrees.models import Classifier, RankTarget
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, make_model
+from dgltrees.tasks.own_trees.baselines import some_examples
 from dgltrees.tasks.own_trees.numbers import read_numbers
 from dgltrees.tasks.own_trees.rank_baselines import rank_baselines
 from dgltrees.tasks.own_trees.reading import target_values
@@ -171,7 +172,8 @@ class RankTask(OwnTreesTask):
         """What chance and models over bags of nodes reach, if the settings ask for it."""
         if not settings.baselines:
             return {}
-        return rank_baselines(self, splits.train, {"valid": splits.valid, "test": test})
+        train, valid, test = (some_examples(self, p) for p in (splits.train, splits.valid, test))
+        return rank_baselines(self, cast(Examples, train), {"valid": valid, "test": test})
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``score``, and where there are groups ``group`` and the ``rank`` from 1.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Optional
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats.lines import gather
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
@@ -19,7 +20,9 @@ from dgltrees.trees.schema import SUBWORDS, Column, Schema, choose_columns, new_
 
 __all__ = [
     "Names",
+    "check_columns_seen",
     "input_examples",
+    "large_parts",
     "stream_examples",
     "target_names",
     "target_values",
@@ -27,6 +30,8 @@ __all__ = [
 ]
 
 Names = Optional[Mapping[str, Vocabulary]]
+
+_PART_TREES, _PART_NODES = 10_000, 500_000
 
 
 def stream_examples(
@@ -52,6 +57,22 @@ def stream_examples(
     if name not in FORMATS:
         raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
     return FORMATS[name].chunks(path, trees, settings)
+
+
+def large_parts(parts: Iterator[Examples]) -> Iterator[Examples]:
+    """Parts of a file joined to larger ones, of 10,000 trees or half a million nodes.
+
+    The first of them tells the columns.
+    """
+    waiting: list[Examples] = []
+    for part in parts:
+        waiting.append(part)
+        nodes = sum(each.forest.num_nodes for each in waiting)
+        if nodes >= _PART_NODES or sum(map(len, waiting)) >= _PART_TREES:
+            yield gather(waiting)
+            waiting = []
+    if waiting:
+        yield gather(waiting)
 
 
 def target_names(settings: OwnTreesData) -> tuple[str, ...]:
@@ -143,15 +164,32 @@ def _check_edges(forest: Forest) -> None:
 
 
 def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) -> None:
-    """See that a further training file has the columns of the first one."""
-    missing = [each.name for each in schema.inputs if each.name not in forest.columns]
-    others = set(forest.columns) - {each.name for each in schema.inputs}
-    others -= {*_names_aside(settings)}
-    if settings.columns is None and (missing or others):
+    """See that further training trees have the columns of the first ones.
+
+    Of a file that is read in parts, its end tells whether one is missing.
+    """
+    seen = {*forest.columns}
+    if settings.scratch is not None:
+        seen |= {each.name for each in schema.inputs}
+    check_columns_seen(seen, schema, settings)
+
+
+def check_columns_seen(
+    seen: Collection[str], schema: Schema, settings: OwnTreesData, file: Optional[PathLike] = None
+) -> None:
+    """See that a training file has the columns of the first trees, unless settings name columns.
+
+    Raises:
+        TreeError: it has not.
+    """
+    names = {each.name for each in schema.inputs}
+    others = {*seen} - names - {*_names_aside(settings)}
+    if settings.columns is None and (names - {*seen} or others):
+        first = "file" if settings.scratch is None else f"{_PART_TREES:,} trees"
         raise TreeError(
-            "expected the columns of the first training file, "
-            f"{', '.join(each.name for each in schema.inputs)}, got {', '.join(forest.columns)}; "
-            "name those to read with data.columns"
+            f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
+            f"{', '.join(sorted(seen))}; name those to read with data.columns",
+            file=file,
         )
 
 

@@ -47,8 +47,18 @@ class OwnTreesData(Layout, PretrainedSettings):
     default vectors of their words are learned."""
     format: Optional[str] = None
     """Format of the files; by default told by the ending of their names or their first line."""
+    scratch: Optional[str] = None
+    """Folder for temporary files in which the trees are while a model is trained, for more trees
+    than fit into memory; by default they are in memory. Columns are then told by the first 10,000
+    trees."""
     baselines: bool = True
     """Report beside the result what linear and boosted models over bags of nodes reach."""
+
+    @staticmethod
+    def unread(values: Mapping[str, Any]) -> dict[str, str]:
+        """An encoder that is trained reads texts of other lengths in each part of the trees."""
+        reasons = PretrainedSettings.unread(values)
+        return {**reasons, "scratch": "with data.fine_tune"} if values["fine_tune"] else reasons
 
 
 @dataclass(frozen=True)

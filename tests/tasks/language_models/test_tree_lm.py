@@ -19,7 +19,6 @@ from dgltrees.cli import main
 from dgltrees.formats import read_conllu
 from dgltrees.models import BidirectionalLM, SequenceLM
 from dgltrees.tasks.language_models.tree_lm import TREE_LM, Objective
-from dgltrees.tasks.splits import schema_of
 from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
 from dgltrees.training.settings import Settings
@@ -187,7 +186,7 @@ def test_labels_are_learned_beside_the_words(tmp_path: Path) -> None:
     assert_close(p[real], scores.exp().gather(1, truth[:, None])[:, 0].double())
     lines = list(load(tmp_path / "run").predict([SENTENCES]))
     assert [len(line["labels"]) for line in lines] == [line["words"] for line in lines]
-    names = schema_of(data)["deprel"].names
+    names = data.schema["deprel"].names
     assert {name for line in lines for name in line["labels"]} <= set(names)
 
 
@@ -294,7 +293,7 @@ def test_a_step_is_divided_by_its_sentences() -> None:
 def test_noise_is_by_the_words_of_the_training_examples() -> None:
     ready = prepare(settings({"objective": "nce"}))
     words = ready.splits.train.forest.columns["word"]
-    names = schema_of(ready.splits.train)["word"]
+    names = ready.splits.train.schema["word"]
     p = np.bincount(words, minlength=len(names)) ** 0.75
     assert_close(_noise(ready.model) / 20, torch.from_numpy(p / p.sum()))
 
@@ -303,7 +302,7 @@ def test_word_vectors_are_where_the_words_begin(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("the 1 2 3 4\nnever-seen 5 6 7 8\n", encoding="utf-8")
     ready = prepare(settings(data={"vectors": str(path)}))
-    row = int(schema_of(ready.splits.train)["word"].encode(["the"])[0])
+    row = int(ready.splits.train.schema["word"].encode(["the"])[0])
     assert ready.model.model.embed.weight[row].tolist() == [1, 2, 3, 4]
 
 

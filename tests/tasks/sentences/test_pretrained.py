@@ -15,7 +15,7 @@ from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.sentences.settings import SentenceSettings
 from dgltrees.tasks.sentences.snli import SNLI
 from dgltrees.tasks.sentences.sst_phrases import SST_PHRASES
-from dgltrees.tasks.splits import load_examples, load_splits, schema_of
+from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.trees import Forest
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.tasks.build import build
@@ -68,9 +68,9 @@ def test_phrases_are_learned_and_whole_sentences_evaluated(
     settings = SST_PHRASES.data(train=str(path), pretrained=str(folder))
     phrases = load_examples(SST_PHRASES, settings, [path])
     assert phrases.forest.columns[VECTOR].shape == (8, 8)  # 1 + 1 + 1 + 2 + 3 words
-    for vocabulary in schema_of(phrases).values():
+    for vocabulary in phrases.schema.values():
         vocabulary.freeze()
-    whole = load_examples(SST_PHRASES, settings, [path], schema_of(phrases))
+    whole = load_examples(SST_PHRASES, settings, [path], phrases.schema)
     expected = PretrainedEncoder(folder)([["a", "d", "e"]])
     torch.testing.assert_close(torch.from_numpy(whole.forest.columns[VECTOR]), expected)
 

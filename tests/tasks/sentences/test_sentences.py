@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.tasks.splits import load_examples, load_splits, schema_of
+from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.tasks.table import get_task
 from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
@@ -125,7 +125,7 @@ def test_word_vectors_are_fixed_and_unknown_words_zero(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"v.txt: no vectors for (\d+) of (\d+) words") as caught:
         ready = prepare(how)
     weight: Any = ready.model.get_parameter("encoder.input.weight")
-    words = schema_of(ready.splits.train)["word"]
+    words = ready.splits.train.schema["word"]
     assert weight[words.encode(["a"])[0]].tolist() == [1, 2, 3, 4, 5, 6]
     assert (weight != 0).any(1).sum() == 1
     unknown_apart = len(words) - 1
@@ -208,9 +208,9 @@ def test_phrases_are_learned_and_sentences_evaluated(sst: Path) -> None:
     every = ["The good One", "The", "good One", "good", "One", "bad day", "bad", "day"]
     assert sentences(data) == every
     assert data.columns["target"].tolist() == [3, 2, 4, 3, 2, 2, 1, 2]
-    for vocabulary in schema_of(data).values():
+    for vocabulary in data.schema.values():
         vocabulary.freeze()
-    later = read(sst, schema_of(data), lower=True)
+    later = read(sst, data.schema, lower=True)
     assert sentences(later) == ["<unk> good <unk>", "bad day"]
     assert sentences(read(sst, supervise="root")) == ["The good One", "bad day"]
 

@@ -1,0 +1,160 @@
+"""Forests in temporary files, for more trees than fit into memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Optional
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.trees.check import integers
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import blocks, offsets_of
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["DiskForest", "examples_on_disk"]
+
+_IN_MEMORY = 2**20
+"""Nodes of a selection that is in memory; a larger one is on disk again."""
+_PART = 10_000  # trees that a selection copies at a time
+
+
+@dataclass(frozen=True)
+class DiskForest(Forest):
+    """A forest whose arrays of nodes are memory-mapped files without a name.
+
+    The files go with the last array that reads them, at the latest with the process. In memory are
+    the offsets, 8 bytes a tree, and the pages of files that the operating system has room for.
+
+    Arguments:
+        parent, pos, offsets, columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
+        folder: where the files of selections go.
+    """
+
+    folder: PathLike = "."
+
+    def with_columns(
+        self, columns: Mapping[str, NDArray[Any]], vocabs: Optional[Mapping[str, Vocabulary]] = None
+    ) -> DiskForest:
+        """The same trees with other columns; see :meth:`Forest.with_columns`."""
+        forest = replace(self, columns=columns, vocabs=self.vocabs if vocabs is None else vocabs)
+        forest.__dict__.update({**self.__dict__, **forest.__dict__})
+        return forest
+
+    def select(self, ids: ArrayLike) -> Forest:
+        """A forest of the trees ``ids``, see :meth:`Forest.select`; a large one is on disk too."""
+        chosen = np.atleast_1d(integers(ids, "tree ids", None))
+        if int(self.sizes.take(chosen).sum()) <= _IN_MEMORY:
+            return super().select(chosen)
+        parts = (chosen[at : at + _PART] for at in range(0, len(chosen), _PART))
+        return _written(map(super().select, parts), self.folder, self.vocabs)
+
+    def renamed(
+        self, tables: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
+    ) -> Forest:
+        """The same trees with other ids, on disk too; see :meth:`Forest.renamed`."""
+        columns = dict(self.columns)
+        for name, table in tables.items():
+            rows = self.columns[name]
+            with _rows_in(self.folder) as file:
+                for block in blocks(len(rows)):
+                    file.append(np.where(rows[block] < 0, -1, table[rows[block]]))
+                columns[name] = file.mapped()
+        return self.with_columns(columns, vocabs)
+
+
+def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
+    """All examples of ``parts``, which are read one at a time, with their trees on disk.
+
+    Arguments:
+        parts: at least one, with the same columns and vocabularies, which may still grow.
+        folder: where temporary files go; it is made where there is none.
+
+    Raises:
+        ConfigError: the folder cannot be written to.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with _rows_in(folder):
+            pass
+    except OSError as error:
+        raise ConfigError(
+            f"expected data.scratch to be a folder for temporary files, got {folder}: "
+            f"{error.strerror}"
+        ) from None
+    columns: dict[str, list[NDArray[Any]]] = {}
+    last: list[Examples] = []
+
+    def forests() -> Iterator[Forest]:
+        for part in parts:
+            last[:] = [part]
+            for name, column in part.columns.items():
+                columns.setdefault(name, []).append(column)
+            yield part.forest
+
+    forest = _written(forests(), folder, None)
+    joined = {name: np.concatenate(each) for name, each in columns.items()}
+    return replace(last[0], forest=forest, columns=joined)
+
+
+def _written(
+    forests: Iterable[Forest], folder: PathLike, vocabs: Optional[Mapping[str, Vocabulary]]
+) -> DiskForest:
+    """One forest on disk of at least one; with the vocabularies of the last, or those given."""
+    files: dict[str, _Rows] = {}
+    sizes: list[NDArray[np.int64]] = []
+    in_order, names = True, vocabs or {}
+    with ExitStack() as stack:
+        for forest in forests:
+            structure = {"(parent)": forest.parent, "(pos)": forest.pos, "(depth)": forest.depth}
+            for name, array in {**structure, **forest.columns}.items():
+                if name not in files:
+                    files[name] = stack.enter_context(_rows_in(folder))
+                files[name].append(array)
+            sizes.append(forest.sizes)
+            in_order, names = in_order and forest._in_order, vocabs or forest.vocabs
+        mapped = {name: file.mapped() for name, file in files.items()}
+    parent, pos, depth = (mapped.pop(f"({name})") for name in ("parent", "pos", "depth"))
+    offsets = offsets_of(np.concatenate(sizes))
+    forest = DiskForest(parent, pos, offsets, mapped, names, folder)
+    forest.__dict__.update(depth=depth, _in_order=in_order)  # nothing need be computed for all
+    return forest
+
+
+@contextmanager
+def _rows_in(folder: PathLike) -> Iterator[_Rows]:
+    """A new file without a name."""
+    with tempfile.TemporaryFile(dir=Path(folder)) as file:
+        yield _Rows(file)
+
+
+class _Rows:
+    """Rows of an array that go to a file, of the dtype of the first."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.count = file, 0
+        self.example: NDArray[Any] = np.zeros(0)
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Write rows ``(n, ...)``."""
+        if not self.count:
+            self.example = np.zeros((0, *rows.shape[1:]), rows.dtype)
+        self.file.write(np.ascontiguousarray(rows, self.example.dtype).tobytes())
+        self.count += len(rows)
+
+    def mapped(self) -> NDArray[Any]:
+        """All rows as an array that is read from the file, which may then be closed."""
+        if not self.count:
+            return self.example
+        self.file.flush()
+        shape = (self.count, *self.example.shape[1:])
+        return np.asarray(np.memmap(self.file, self.example.dtype, "r", shape=shape))
