@@ -36,7 +36,7 @@ class Compression(NamedTuple):
 def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> Compression:
     """Shorten a sentence to the connected part of its tree with the highest score.
 
-    Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 5); after
+    Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 4); after
     Filippova et al. (2015), words are only deleted. The remaining part of the tree is connected,
     has the dependents of ROOT, and has exactly ``max_words`` words: among parts of different
     lengths a language model would choose the shortest. A shorter sentence is not changed.
