@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_sum", "check_values", "checksum", "file_checksum", "with_checksum"]
+__all__ = ["check_sum", "checked_values", "checksum", "file_checksum", "with_checksum"]
 
 _KEY = "checksum"
 
@@ -39,21 +39,37 @@ def check_sum(actual: str, expected: str) -> None:
         )
 
 
-def with_checksum(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values for JSON with the checksum of all of them as one more."""
-    return {**values, _KEY: _of_values(values)}
+def with_checksum(values: Mapping[str, Any], previous: str = "") -> dict[str, Any]:
+    """Values for JSON with the checksum of all of them as one more.
+
+    Arguments:
+        values: by name.
+        previous: the checksum of the line before, in a file of lines, whose order counts.
+    """
+    return {**values, _KEY: _of_values(values, previous)}
 
 
-def check_values(values: Mapping[str, Any]) -> None:
-    """Check values that :func:`with_checksum` gave and JSON has kept.
+def checked_values(
+    values: Mapping[str, Any], *, required: bool = True, previous: str = ""
+) -> tuple[dict[str, Any], str]:
+    """The values that :func:`with_checksum` got and JSON has kept, and their checksum.
+
+    Arguments:
+        values: as JSON has them, with their checksum.
+        required: whether they must have one, which they had not always.
+        previous: see :func:`with_checksum`.
 
     Raises:
         KeyError: they have no checksum.
         ValueError: they have changed.
     """
     others = {name: value for name, value in values.items() if name != _KEY}
-    check_sum(_of_values(others), str(values[_KEY]))
+    if not required and _KEY not in values:
+        return others, ""
+    expected = str(values[_KEY])
+    check_sum(_of_values(others, previous), expected)
+    return others, expected
 
 
-def _of_values(values: Mapping[str, Any]) -> str:
-    return checksum([json.dumps(values, sort_keys=True).encode("ascii")])
+def _of_values(values: Mapping[str, Any], previous: str) -> str:
+    return checksum([previous.encode(), json.dumps(values, sort_keys=True).encode("ascii")])

@@ -7,7 +7,6 @@ they are a run of the task ``tree-shape`` in the folder ``shape`` of the languag
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ from dgltrees.tasks.splits import load_splits
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
-from dgltrees.training.rundir import RunDirectory, checking, fingerprints, write_json
+from dgltrees.training.rundir import RunDirectory, fingerprints
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.dependencies import generation_batch
@@ -186,7 +185,7 @@ def _check_or_drop_states(run: LoadedRun) -> None:
         _check_weights(run)
     if _weights_of_states(run) != _weights(run):
         shutil.rmtree(run.directory / STATES, ignore_errors=True)
-        write_json(run.directory / WEIGHTS, _weights(run))
+        run.directory.write_values(WEIGHTS, _weights(run))
 
 
 def _check_weights(run: LoadedRun) -> None:
@@ -205,12 +204,7 @@ def _weights(run: LoadedRun) -> dict[str, Any]:
 
 def _weights_of_states(run: LoadedRun) -> Optional[dict[str, Any]]:
     """The fingerprint of the language model whose states were written; None before that."""
-    path = run.directory / WEIGHTS
-    if not path.exists():
-        return None
-    with checking(path):
-        weights: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return weights
+    return run.directory.values(WEIGHTS) if (run.directory / WEIGHTS).exists() else None
 
 
 def _has_shape(run: LoadedRun) -> bool:

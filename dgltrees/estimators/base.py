@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import weakref
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.splits import split_examples
@@ -25,6 +24,7 @@ from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory, checking
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest, TreePairs
 
@@ -164,7 +164,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if on_epoch is not None:
                 on_epoch(line)
 
-        self.result_ = train(settings, folder, splits, bar=self.progress, on_epoch=each_epoch)
+        train(settings, folder, splits, bar=self.progress, on_epoch=each_epoch)
         self._open(folder)
         return self
 
@@ -199,6 +199,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _open(self, folder: Path) -> None:
         self.run_: LoadedRun = load(folder)
         self.history_ = self.run_.directory.metrics()
+        self.result_ = self.run_.directory.result()
         self.feature_names_in_ = np.array([c.name for c in self.run_.vocabularies.inputs], object)
         self.n_features_in_ = len(self.feature_names_in_)
 
@@ -245,36 +246,36 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         source, target = self._fitted().directory.path, Path(path)
         if target.exists():
             raise ConfigError(f"expected a folder that is not there yet, got {target}")
-        partial = target.with_name(target.name + ".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        shutil.copytree(source, partial)
-        with replacing(partial / _FILE) as file:
-            json.dump({"class": type(self).__name__, **self._plain()}, file, indent=1)
-        partial.rename(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with draft_folder(target.parent, target.name) as draft:
+            folder = Path(shutil.copytree(source, draft / target.name))
+            values = {"class": type(self).__name__, **self._plain()}
+            RunDirectory(folder).write_values(_FILE, values)
+            folder.rename(target)
 
     def _plain(self) -> dict[str, Any]:
         """Parameters and fitted attributes as JSON has them."""
-        return {"parameters": self.get_params(), "result": self.result_}
+        return {"parameters": self.get_params()}
 
     @classmethod
     def load(cls, path: PathLike) -> Any:
         """The fitted estimator in a folder that :meth:`save` wrote.
 
         Raises:
-            ConfigError: the folder holds none, or one of another class.
+            ConfigError: the folder holds none, one of another class, or a damaged one.
         """
-        try:
-            values = json.loads((Path(path) / _FILE).read_text(encoding="utf-8"))
-            name, parameters = values["class"], values["parameters"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        folder = RunDirectory(path)
+        if not (folder / _FILE).exists():
             raise ConfigError(
-                f"expected a folder that {cls.__name__}.save wrote, got {path} ({error})"
-            ) from None
+                f"expected a folder that {cls.__name__}.save wrote, got {path}, without {_FILE}"
+            )
+        values = folder.values(_FILE)
+        with checking(folder / _FILE):
+            name, parameters = values["class"], values["parameters"]
         if name != cls.__name__:
             raise ConfigError(f"expected a {cls.__name__} at {path}, got a {name}; use {name}.load")
         estimator = cls(**parameters)
-        estimator.result_ = values["result"]
-        estimator._open(Path(path))
+        estimator._open(folder.path)
         estimator._restore(values)
         return estimator
 

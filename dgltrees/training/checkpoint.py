@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from dgltrees.errors import ConfigError
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
-from dgltrees.training.rundir import RunDirectory, checking, write_json
+from dgltrees.training.rundir import RunDirectory, checking
 from dgltrees.training.tensors import not_finite, write_tensors
 
 __all__ = ["Progress", "check_finite", "load_checkpoint", "save_checkpoint"]
@@ -69,7 +69,7 @@ def save_checkpoint(
         named.update({f"model.{name}": tensor for name, tensor in model.state_dict().items()})
         named["random"] = states
         write_tensors(path, named, {"state": json.dumps(about)})
-        write_json(path.with_suffix(".json"), about)
+        RunDirectory(path.parent).write_values(path.with_suffix(".json").name, about)
     fabric.barrier()
 
 

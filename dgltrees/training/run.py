@@ -188,7 +188,7 @@ def _train(
         baselines = task.baselines(ready.settings.data, splits, ready.test)
         if baselines:
             result["baselines"] = baselines
-        write_json(run / "result.json", result)
+        run.write_values("result.json", result)
     fabric.barrier()  # all end together, after what the first process alone does
     for logger in fabric.loggers:
         logger.finalize("success")

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dgltrees._checksums import (
     check_sum,
-    check_values,
+    checked_values,
     checksum,
     file_checksum,
     with_checksum,
@@ -43,15 +43,18 @@ __all__ = [
     "write_json",
 ]
 
-FORMAT = 3
+FORMAT = 4
 _SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: settings_of_format_1,
     2: dict,
     3: dict,
+    4: dict,
 }
 """Functions from the content of ``config.yaml`` to settings, by format version."""
 _CHECKED = 3
-"""The first format in which every file has a checksum."""
+"""The first format in which every file that a model is made of has a checksum."""
+_ALL_CHECKED = 4
+"""The first in which all others have one too: the metrics, the result."""
 
 # What may differ between the command that began a run and the one that goes on with it.
 _FREE = {
@@ -117,8 +120,9 @@ class RunDirectory:
     (the columns of one's own trees), ``pretrained/*`` (a copy of the pretrained encoder; of one
     that is trained, without its weights, which are among the model's); ``weights.safetensors`` (the
     best epoch's), ``metrics.jsonl`` (one line per epoch), ``resume.safetensors`` with the readable
-    part ``resume.json``, and at the end ``result.json``. A model is made only of files that are as
-    they were written.
+    part ``resume.json``, and at the end ``result.json``. What is written later has its checksum
+    in it, each line of the metrics one of all lines so far. Files are read only as they were
+    written.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -192,7 +196,7 @@ class RunDirectory:
         sums = {name: checksum([text.encode("utf-8")]) for name, text in texts.items()}
         sums.update({name: file_checksum(path) for name, path in copies.items()})
         values = {"format": FORMAT, **metadata, "sha256": sums}
-        write_json(self / "run.json", with_checksum(values))  # first: it says whose files these are
+        self.write_values("run.json", values)  # first: it says whose files these are
         for name, text in texts.items():
             with replacing(self / name) as file:
                 file.write(text)
@@ -226,7 +230,7 @@ class RunDirectory:
             hint = f"; it holds the runs {', '.join(inner)}: name one of them" if inner else ""
             raise ConfigError(f"expected a run directory with a run.json at {self.path}{hint}")
         with checking(self / "run.json"):
-            metadata = self._json("run.json")
+            metadata = _json(self / "run.json")
             version = metadata["format"]
         if version not in _SETTINGS:
             raise ConfigError(
@@ -235,8 +239,7 @@ class RunDirectory:
                 "it, or train again"
             )
         with checking(self / "run.json"):
-            if version >= _CHECKED or "checksum" in metadata:
-                check_values(metadata)
+            metadata, _ = checked_values(metadata, required=version >= _CHECKED)
             roles = [*ROLES, *({_PRETRAINED} & {*metadata["files"]})]
             used = {"files": {role: metadata["files"][role] for role in roles}}
             used["majority"] = {k: _number(most) for k, most in metadata["majority"].items()}
@@ -264,7 +267,7 @@ class RunDirectory:
             return Schema(vocabs)
         with checking(path):
             self._check_sum("schema.json")
-            return Schema.from_dict(vocabs, self._json("schema.json"))
+            return Schema.from_dict(vocabs, _json(path))
 
     def pretrained(self) -> Optional[Path]:
         """The folder with the run's copy of its pretrained encoder; None if it has none.
@@ -309,20 +312,60 @@ class RunDirectory:
 
     def write_metrics(self, history: list[dict[str, Any]]) -> None:
         """Rewrite ``metrics.jsonl``."""
+        last = ""
         with replacing(self / "metrics.jsonl") as file:
-            file.writelines(json.dumps(line) + "\n" for line in history)
+            for values in history:
+                line = with_checksum(values, last)
+                file.write(json.dumps(line) + "\n")
+                last = line["checksum"]
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of ``metrics.jsonl``; none before the end of the first epoch."""
-        path = self / "metrics.jsonl"
+        """The lines of ``metrics.jsonl``; none before the end of the first epoch.
+
+        Raises:
+            ConfigError: the file is damaged.
+        """
+        path, history, last = self / "metrics.jsonl", list[dict[str, Any]](), ""
         if not path.exists():
             return []
+        required = self.metadata()["format"] >= _ALL_CHECKED
         with checking(path):
-            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            check_is_file(path)
+            for line in path.read_text(encoding="utf-8").splitlines():
+                values, last = checked_values(json.loads(line), required=required, previous=last)
+                history.append(values)
+        # written before the state to resume from, so there are as many as its epochs, or one more
+        if (self / "resume.json").exists():
+            epochs = self.values("resume.json")["progress"]["epoch"]
+            with checking(path):
+                if len(history) < epochs:
+                    raise ValueError(f"it has {len(history)} lines, the run {epochs} epochs")
+        return history
 
-    def _json(self, name: str) -> Any:
-        check_is_file(self / name)
-        return json.loads((self / name).read_text(encoding="utf-8"))
+    def result(self) -> dict[str, Any]:
+        """The content of ``result.json``, which :func:`~dgltrees.training.run.train` returned.
+
+        Raises:
+            ConfigError: the run has not ended, or the file is damaged.
+        """
+        if not (self / "result.json").exists():
+            raise ConfigError(f"{self.path} has no result yet: let the run end")
+        return self.values("result.json")
+
+    def write_values(self, name: str, values: Mapping[str, Any]) -> None:
+        """Write a JSON file of values with their checksum, atomically."""
+        write_json(self / name, with_checksum(values))
+
+    def values(self, name: str) -> dict[str, Any]:
+        """The values that :meth:`write_values` wrote.
+
+        Raises:
+            ConfigError: the file is damaged.
+        """
+        required = self.metadata()["format"] >= _ALL_CHECKED
+        with checking(self / name):
+            values, _ = checked_values(_json(self / name), required=required)
+        return values
 
     def _sums(self) -> dict[str, str]:
         """The checksums of the files that stay the same, by their names."""
@@ -405,6 +448,11 @@ def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as JSON, atomically."""
     with replacing(path) as file:
         file.write(json_text(value))
+
+
+def _json(path: Path) -> Any:
+    check_is_file(path)
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def json_text(value: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.format import open_memmap, read_array
 from numpy.typing import NDArray
 
-from dgltrees._checksums import check_sum, check_values, file_checksum, with_checksum
+from dgltrees._checksums import check_sum, checked_values, file_checksum, with_checksum
 from dgltrees._files import check_is_file, file_name, replacing
 from dgltrees.errors import TreeError
 from dgltrees.trees.vocabulary import Vocabulary
@@ -119,7 +119,7 @@ def _index(folder: Path) -> dict[str, Any]:
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise TypeError(f"expected a list of names as {key!r}, got {names!r:.60}")
     if version >= _CHECKED:
-        check_values(index)
+        checked_values(index)
     checked: dict[str, Any] = index
     return checked
 

@@ -142,11 +142,19 @@ def test_a_saved_model_predicts_the_same(tmp_path: Path, kind: Any) -> None:
     for again in (kind.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         assert again.get_params() == model.get_params()
+        assert (again.result_, again.history_) == (model.result_, model.history_)
     with pytest.raises(ConfigError, match="a folder that is not there yet"):
         model.save(tmp_path / "model")
     other = TreeClassifier if kind is TreeRegressor else TreeRegressor
     with pytest.raises(ConfigError, match=f"expected a {other.__name__} .* got a {kind.__name__}"):
         other.load(tmp_path / "model")
+    path = tmp_path / "model" / "estimator.json"
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
+    with pytest.raises(ConfigError, match=r"estimator.json is damaged: it has changed since"):
+        kind.load(tmp_path / "model")
+    path.unlink()
+    with pytest.raises(ConfigError, match=rf"that {kind.__name__}.save wrote, got .*without est"):
+        kind.load(tmp_path / "model")
 
 
 def test_validation_trees_and_a_callback_decide_when_to_stop() -> None:

@@ -263,6 +263,9 @@ def test_a_run_of_format_1_is_loaded_and_resumed(whole: Path, tmp_path: Path) ->
     metadata = json.loads((run / "run.json").read_text())
     of_format_1 = {k: v for k, v in metadata.items() if k not in ("sha256", "checksum")}
     (run / "run.json").write_text(json.dumps({**of_format_1, "format": 1}))
+    history = RunDirectory(run).metrics()
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in history))
+    assert RunDirectory(run).metrics() == history
     loaded, fresh = load(run), load(whole)
     assert loaded.settings == fresh.settings.replace("training", epochs=2)
     assert loaded.evaluate(test=_TRAIN)["loss"] > 0
@@ -395,6 +398,47 @@ def test_a_damaged_run_is_not_resumed(whole: Path, tmp_path: Path, damage: Damag
     damage(run / "resume.safetensors")
     with pytest.raises(ConfigError, match=r"resume.safetensors is damaged: .*; train it again"):
         train(_settings(), run)
+
+
+def _replaced(before: str, after: str) -> Damage:
+    return lambda path: path.write_text(path.read_text().replace(before, after))
+
+
+def _lines(order: list[int]) -> Damage:
+    """Some of the lines, in another order."""
+
+    def damage(path: Path) -> None:
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(lines[i] for i in order))
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("metrics.jsonl", _replaced('"epoch": 2', '"epoch": 7')),
+        ("metrics.jsonl", _lines([1, 2])),
+        ("metrics.jsonl", _lines([0, 1])),
+        ("metrics.jsonl", _lines([1, 0, 2])),
+        ("metrics.jsonl", _replaced('"checksum": ', '"sum": ')),
+        ("metrics.jsonl", _cut),
+        ("metrics.jsonl", _as_pipe),
+        ("result.json", _replaced('"best_epoch": ', '"best_epoch": 1')),
+        ("result.json", _without("valid")),
+        ("result.json", _without("checksum")),
+        ("result.json", lambda p: p.write_text("[]")),
+    ],
+)
+def test_damaged_results_are_not_read(
+    whole: Path, tmp_path: Path, name: str, damage: Damage
+) -> None:
+    run = RunDirectory(shutil.copytree(whole, tmp_path / "run"))
+    read = {"metrics.jsonl": run.metrics, "result.json": run.result}[name]
+    assert read()
+    damage(run / name)
+    with pytest.raises(ConfigError, match=f"{name} is damaged: .*; train it again or restore it"):
+        read()
 
 
 def test_a_directory_without_a_run_or_with_several_is_refused(whole: Path, tmp_path: Path) -> None:
