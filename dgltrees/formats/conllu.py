@@ -16,6 +16,7 @@ from conllu import Metadata, Token, TokenList, parse_token_and_metadata
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
+from dgltrees.formats.conllu_checks import FIELDS, check_lines, check_text, words_of
 from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
 from dgltrees.trees.dependencies.projective import check_roots
 from dgltrees.trees.examples import Examples
@@ -32,10 +33,8 @@ __all__ = [
 ]
 
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
-_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _PARSED_BY_DEFAULT = ("id", "xpos", "feats", "head", "deps", "misc")  # by the library conllu
 _UNPARSED = {field: (lambda fields, i: fields[i]) for field in _PARSED_BY_DEFAULT}
-_RANGE_OR_EMPTY_NODE = re.compile(r"[0-9]+[-.][0-9]+")  # ids such as 3-4 and 8.1
 _UNWRITABLE = re.compile(r"[\t\n\r]| {2}|^\s|\s$|^$")  # in a name that would break the columns
 
 
@@ -93,9 +92,10 @@ def stream_conllu(
 
     Raises:
         TreeError: with file and line: a file is empty or not UTF-8, a line does not have ten
-            columns, a sentence has no words, ids are not 1, 2, 3 and so on, a head is not a number
-            or out of range, there is a cycle, no root or a second one, or a name is not in a frozen
-            vocabulary; or all sentences are too long.
+            columns, a sentence has no words, or not those of its comment ``# text = ...``, ids are
+            not 1, 2, 3 and so on, a multiword token, empty node or comment is out of place, a head
+            is not a number or out of range, there is a cycle, no root or a second one, or a name is
+            not in a frozen vocabulary; or all sentences are too long.
         ConfigError: there is no file, or a limit is below 1.
     """
     return stream_sentences(
@@ -122,16 +122,12 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
             roots are not checked.
     """
     for block in blocks(path):
-        lines = [line for line, text in block if not text.startswith("#")]
-        for line, text in block:
-            if not text.startswith("#"):
-                _check_columns(text, path, line)
+        lines = check_lines(block, path)
         whole = "\n".join(text for _, text in block)
-        parsed = parse_token_and_metadata(whole, fields=_FIELDS, field_parsers=_UNPARSED)
-        rows = [
-            row for row in zip(lines, parsed) if not _RANGE_OR_EMPTY_NODE.fullmatch(row[1]["id"])
-        ]
-        _check_ids(rows, path, block[0][0])
+        parsed = parse_token_and_metadata(whole, fields=FIELDS, field_parsers=_UNPARSED)
+        all_rows = [*zip(lines, parsed)]
+        rows = words_of(all_rows, path, block[0][0])
+        check_text(all_rows, parsed.metadata.get("text"), path)
         yield Sentence(
             words=[token["form"] for _, token in rows],
             heads=[head_of(token["head"], path, line) for line, token in rows] if heads else [],
@@ -142,38 +138,6 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
             lines=[line for line, _ in rows],
             line=block[0][0],
             comments=parsed.metadata,
-        )
-
-
-def _check_ids(rows: Sequence[tuple[int, Token]], path: PathLike, first: int) -> None:
-    if not rows:
-        raise TreeError(
-            "expected a word in every sentence, got an empty sentence", file=path, line=first
-        )
-    for i, (line, token) in enumerate(rows, start=1):
-        if token["id"] != str(i):
-            raise TreeError(
-                f"expected the integer id {i}, or one such as 3-4 or 8.1, got {token['id']!r}",
-                file=path,
-                line=line,
-            )
-
-
-def _check_columns(text: str, path: PathLike, line: int) -> None:
-    columns = text.split("\t")
-    if len(columns) != len(_FIELDS):
-        hint = "" if len(columns) > 1 else "; is this a CoNLL-U file?"
-        raise TreeError(
-            f"expected ten columns with tabs between them, got {len(columns)}{hint}",
-            file=path,
-            line=line,
-        )
-    if "  " in text or not all(map(str.strip, columns)):
-        raise TreeError(
-            "expected columns that are not empty and have no two spaces in a row, got "
-            f"{text[:60]!r}; an empty column is _",
-            file=path,
-            line=line,
         )
 
 

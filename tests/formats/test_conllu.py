@@ -17,7 +17,7 @@ from tests.trees.nested import assert_same, names_of, write
 
 SLEEP = """\
 # sent_id = one
-# text = Du chat dort
+# text = Du Chat dort
 1-2\tDu\t_\t_\t_\t_\t_\t_\t_\t_
 1\tDe\tde\tADP\tIN\t_\t3\tcase\t3:case\t_
 2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_
@@ -159,8 +159,34 @@ BAD: list[tuple[Union[str, bytes], int, str]] = [
     (line("1-2", "ab", "_"), 1, "expected a word in every sentence, got an empty sentence"),
     (line("x", "a", 0), 1, "expected the integer id 1, or one such as 3-4 or 8.1, got 'x'"),
     (line(1, "a", 0) + line(3, "b", 1), 2, "expected the integer id 2, or one such as 3-4 or 8.1"),
+    (line(1, "a", 0) + line(1, "b", 0), 2, "got '1'; is a blank line missing above?"),
+    (line(1, "a", 0) + "# sent_id = 2\n" + line(1, "b", 0), 2, "expected comments above the words"),
+    ("# text = a\n# text = b\n" + line(1, "a", 0), 2, "expected one comment '# text = ...' of a"),
+    (line(1, "a", 0) + line(2, "b\0", 1), 2, "without control characters, got '\\x00'"),
+    (line(1, "a\rb", 0), 1, "without control characters, got '\\r'"),
+    (line("2-3", "bc", "_") + line(1, "a", 0), 1, "such as 1-2, got '2-3'"),
+    (line(1, "a", 0) + line("1-2", "ab", "_") + line(2, "b", 1), 2, "such as 2-3, got '1-2'"),
+    (line("1-3", "a", "_") + line(1, "a", 0) + line("2-3", "b", "_"), 3, "outside of others, such"),
+    (line("1-3", "abc", "_") + line(1, "a", 0) + line(2, "b", 1), 1, "up to word 3 of 2"),
+    (line(1, "a", 0) + line("2.1", "b", "_"), 2, "expected the empty node 1.1, got '2.1'"),
+    (line(1, "a", 0) + line("1.2", "b", "_"), 2, "expected the empty node 1.1, got '1.2'"),
+    ("# text = a c\n" + line(1, "a", 0) + line(2, "b", 1), 3, "goes on with 'c' here, got 'b'"),
+    ("# text = ab c\n" + line(1, "a", 0) + line(2, "b", 1), 3, "got none for its end 'c'"),
+    ("# text = ab\n" + line("1-2", "ac", "_") + line(1, "a", 0), 2, "up to word 2 of 1"),
     (line(1, "a", 0).encode() + b"2\t\xe9\n", 2, "expected UTF-8 text, got the byte 0xe9"),
 ]
+
+
+def test_a_text_may_have_other_spaces_or_be_left_out(tmp_path: Path) -> None:
+    texts = [
+        "# text = ab\u00a0c\n" + line("1-2", "ab", "_") + line(1, "x", 0) + line(2, "y", 1),
+        "# text = e\u0301\n" + line("0.1", "x", "_") + line(1, "\u00e9", 0),
+        "# text =\n" + line(1, "a", 0),
+        "# text = _\n" + line(1, "_", 0) + line(2, "_", 1),
+    ]
+    texts[0] += line(3, "c", 1)
+    examples = read_conllu(write(tmp_path, "\n".join(texts)))
+    assert examples.forest.sizes.tolist() == [4, 2, 2, 3]
 
 
 @pytest.mark.parametrize(("text", "number", "message"), BAD)
