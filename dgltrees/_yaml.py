@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
+from yaml.reader import ReaderError
 
 __all__ = ["load_yaml"]
 
@@ -36,17 +37,35 @@ class _Loader(yaml.SafeLoader):
         finally:
             self.depth -= 1
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        for key, _ in node.value:
+            name: Any = self.construct_object(key, deep=True)  # type: ignore[no-untyped-call]
+            if not isinstance(name, str):
+                raise yaml.MarkedYAMLError(
+                    problem=f"got the name {name!r:.60}, expected a text; put it in quotes",
+                    problem_mark=key.start_mark,
+                )
+        return super().construct_mapping(node, deep)
+
 
 def load_yaml(text: str) -> Any:
-    """The value of YAML text, of plain types.
+    """The value of YAML text, of plain types, with texts as names.
 
     Raises:
-        ValueError: the text is no YAML, has aliases, or is longer or deeper than settings are.
+        ValueError: with line: the text is no YAML, has aliases or a name that is no text, or is
+            longer or deeper than settings are.
     """
     if len(text) > _LONGEST:
         raise ValueError(f"expected at most {_LONGEST:,} characters, got {len(text):,}")
     try:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, RecursionError, ValueError, TypeError, LookupError) as error:
-        what = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"expected YAML: {what:.300}") from None
+        where, what = "", str(error)
+        if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+            where = f"line {error.problem_mark.line + 1}: "
+            what = ", ".join(filter(None, (error.context, error.problem)))
+        elif isinstance(error, ReaderError):
+            where = f"line {text.count(chr(10), 0, error.position) + 1}: "
+            what = f"the character {text[error.position]!r} is not allowed"
+        what = " ".join(what.split()) or type(error).__name__
+        raise ValueError(f"expected YAML: {where}{what:.300}") from None

@@ -99,6 +99,8 @@ def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
         else:
             batches = reader
         for batch in batches:
+            batch.validate(full=True)  # offsets in range, texts in UTF-8; else it might crash
+            list(batch.schema.names)  # in UTF-8 too
             for start in range(0, len(batch), rows):
                 yield batch.slice(start, rows)
 

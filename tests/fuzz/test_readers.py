@@ -23,6 +23,7 @@ from dgltrees.formats import (
     read_kbest,
     read_questions,
     read_wikiqa,
+    write_arrow,
     write_parquet,
 )
 from dgltrees.training.catalog import preset_values
@@ -156,10 +157,11 @@ def test_damaged_folders_of_forests(tmp_path: Path) -> None:
                 np.testing.assert_array_equal(again.columns[name], column)
 
 
-def test_damaged_parquet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", [write_parquet, write_arrow])
+def test_damaged_tables_of_lists(tmp_path: Path, write: Callable[..., None]) -> None:
     pytest.importorskip("pyarrow")
-    path = tmp_path / "file.parquet"
-    write_parquet(READERS["jsonl"](SAMPLES / SAMPLES_OF["jsonl"]), path)
+    path = tmp_path / "file"
+    write(READERS["jsonl"](SAMPLES / SAMPLES_OF["jsonl"]), path)
     content = path.read_bytes()
     assert check(FORMATS["arrow"].read, path)
     for number in range(INPUTS):
