@@ -39,7 +39,7 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         for key, _ in node.value:
-            name: Any = self.construct_object(key, deep=True)  # type: ignore[no-untyped-call]
+            name: Any = self.construct_object(key, deep=True)
             if not isinstance(name, str):
                 raise yaml.MarkedYAMLError(
                     problem=f"got the name {name!r:.60}, expected a text; put it in quotes",

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,19 @@ from matplotlib.figure import Figure
 from dgltrees.commands import plots
 from dgltrees.commands.sweeps import ONE_AGGREGATION, THE_CELL
 from dgltrees.errors import ConfigError
+from dgltrees.tasks.files import ROLES
 from dgltrees.tasks.task import ACCURACY, Metric
+from dgltrees.training.rundir import FORMAT, RunDirectory
 
 Line = dict[str, float]
 
 
 def run_folder(folder: Path, lines: Sequence[Line]) -> Path:
     """A run directory with these lines of metrics."""
-    folder.mkdir()
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / "metrics.jsonl").write_text(text)
+    run = RunDirectory(folder)
+    files: dict[str, Any] = {role: [] for role in ROLES}
+    run.write_values("run.json", {"format": FORMAT, "files": files, "majority": {}})
+    run.write_metrics([*lines])
     return folder
 
 
