@@ -66,7 +66,8 @@ class Contender:
         batch = forest.batch()
         h = self.states(model, batch)
         target = torch.arange(batch.num_trees) % CLASSES
-        loss = nn.functional.cross_entropy(model.out(h[batch.roots]), target)
+        roots = h.index_select(0, batch.roots)
+        loss = nn.functional.cross_entropy(model.out(roots), target)
         loss.backward()  # type: ignore[no-untyped-call]
         with torch.no_grad():
             for parameter in model.parameters():

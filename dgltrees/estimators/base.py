@@ -209,7 +209,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """The model's output columns for trees without targets."""
         run = self._fitted()
-        return run.outputs(run.examples(as_examples(X)))
+        return run.outputs(run.examples(as_examples(X), labeled=False))
 
     def _fitted(self) -> LoadedRun:
         if not hasattr(self, "run_"):

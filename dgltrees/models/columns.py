@@ -194,7 +194,7 @@ class ColumnsInput(Input):
             total = total + self.numbers(batch.ndata[NUMBERS])
         if self.places is not None:
             total = total + self.places(batch)
-        vectors: Tensor = self.dropout(total)
+        vectors: Tensor = self.dropout(total) if self.training else total
         return vectors
 
     def _names(self, batch: TreeBatch) -> dict[str, Tensor]:

@@ -58,10 +58,8 @@ def _features(batch: TreeBatch) -> Tensor:
     """``(N, 6)`` the vector that :class:`PlaceVectors` multiplies by W."""
     place, siblings = sibling_places(batch)
     counts = np.zeros((3, batch.num_nodes))  # before, after, below
-    before, after, below = counts
-    before[batch.src.numpy()] = place
-    after[batch.src.numpy()] = siblings - 1 - place
-    below[batch.dst.numpy()] = siblings
+    counts[:2, batch.src.numpy()] = place, siblings - 1 - place
+    counts[2, batch.dst.numpy()] = siblings
     features = np.empty((2, 3, batch.num_nodes))
     np.log1p(counts, out=features[0])
     np.equal(counts, 0, out=features[1])

@@ -135,7 +135,7 @@ def pretrained_folder(settings: DataSettings) -> Optional[Path]:
     Raises:
         ConfigError: there is no such folder, or several.
     """
-    if not isinstance(settings, PretrainedSettings):
+    if not isinstance(settings, PretrainedSettings) or not settings.pretrained:
         return None
     folders = data_files(settings, "pretrained")
     if len(folders) > 1:

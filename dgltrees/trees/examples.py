@@ -111,5 +111,5 @@ class Examples:
     def batch(self, ids: ArrayLike) -> tuple[TreeBatch, dict[str, Tensor]]:
         """The trees of the examples ``ids`` ``(B,)`` as one batch; their columns ``(B, ...)``."""
         chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
-        columns = {name: torch.as_tensor(column[chosen]) for name, column in self.columns.items()}
+        columns = {name: torch.from_numpy(column[chosen]) for name, column in self.columns.items()}
         return self.forest.batch(self._trees(chosen)), columns

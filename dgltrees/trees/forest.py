@@ -300,6 +300,8 @@ class Forest:
 
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The nodes of the trees ``ids`` ``(B,)``, and the offsets ``(B + 1,)`` between them."""
+        if len(ids) == len(self) and (ids == np.arange(len(ids))).all():  # all of them
+            return np.arange(self.num_nodes), self.offsets
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
             raise IndexError(
                 f"expected tree ids between 0 and {len(self) - 1}, got {ids.min()} to {ids.max()}"

@@ -82,7 +82,8 @@ def check_index(x: IndexedRows) -> None:
     """Raise TreeError if the index of a node, on a processor, is out of range."""
     index, rows = x.index, len(x.rows)
     if len(index) and index.device.type == "cpu":
-        low, high = (int(t) for t in index.aminmax())
+        numbers = index.numpy()
+        low, high = int(numbers.min()), int(numbers.max())
         if low < 0 or high >= rows:
             raise TreeError(
                 f"expected shared inputs to name rows from 0 to {rows - 1}, got {low} to {high}"

@@ -11,7 +11,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.values import KINDS, shown
-from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.vocabs import check_vocabs
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -95,7 +95,7 @@ def from_objects(
             or ``kinds`` has another column, or ``kinds`` another kind.
     """
     getters = _getters(columns)
-    vocabs_for(vocabs, *getters)
+    check_vocabs(vocabs or {}, getters)
     for name, kind in (kinds or {}).items():
         if name not in getters or kind not in KINDS:
             raise ConfigError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
 import numpy as np
@@ -11,7 +11,21 @@ from numpy.typing import NDArray
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["encode_names", "vocabs_for"]
+__all__ = ["check_vocabs", "encode_names", "vocabs_for"]
+
+
+def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> None:
+    """Check that all vocabularies are for columns.
+
+    Raises:
+        ConfigError: one is for another.
+    """
+    other = vocabs.keys() - set(columns)
+    if other:
+        raise ConfigError(
+            f"expected vocabularies for the columns {', '.join(columns)}, "
+            f"got one for {', '.join(sorted(other))}"
+        )
 
 
 def vocabs_for(vocabs: Optional[Mapping[str, Vocabulary]], *columns: str) -> dict[str, Vocabulary]:
@@ -21,13 +35,8 @@ def vocabs_for(vocabs: Optional[Mapping[str, Vocabulary]], *columns: str) -> dic
         ConfigError: ``vocabs`` has a vocabulary for another column.
     """
     vocabs = vocabs or {}
-    other = sorted(vocabs.keys() - set(columns))
-    if other:
-        raise ConfigError(
-            f"expected vocabularies for the columns {', '.join(columns)}, "
-            f"got one for {', '.join(other)}"
-        )
-    return {column: vocabs.get(column, Vocabulary()) for column in columns}
+    check_vocabs(vocabs, columns)
+    return {column: vocabs[column] if column in vocabs else Vocabulary() for column in columns}
 
 
 def encode_names(
