@@ -1,4 +1,4 @@
-"""Pictures of what a trained model says: confusion of classes, predicted against true numbers."""
+"""Pictures of what a trained model says: confusion of classes or ranks, predicted numbers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from numpy.typing import NDArray
 
 from dgltrees.commands.plots import new_figure, save_figure
 from dgltrees.draw.strings import printable
+from dgltrees.metrics.ranking import rank_within
 from dgltrees.tasks.own_trees.classes import ClassesTask
 from dgltrees.tasks.own_trees.numbers import NumbersTask
+from dgltrees.tasks.own_trees.ranks import RankTask
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.trees import Examples
 
-__all__ = ["confusion", "draw_outputs", "predicted_against_true"]
+__all__ = ["confusion", "draw_outputs", "predicted_against_true", "ranks_within_groups"]
 
+_LAST_RANK = 10  # with all beyond it
 _MOST_CLASSES = 30  # that a matrix shows; the most frequent ones
 _HEAVY_TAIL = 20.0  # a largest number so many times the median calls for logarithmic axes
 _NUMBERS_SHOWN = 12  # classes up to which cells have their numbers
 
 
 def draw_outputs(folder: Path, task: Task, data: Examples, outputs: Columns) -> None:
-    """Draw ``confusion.png`` or ``predicted.png`` in the folder of a run of trees of one's own.
+    """Draw ``confusion.png``, ``predicted.png`` or ``ranks.png`` in the folder of a run.
 
-    Several flags, and orders, have no picture.
+    Several flags have no picture.
 
     Arguments:
         folder: of the run.
@@ -42,10 +45,46 @@ def draw_outputs(folder: Path, task: Task, data: Examples, outputs: Columns) -> 
         rows = task.labeled(data)
         true, predicted = targets[rows], outputs["prediction"][rows]
         confusion(true, predicted, data.targets.names, folder / "confusion.png")
+    elif isinstance(task, RankTask):
+        rows = task.labeled(data)
+        groups = np.unique(task.groups(data)[rows], return_inverse=True)[1]
+        ranks_within_groups(targets[rows], outputs["score"][rows], groups, folder / "ranks.png")
+
+
+def ranks_within_groups(
+    targets: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    path: Path,
+) -> None:
+    """Draw at which rank of its group the tree of each true rank is put.
+
+    Trees of equal targets have the first rank among them. Ranks from 10 on are one.
+
+    Arguments:
+        targets, scores: ``(n,)``, the higher the better.
+        groups: ``(n,)`` the group of each tree.
+        path: the picture, written whole or not at all; its ending is the format.
+    """
+    predicted = rank_within(scores, groups, -np.arange(len(scores)))
+    true = rank_within(targets, groups, np.zeros(len(targets), np.int64))
+    _, same = np.unique(np.stack([groups, targets], 1), axis=0, return_inverse=True)
+    first = np.full(len(true), len(true))
+    np.minimum.at(first, same.ravel(), true)
+    most = min(_LAST_RANK, int(predicted.max()))
+    names = [*map(str, range(1, most + 1))]
+    names[-1] += "+" if predicted.max() > most else ""
+    true, predicted = (np.minimum(rank, most) - 1 for rank in (first[same.ravel()], predicted))
+    confusion(true, predicted, names, path, what="rank")
 
 
 def confusion(
-    true: NDArray[np.int64], predicted: NDArray[np.int64], names: Sequence[str], path: Path
+    true: NDArray[np.int64],
+    predicted: NDArray[np.int64],
+    names: Sequence[str],
+    path: Path,
+    *,
+    what: str = "class",
 ) -> None:
     """Draw how often each class is taken for each other one.
 
@@ -55,6 +94,7 @@ def confusion(
         true, predicted: ``(n,)`` classes.
         names: of the classes.
         path: the picture, written whole or not at all; its ending is the format.
+        what: what a class is, at the scale of colors.
     """
     counts = np.zeros((len(names), len(names)), np.int64)
     np.add.at(counts, (true, predicted), 1)
@@ -77,7 +117,7 @@ def confusion(
         for (row, column), count in np.ndenumerate(counts):
             color = "white" if shares[row, column] > 0.5 else "black"
             axes.text(column, row, str(count), ha="center", va="center", color=color, fontsize=8)
-    figure.colorbar(image, label="share of the true class")
+    figure.colorbar(image, label=f"share of the true {what}")
     save_figure(figure, path)
 
 

@@ -69,9 +69,10 @@ def stream_folder(
 
     Files whose names end as those of no format are left out.
 
-    Example columns: those of the files; ``file``, the path within the folder; ``label``, the first
-    folder on that path, missing for files that are in none; or else, where the folder has a file
-    ``labels.csv`` with a column ``file``, the columns of that file.
+    Example columns: those of the files; ``file``, the path within the folder; ``label``, where a
+    file has none of its own, the first folder on that path, missing for files that are in none; or
+    else, where the folder has a file ``labels.csv`` with a column ``file``, the columns of that
+    file.
 
     Arguments:
         path: the folder.
@@ -80,7 +81,8 @@ def stream_folder(
 
     Raises:
         TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, or with line
-            names a file twice or one that there is not; or what a file's format raises.
+            names a file twice or one that there is not, or has a column that a file has too; or
+            what a file's format raises.
         ConfigError: ``trees`` is below 1.
     """
     check_chunk_size(trees)
@@ -141,9 +143,16 @@ class _Labels:
         columns: dict[str, Any] = {**part.columns, "file": _repeat(name, len(part))}
         if not self.columns:
             label = name.partition("/")[0] if "/" in name else None
-            return replace(part, columns={**columns, "label": _repeat(label, len(part))})
+            columns.setdefault("label", _repeat(label, len(part)))
+            return replace(part, columns=columns)
         row = self.rows.get(name)
         for key, column in self.columns.items():
+            if key in columns:
+                raise TreeError(
+                    f"expected every column once, got {key!r} in {LABELS} and in this file; rename "
+                    f"that of {LABELS}",
+                    file=file,
+                )
             missing = None if column.dtype == object else np.nan
             columns[key] = _repeat(missing if row is None else column[row], len(part), column.dtype)
         return replace(part, columns=columns)

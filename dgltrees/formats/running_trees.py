@@ -6,28 +6,40 @@ The trees are those of the Penn Treebank (:mod:`dgltrees.formats.mrg`), the text
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Optional
 
 import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.mrg import read_mrg
+from dgltrees.formats.lines import gather
+from dgltrees.formats.mrg import stream_mrg
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.surface import surface_trees
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
 from dgltrees.trees.operations import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.segments import owner
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN, recode
 
-__all__ = ["read_running_trees"]
+__all__ = ["read_running_trees", "stream_running_trees"]
 
 
 def read_running_trees(
     path: PathLike, *, vocabs: Optional[Mapping[str, Vocabulary]] = None
 ) -> Examples:
+    """All sentences of a ``.mrg`` file; see :func:`stream_running_trees`."""
+    return gather(stream_running_trees(path, vocabs=vocabs))
+
+
+def stream_running_trees(
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+) -> Iterator[Examples]:
     """The sentences of a ``.mrg`` file as chains of words, with ``<eos>`` after the last of each.
 
     Words that stand for nothing in the text, with the tag ``-NONE-``, are left out. Node columns:
@@ -37,6 +49,7 @@ def read_running_trees(
 
     Arguments:
         path: the file.
+        trees: sentences per chunk.
         vocabs: see :func:`~dgltrees.formats.running_text.stream_running_text`.
 
     Raises:
@@ -45,8 +58,12 @@ def read_running_trees(
     words = (vocabs or {}).get("word")
     if words is None:
         words = Vocabulary([UNKNOWN, END], unknown=UNKNOWN)
-    forest = surface_trees(read_mrg(path).forest, file=path)
-    forest = recode(forest, {"word": words})
+    for part in stream_mrg(path, trees):
+        yield _sentences(part.forest, words, path)
+
+
+def _sentences(forest: Forest, words: Vocabulary, path: PathLike) -> Examples:
+    forest = recode(surface_trees(forest, file=path), {"word": words})
     leaves, merges, splits = constituent_counts(forest)
     sizes = np.bincount(forest.tree_of_node[leaves], minlength=len(forest))
     ends = sizes.cumsum()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Callable, Optional
@@ -106,19 +106,24 @@ class Format:
                 f"expected a file, got {os.fspath(path)}, from which only the formats {able} can "
                 f"be read, and not: {self.description}"
             )
-        other = sorted(
-            field.name
-            for field in fields(Layout)
-            if field.name not in self.layout
-            and (getattr(layout, field.name) or field.default) != field.default
-        )
-        if other:
-            reads = ", ".join(self.layout) or "none"
-            raise ConfigError(
-                f"expected a layout of what this format reads ({reads}), got {', '.join(other)}; "
-                f"leave it out, or name another format than this: {self.description}"
-            )
+        _check_layout(layout, self.layout, self.description)
         return self.stream(path, trees, *([layout] if self.layout else []))
+
+
+def _check_layout(layout: Layout, read: Collection[str], description: str) -> None:
+    """Refuse fields of a layout that are not read."""
+    other = sorted(
+        field.name
+        for field in fields(Layout)
+        if field.name not in read
+        and (getattr(layout, field.name) or field.default) != field.default
+    )
+    if other:
+        reads = ", ".join(read) or "none"
+        raise ConfigError(
+            f"expected a layout of what this format reads ({reads}), got {', '.join(other)}; "
+            f"leave it out, or name another format than this: {description}"
+        )
 
 
 def _write_conllu(examples: Examples, path: PathLike) -> None:
@@ -128,9 +133,22 @@ def _write_conllu(examples: Examples, path: PathLike) -> None:
 TABLES = (".csv", ".parquet", ".arrow", ".feather")
 
 
-def _stream_of(path: PathLike) -> Optional[Callable[..., Iterator[Examples]]]:
-    name = format_by_suffix(path)
-    return None if name is None else FORMATS[guess_format(path)].stream
+def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examples]:
+    """The trees of a folder; each file reads of the layout what its format does."""
+    read: dict[str, None] = {}
+
+    def stream_of(file: PathLike) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:
+        if format_by_suffix(file) is None:
+            return None
+        form = FORMATS[guess_format(file)]
+        read.update(dict.fromkeys(form.layout))
+        part = Layout(**{name: getattr(layout, name) for name in form.layout})
+        return partial(form.chunks, layout=part)
+
+    for number, examples in enumerate(stream_folder(path, trees, stream_of=stream_of)):
+        if not number:  # by now all files have been looked at
+            _check_layout(layout, read, FORMATS["folder"].description)
+        yield examples
 
 
 FORMATS = {
@@ -171,7 +189,8 @@ FORMATS = {
     ),
     "folder": Format(
         "A folder of files of trees, labelled by the folders in it or by labels.csv.",
-        partial(stream_folder, stream_of=_stream_of),
+        _stream_folder,
+        layout=tuple(field.name for field in fields(Layout)),
         fits=os.path.isdir,
         text=False,
     ),

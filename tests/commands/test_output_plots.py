@@ -67,6 +67,7 @@ def test_a_point_for_each_number(figures: list[Figure], true: list[float], scale
         (f"regress --data.target seconds --data.test {PLANS}", ["predicted.png"]),
         ("regress --data.target seconds --data.valid_fraction 0", []),
         ("rank --data.target seconds --data.group speed --data.valid_fraction 0", []),
+        ("rank --data.target seconds --data.group speed --data.valid_fraction 0.1", ["ranks.png"]),
     ],
 )
 def test_a_training_draws_what_its_model_says(
@@ -79,6 +80,19 @@ def test_a_training_draws_what_its_model_says(
     drawn = [path.name for path in folder.glob("*.png") if path.name != "curve.png"]
     assert drawn == pictures
     assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in drawn)
+
+
+def test_ranks_are_counted_within_groups(figures: list[Figure]) -> None:
+    targets = np.array([3.0, 1.0, 1.0, *range(12)])
+    groups = np.array([0] * 3 + [1] * 12)
+    scores = np.array([0.0, 2.0, 1.0, *range(12)])
+    output_plots.ranks_within_groups(targets, scores, groups, Path("x.png"))
+    axes = figures[0].axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()][-2:] == ["9", "10+"]
+    counts = np.array([int(text.get_text()) for text in axes.texts]).reshape(10, 10)
+    assert counts[0, 2] == counts[1, 0] == 1  # the best is put last, one of those behind it first
+    assert counts[1, 1] == 2
+    assert (counts.trace(), counts[9, 9]) == (13, 3)
 
 
 def test_without_matplotlib_one_line_is_said(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dgltrees import TreeError
-from dgltrees.formats import FORMATS, guess_format
+from dgltrees import ConfigError, TreeError
+from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.trees import Examples, Forest
 from tests.trees.nested import assert_same, names_of
@@ -47,6 +48,24 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
     np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
     assert "label" not in examples.columns
+
+
+def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "plans.jsonl").write_text('{"plan": {"x": 1, "Plans": [{"x": 2}]}}\n')
+    (tmp_path / "one.jsonl").write_text('{"plan": {"x": 3}, "label": "own"}\n')
+    (tmp_path / "table.csv").write_text("key,parent,x\n1,,4\n2,1,5\n")
+    layout = Layout(tree="plan", children="Plans", node_id="key")
+    examples = FORMATS["folder"].read(tmp_path, layout=layout)
+    assert examples.columns["label"].tolist() == ["good", "own", None]
+    assert examples.forest.columns["x"].tolist() == [1, 2, 3, 4, 5]
+    assert examples.forest.parent.tolist() == [-1, 0, -1, -1, 0]
+    (tmp_path / "table.csv").unlink()
+    with pytest.raises(ConfigError, match="got depth; leave it out"):
+        FORMATS["folder"].read(tmp_path, layout=replace(layout, node_id=None, depth="d"))
+    (tmp_path / "labels.csv").write_text("file,label\none.jsonl,p\n")
+    with pytest.raises(TreeError, match=r"one.jsonl: .*got 'label' in labels.csv and in this"):
+        FORMATS["folder"].read(tmp_path, layout=replace(layout, node_id=None))
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, format_by_suffix
-from dgltrees.formats.running_text import read_running_text
-from dgltrees.formats.running_trees import read_running_trees
+from dgltrees.formats.lines import gather
+from dgltrees.formats.running_text import stream_running_text
+from dgltrees.formats.running_trees import stream_running_trees
 from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
 from dgltrees.models.rrnet.language_model import PLACE
@@ -110,7 +111,10 @@ class StreamTask(Task):
         return report
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
-        """For each line: ``example``, its ``log_prob`` given the lines before, and ``words``."""
+        """For each line: ``example``, its ``log_prob`` given the lines before, and ``words``.
+
+        Of a file that is read in parts, each part begins without context.
+        """
         losses = np.add.reduceat(outputs["loss"], data.forest.offsets[:-1])
         for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
             yield {"example": example, "log_prob": round(-loss, 6), "words": size}
@@ -120,8 +124,9 @@ def _read(
     path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
 ) -> Iterator[Examples]:
     is_trees = format_by_suffix(path) == "mrg"
-    read = read_running_trees if is_trees else read_running_text
-    yield read(path, vocabs=vocabs)  # the text is read in streams, from many places
+    parts = (stream_running_trees if is_trees else stream_running_text)(path, trees, vocabs=vocabs)
+    # a text is learned and measured in streams, from many places; what predicts reads on
+    return iter([gather(parts)]) if labeled else parts
 
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:

@@ -14,7 +14,7 @@ from torch import nn
 
 from dgltrees.errors import TreeError
 from dgltrees.tasks.language_models.ptb import PTB
-from dgltrees.tasks.splits import load_examples, load_splits
+from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.trees import Examples
 from dgltrees.trees.windows import WindowSampler
 from tests.tasks.build import build, run
@@ -76,6 +76,21 @@ def test_every_word_is_predicted_once_in_evaluation_whatever_the_windows(path: P
     assert sum(line["words"] for line in lines) == report["words"]
     total = sum(line["log_prob"] for line in lines)
     assert total == pytest.approx(-loss.sum(), rel=1e-6)
+
+
+def test_texts_and_trees_are_predicted_in_parts(path: Path, tmp_path: Path) -> None:
+    data = _read(path)
+    data.schema["word"].freeze()
+    model = _model(data)
+    trees = tmp_path / "trees.mrg"
+    trees.write_text("".join(f"( (S (NP (DT {w})) (VP (VB is))) )\n" for w in "abcde"))
+    for file, lines in ((path, len(data)), (trees, 5)):
+        parts = list(stream_unlabeled(PTB, PTB.data(), file, data.schema, trees=2))
+        assert [len(part) for part in parts] == [2] * (lines // 2) + [1] * (lines % 2)
+        predicted = [line for d in parts for line in PTB.predictions(d, run(model, PTB, d))]
+        assert len(predicted) == lines
+        whole = PTB.read(file, PTB.data(), data.schema)
+        assert [line["words"] for line in predicted] == whole.forest.sizes.tolist()
 
 
 def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path: Path) -> None:
