@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from inspect import signature
 from typing import (
     Any,
     Callable,
@@ -48,6 +49,7 @@ __all__ = [
     "Share",
     "checked",
     "expected",
+    "names_below",
     "nearest",
     "options_of",
     "overlay",
@@ -96,6 +98,9 @@ class Options(Mapping[str, Any]):
             source: a class.
             prefix: under which its options stand here; its attribute ``prefix`` goes before.
             arguments: what the options do not say; where both say something these count.
+
+        Raises:
+            ConfigError: the class wants other arguments.
         """
         start = _prefix(source, f"{prefix}." if prefix else "")
         chosen = {
@@ -103,6 +108,14 @@ class Options(Mapping[str, Any]):
         }
         names = _resolve(source, {**chosen, **arguments}, self.section, top="")[0]
         named = {name: chosen[name] for name in names if name in chosen and name not in arguments}
+        try:
+            signature(source).bind(**named, **arguments)
+        except TypeError as error:
+            given = ", ".join({**named, **arguments})
+            raise ConfigError(
+                f"expected {getattr(source, '__name__', source)}(...) to take the arguments "
+                f"{given}, and to want no others, got: {error}"
+            ) from None
         return source(**named, **arguments)
 
     def replace(self, **values: Any) -> Options:
@@ -161,7 +174,7 @@ def _read_options(
         cure = "leave it out (dgltrees train PRESET --help lists what is read)" if reader else ""
         if described:
             cure = f"did you mean {section}.{described[0]}?"
-        below = _names_below(source, "")
+        below = names_below(source, "")
         if cure and name not in below:
             cure = nearest(name, sorted(below), cure, section=section)
         cure = nearest(name, options, cure, section=section)
@@ -178,7 +191,7 @@ def _choice_without(
         readers = [
             choice
             for choice, parts in (option.choices or {}).items()
-            if any(name in _names_below(part, _prefix(part, prefix)) for part in _parts(parts))
+            if any(name in names_below(part, _prefix(part, prefix)) for part in _parts(parts))
         ]
         chosen = values.get(key, option.default)
         if readers and chosen not in readers:
@@ -187,7 +200,7 @@ def _choice_without(
 
 
 @cache
-def _names_below(source: Source, prefix: str) -> frozenset[str]:
+def names_below(source: Source, prefix: str) -> frozenset[str]:
     """The options that a class and its parts read, whatever is chosen."""
     names: set[str] = set()
     queue, seen = [(source, prefix)], set[tuple[Source, str]]()

@@ -281,6 +281,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
             ["sweep", "listops", "--grid", "model.rank=3", "model.rank=5", "--out", "x"],
             "every setting and value of --grid once, got 'model.rank=5' too",
         ),
+        (["sweep", "listops", "--grid", "rank=3", "--out", "x"], "section before it, model.rank,"),
         (["sweep", "listops", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
         (
             ["train", "listops", "--modle.rank", "3"],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.options import Count, Fraction, Options, checked
 
 
 @checked
@@ -74,6 +74,11 @@ def test_other_values_pass_as_they_are() -> None:
     assert Wider(2).size == 4
     assert Sampling(0.0, None) == Sampling(temperature=0.0)
     assert Layer.__init__.__doc__ == Layer.__init__.__wrapped__.__doc__  # type: ignore[attr-defined]
+
+
+def test_a_class_of_a_table_that_wants_other_arguments_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"expected Wider\(...\) to take the arguments size, x,"):
+        Options(Wider, {"size": 3}, "model").of(Wider, x=1)
 
 
 def test_arguments_that_there_are_not_are_a_type_error() -> None:

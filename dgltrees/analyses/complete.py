@@ -38,8 +38,8 @@ def check(run: LoadedRun, parser: Optional[LoadedRun] = None) -> None:
         return
     if parser is None:
         raise ConfigError(
-            "expected --parser DIR, since the language model at "
-            f"{run.directory.path} reads trees, got none"
+            f"expected a parser, since the language model at {run.directory.path} reads trees, got "
+            "none; name its run as parser (--parser DIR)"
         )
     require(parser, parser.model, BiaffineParser, "a parser")
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
 from dgltrees.draw import draw, draw_operations
+from dgltrees.errors import ConfigError
 from dgltrees.metrics.brackets import (
     bracket_scores,
     left_branching_spans,
@@ -122,9 +123,19 @@ class PolicyTrees:
         Arguments:
             folder: the folder to write to, which is created if it does not exist.
             limit: the largest number of sentences.
+
+        Raises:
+            ConfigError: the folder has a file of one of these names.
         """
-        Path(folder).mkdir(parents=True, exist_ok=True)
         count = min(limit, len(self.sentences))
+        names = [f"{kind}-{i}.svg" for i in range(count) for kind in ("tree", "reading")]
+        there = next((name for name in names if (Path(folder) / name).exists()), None)
+        if there is not None:
+            raise ConfigError(
+                f"expected a folder without {there}, got {folder}, which has it; name another "
+                "folder, or remove the pictures"
+            )
+        Path(folder).mkdir(parents=True, exist_ok=True)
         forest, learned = self.sentences.select(np.arange(count)), self.learned.first(count)
         first = replace(self, sentences=forest)
         trees = {"learned": first.trees(learned)}

@@ -36,11 +36,12 @@ def format_of(name: Optional[TreeFormat], out: Optional[PathLike]) -> TreeFormat
         name = next((form for form, each in FORMATS.items() if each == ending), None)
         if name is None:
             raise ConfigError(
-                f"expected --out to end in {', '.join(FORMATS.values())}, or --format, got {out}"
+                f"expected a file whose name ends in {', '.join(FORMATS.values())}, got {out}; or "
+                "name the format"
             )
     name = name or "text"
     if out is None and name != "text":
-        raise ConfigError(f"expected --out FILE for the format {name}, got none")
+        raise ConfigError(f"expected a file to write (out) for the format {name}, got none")
     return name
 
 

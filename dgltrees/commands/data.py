@@ -65,7 +65,7 @@ def inspect(
     JSON is guessed by its first records, unless --tree or --children says it.
 
     Arguments:
-        path: the file or folder of trees to look at.
+        path: the file or folder of trees to look at, or a pattern such as 'src/*.py'.
         format: the file's format; by default inferred from its ending or first line.
         trees: how many trees to look at, from the first on; null for all. Memory grows with them.
         target: the column to predict; by default one is proposed.

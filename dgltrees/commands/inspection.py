@@ -98,13 +98,13 @@ def compare_trees(
         run: the run directory of a model with a policy.
         test: test files; by default the run's own, or what it has held out (data.test_fraction).
         root: folder of the data sets; by default the run's.
-        out: folder for pictures of trees, learned and given.
+        out: folder for pictures of trees, learned and given; files in it stay as they are.
         limit: number of sentences to draw, at most.
     """
     trees = policy_trees(load(run), test=test, root=root)
-    print(json.dumps(trees.report()))
     if out is not None:
         trees.draw(out, limit)
+    print(json.dumps(trees.report()))
 
 
 def similar(

@@ -7,10 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dgltrees.commands.arguments import Layer
-from dgltrees.options import Option, Options
+from dgltrees.errors import ConfigError
+from dgltrees.options import Option, Options, names_below
+from dgltrees.tasks.table import TASKS
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.old_settings import RENAMED
-from dgltrees.training.settings import SECTIONS, Settings, flat, layered, readable_options
+from dgltrees.training.settings import (
+    SECTIONS,
+    Settings,
+    flat,
+    layered,
+    readable_options,
+    section_sources,
+)
 
 __all__ = ["settings_of", "settings_tables"]
 
@@ -61,7 +70,19 @@ def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
             value = options[flag].parse(texts[flag], flag)
             result.setdefault(section, {})[name] = value
     for flag in texts:
-        section, _, name = flag.partition(".")
+        section, dot, name = flag.partition(".")
+        if not dot:
+            sources = section_sources(TASKS[values["task"]])
+            known = [
+                f"{part}.{each}"
+                for part, source in sources.items()
+                for each in sorted(names_below(source, ""))
+                if each.rpartition(".")[2] == section
+            ]
+            raise ConfigError(
+                "expected a setting with its section before it, "
+                f"{' or '.join(known) or 'such as training.epochs'}, got {flag!r}"
+            )
         table = options.get(flag.rpartition(".")[0])
         if table is not None and table.takes(dict):  # an entry, such as data.columns.NAME
             entry = Option(name, dict, {}, "")
@@ -105,4 +126,7 @@ def settings_tables(words: Sequence[str]) -> dict[str, tuple[dict[str, Option], 
             flags[name].append(word)
     layer = Layer({k: v for k, v in flags.items() if k.split(".")[0] in SECTIONS})
     sections: Mapping[str, Options] = settings_of(presets[0], layer).sections
-    return {name: (options.options, dict(options)) for name, options in sections.items()}
+    tables = {name: (dict(options.options), dict(options)) for name, options in sections.items()}
+    if not sections["data"].get("fine_tune"):  # the settings refuse it
+        tables["training"][0].pop("pretrained_lr", None)
+    return tables

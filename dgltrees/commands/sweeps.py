@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.tasks.task import Metric
 from dgltrees.training.processes import is_first_process
 from dgltrees.training.run import prepare, train_seeds
-from dgltrees.training.rundir import check_folder_of_runs, write_json
+from dgltrees.training.rundir import check_folder_of_runs, checking, write_json
 from dgltrees.training.settings import Settings
 
 __all__ = ["Point", "combinations", "run_points", "table"]
@@ -63,11 +64,16 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
     of the cell.
 
     The rows are also in ``out/table.json`` and, as :func:`table` shows them, ``out/table.txt``,
-    rewritten after every point. All data are read and all models built before any is trained.
+    rewritten after every point, behind those of earlier sweeps into this folder. All data are read
+    and all models built before any is trained.
+
+    Returns:
+        the rows of the table.
 
     Raises:
-        ConfigError: ``out`` holds something else, two points have the same name, their tasks are
-            measured differently, or a setting cannot be used.
+        ConfigError: ``out`` holds something else, or points that are measured or counted
+            differently; two points have the same name, their tasks are measured differently, or a
+            setting cannot be used.
     """
     check_folder_of_runs(out)
     names = [point.name for point in points]
@@ -76,9 +82,9 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
             raise ConfigError(f"the grid has the point {name} twice; take one of them out")
     metrics = list(dict.fromkeys(point.settings.compared for point in points))
     if len(metrics) > 1:
-        names = [metric.name for metric in metrics]
+        several = [metric.name for metric in metrics]
         raise ConfigError(
-            f"a sweep compares by one metric, got {' and '.join(names)}; set training.monitor"
+            f"a sweep compares by one metric, got {' and '.join(several)}; set training.monitor"
         )
     counts = []
     for point in points:  # the last one's mistakes are found before the first is trained
@@ -89,7 +95,8 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
             )
         counts.append(ready.task.parameters(ready.model))
     in_table = all(count["table"] is not None for count in counts)
-    rows: list[dict[str, Any]] = []
+    rows = _earlier_rows(out, metrics[0], ONE_AGGREGATION if in_table else THE_CELL)
+    rows = [row for row in rows if row["name"] not in names]
     for point, count in zip(points, counts):
         summary = train_seeds(point.settings, out / point.name, seeds)
         name, valid = metrics[0].name, summary["valid"]
@@ -108,6 +115,22 @@ def run_points(points: Sequence[Point], seeds: Sequence[int], out: Path) -> list
             write_json(out / "table.json", rows)
             with replacing(out / "table.txt") as file:
                 file.write(table(rows, metrics[0]) + "\n")
+    return rows
+
+
+def _earlier_rows(out: Path, metric: Metric, counted: str) -> list[dict[str, Any]]:
+    """The rows of the sweeps that are in a folder already."""
+    path = out / "table.json"
+    if not path.exists():
+        return []
+    with checking(path):
+        rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        alike = all(metric.name in row and row["parameters_of"] == counted for row in rows)
+    if not alike:
+        raise ConfigError(
+            f"{path} has points that are not compared by {metric.name} and the parameters of "
+            f"{counted}, as these are; name another folder"
+        )
     return rows
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,11 +29,13 @@ from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory, checking
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest, TreePairs
+from dgltrees.trees.builders.walk import walk
 
 __all__ = ["TreeEstimator", "Trees", "as_examples", "with_targets"]
 
-Trees = Union[Forest, TreePairs, Sequence[Forest], Sequence[TreePairs]]
-"""One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them."""
+Trees = Union[Forest, TreePairs, Sequence[Forest], Sequence[TreePairs], Sequence[dict[str, Any]]]
+"""One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
+nested dictionaries, where the setting ``data.children`` names the key of their children."""
 
 _FILE = "estimator.json"
 _SECTIONS = {
@@ -135,10 +139,10 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             ConfigError: a setting is not read or has a wrong value.
         """
         targets = _columns(y)
-        raw = with_targets(as_examples(X), targets)
+        raw = with_targets(self._trees(X), targets)
         valid = None
         if validation is not None:
-            valid = with_targets(as_examples(validation[0]), _columns(validation[1]))
+            valid = with_targets(self._trees(validation[0]), _columns(validation[1]))
         return self._train(raw, [*targets], valid, on_epoch, out)
 
     def _train(
@@ -150,12 +154,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         out: Optional[PathLike],
     ) -> Any:
         """Train on trees whose targets are the columns ``targets``; see :meth:`fit`."""
-        settings = self._settings(targets, pairs=raw.arity > 1)
-        task = cast(OwnTreesTask, settings.task)
-        learned, read_valid = task.examples(raw, settings.data, None), None
-        if valid is not None:  # read by the schema of training
-            read_valid = partial(task.examples, valid, settings.data)
-        splits = split_examples(task, settings.data, learned, read_valid)
         folder = self._temporary() if out is None else Path(out)
 
         def each_epoch(line: dict[str, Any], *rest: Any) -> None:
@@ -164,9 +162,33 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if on_epoch is not None:
                 on_epoch(line)
 
-        train(settings, folder, splits, bar=self.progress, on_epoch=each_epoch)
+        with self._in_words_of_arguments():
+            settings = self._settings(targets, pairs=raw.arity > 1)
+            task = cast(OwnTreesTask, settings.task)
+            learned, read_valid = task.examples(raw, settings.data, None), None
+            if valid is not None:  # read by the schema of training
+                read_valid = partial(task.examples, valid, settings.data)
+            splits = split_examples(task, settings.data, learned, read_valid)
+            train(settings, folder, splits, bar=self.progress, on_epoch=each_epoch)
         self._open(folder)
         return self
+
+    @contextmanager
+    def _in_words_of_arguments(self) -> Iterator[None]:
+        """Let errors name arguments of the estimator where they would name settings."""
+        places = {**_SECTIONS, **self._more_sections()}
+        names = {p if "." in p else f"{p}.{name}": name for name, p in places.items()}
+        names.update({"data.target": "y", "data.group": "groups"})
+        pattern = re.compile("|".join(rf"\b{re.escape(name)}(?![.\w])" for name in names))
+        try:
+            yield
+        except ConfigError as error:
+            text = pattern.sub(lambda match: names[match[0]], str(error))
+            raise type(error)(text) from None
+        except TreeError as error:
+            text = pattern.sub(lambda match: names[match[0]], error.message)
+            place = {part: getattr(error, part) for part in ("file", "line", "tree", "node")}
+            raise TreeError(text, **place) from None
 
     def _settings(self, targets: list[str], *, pairs: bool) -> Settings:
         """All settings: the preset's, the parameters above them, then ``settings``."""
@@ -190,6 +212,19 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _more_sections(self) -> Mapping[str, str]:
         return {}
 
+    def _trees(self, X: Trees) -> Examples:
+        """The trees as examples; nested dictionaries too, where the settings name their children.
+
+        Raises:
+            TreeError: see :func:`as_examples`.
+        """
+        children = (self.settings or {}).get("data.children")
+        if children is None or not (isinstance(X, (list, tuple)) and X and isinstance(X[0], dict)):
+            return as_examples(X)
+        nodes = walk(X, lambda node: node.get(children)).objects
+        names = dict.fromkeys(key for node in nodes for key in node if key != children)
+        return Examples(Forest.from_objects(X, children, [*names]))
+
     def _temporary(self) -> Path:
         """A folder that goes when the estimator does."""
         folder = tempfile.mkdtemp(prefix="dgltrees-")
@@ -209,7 +244,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Trees) -> Mapping[str, NDArray[Any]]:
         """The model's output columns for trees without targets."""
         run = self._fitted()
-        return run.outputs(run.examples(as_examples(X), labeled=False))
+        return run.outputs(run.examples(self._trees(X), labeled=False))
 
     def _fitted(self) -> LoadedRun:
         if not hasattr(self, "run_"):
@@ -221,7 +256,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def encode(self, X: Trees) -> NDArray[np.float32]:
         """``(T, c)`` the vector of each tree; of pairs ``(E, 2 c)``, the vectors side by side."""
         run = self._fitted()
-        return run.encode(run.examples(as_examples(X)))
+        return run.encode(run.examples(self._trees(X), labeled=False))
 
     def explain(self, X: Trees, tree: int = 0, **options: Any) -> Any:
         """Which nodes and columns a prediction hangs on, for Jupyter to show.
@@ -235,7 +270,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             an :class:`~dgltrees.analyses.explain.Explanation`.
         """
         run = self._fitted()
-        return run.explain(run.examples(as_examples(X)), tree, **options)
+        return run.explain(run.examples(self._trees(X), labeled=False), tree, **options)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a folder, which ``load`` and the command line read.
@@ -319,7 +354,8 @@ def as_examples(X: Trees) -> Examples:
     if wrong is not None:
         raise TreeError(
             f"expected trees as a Forest, got a {type(wrong).__name__}; "
-            "Forest.from_objects makes one of objects"
+            "Forest.from_objects makes one of objects, and where the settings of the estimator "
+            "name the key of their children, {'data.children': 'Plans'}, it takes dictionaries"
         )
     examples = Examples.concat(
         [each.examples() if isinstance(each, TreePairs) else Examples(each) for each in parts]

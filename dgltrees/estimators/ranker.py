@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.estimators.base import TreeEstimator, Trees, as_examples, with_targets
+from dgltrees.estimators.base import TreeEstimator, Trees, with_targets
 from dgltrees.tasks.own_trees.settings import RankData
 from dgltrees.trees import Examples
 
@@ -126,13 +126,20 @@ class TreeRanker(TreeEstimator):
         targets = np.asarray(y)
         if targets.ndim != 1:
             raise TreeError(f"expected a target per tree, (T,), got the shape {targets.shape}")
-        examples = with_targets(as_examples(X), {"target": targets})
+        examples = with_targets(self._trees(X), {"target": targets})
+        column = (self.settings or {}).get("data.group", RankData.group)
         if groups is None:
+            if column not in examples.forest.columns:
+                raise TreeError(
+                    "expected the group of each tree as groups, or as a column of the roots that "
+                    f"is called {column!r}, got neither"
+                )
             return examples
         names = np.asarray(groups)
-        if len(names) != len(targets):
+        if names.shape != (len(targets),):
+            got = f"{len(names)} groups" if names.ndim == 1 else repr(groups)
             raise TreeError(
-                f"expected a group per tree, got {len(names)} groups for {len(targets)} trees"
+                f"expected a group per tree, got {got} for {len(targets)} trees; a column of the "
+                "roots is named by settings={'data.group': NAME}"
             )
-        column = (self.settings or {}).get("data.group", RankData.group)
         return replace(examples, columns={**examples.columns, column: names})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable, Optional, Union
@@ -27,8 +28,8 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
 
     Methods and functions within functions are trees too, and parts of those around them. Node
     columns are those of :func:`~dgltrees.trees.builders.from_python`. Example columns: ``name``,
-    such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, where it begins; and of a
-    folder those of :func:`~dgltrees.formats.folders.stream_folder`: ``file`` and ``label``.
+    such as ``Forest.build`` or ``outer.<locals>.inner``; ``line``, where it begins; ``file``; and
+    of a folder ``label``, see :func:`~dgltrees.formats.folders.stream_folder`.
 
     Arguments:
         path: a ``.py`` file, or a folder of them.
@@ -60,7 +61,8 @@ def _stream(path: PathLike, trees: int) -> Iterator[Examples]:
         names = np.array([name for name, _ in some], object)
         lines = np.array([node.lineno for _, node in some], np.int64)
         forest = from_python(*(node for _, node in some), file=path)
-        yield Examples(forest, {"name": names, "line": lines})
+        files = np.full(len(some), os.fspath(path), object)
+        yield Examples(forest, {"name": names, "line": lines, "file": files})
 
 
 def _functions(module: ast.AST) -> Iterator[tuple[str, _Function]]:

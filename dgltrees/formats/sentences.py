@@ -88,7 +88,8 @@ def head_of(text: str, path: PathLike, line: int) -> int:
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise TreeError(
-            f"expected the number of a word, or 0 for the root, as a head, got {text!r}",
+            f"expected the number of a word, or 0 for the root, as a head, got {text!r}"
+            + ("; give the heads, as `dgltrees parse` does with a trained parser" * (text == "_")),
             file=path,
             line=line,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from dgltrees._files import Lines, PathLike, in_file
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedRun", "load"]
 
+_PLACES = ("file", "name", "line")
+"""Example columns that say where a tree stands, of formats of files that have parts."""
 _BATCH = 1_000  # examples to read and predict at a time
 
 Paths = Union[PathLike, Sequence[PathLike]]
@@ -144,19 +145,25 @@ class LoadedRun:
             ConfigError: a pattern names no file, or the task does not read the format.
             TreeError: a file is not what the task reads.
         """
+        return (data for _, data in self._parts(source, file_format, batch))
+
+    def _parts(
+        self, source: Source, file_format: Optional[str], batch: int
+    ) -> Iterator[tuple[Optional[PathLike], Examples]]:
+        """The parts of :meth:`stream`, each with its file."""
         if isinstance(source, Examples):
-            return iter([source])
+            return iter([(None, source)])
         if isinstance(source, (Forest, TreePairs)):
-            return iter([self.examples(source, labeled=False)])
-        paths = self.files(source)
+            return iter([(None, self.examples(source, labeled=False))])
         task, data = self.task, self.settings.data
-        return chain.from_iterable(
-            stream_unlabeled(
+        return (
+            (path, part)
+            for path in self.files(source)
+            for part in stream_unlabeled(
                 *(task, data, path, self.vocabularies, self.max_children),
                 file_format=file_format,
                 trees=batch,
             )
-            for path in paths
         )
 
     def examples(
@@ -215,14 +222,14 @@ class LoadedRun:
             return load_examples(self.task, data, files, vocabs, self.max_children)
         fraction = settings.data.test_fraction
         if not fraction:
-            raise ConfigError("expected test files, got none; name them as test")
+            raise ConfigError("expected test files, got none; name them as test (--test FILE)")
         # other files would be split in another way
         self.directory.check(settings, fingerprints(settings))
         held_out = load_splits(self.task, settings.data, self.max_children).test
         if held_out is None:
             raise ConfigError(
                 f"expected test examples, got none: {fraction} of the training examples is less "
-                "than one; name test files as test"
+                "than one; name test files as test (--test FILE)"
             )
         return held_out
 
@@ -248,7 +255,7 @@ class LoadedRun:
             ConfigError: a pattern names no file, or the task does not read the format.
             TreeError: a file is not what the task reads.
         """
-        return self._predictions(self.stream(source, file_format=file_format, batch=batch))
+        return self._predictions(self._parts(source, file_format, batch))
 
     def predict_texts(
         self, texts: Iterable[str], *, file_format: Optional[str] = None
@@ -266,11 +273,19 @@ class LoadedRun:
         """
         return list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
 
-    def _predictions(self, parts: Iterable[Examples]) -> Iterator[dict[str, Any]]:
+    def _predictions(
+        self, parts: Iterable[tuple[Optional[PathLike], Examples]]
+    ) -> Iterator[dict[str, Any]]:
         first = dict.fromkeys(self.task.numbered, 0)
-        for data in parts:
+        for path, data in parts:
             line: dict[str, Any] = {}
-            for line in self.task.predictions(data, self.outputs(data)):
+            places = {n: data.columns[n].tolist() for n in _PLACES if n in data.columns}
+            try:
+                outputs = self.outputs(data)
+            except TreeError as error:  # what a model cannot read, as sentences without trees
+                raise TreeError(error.message, file=error.file or path) from None
+            for line in self.task.predictions(data, outputs):
+                line.update({name: column[line["example"]] for name, column in places.items()})
                 line.update({name: line[name] + first[name] for name in first if name in line})
                 yield line
             first = {name: line.get(name, -1) + 1 for name in first}

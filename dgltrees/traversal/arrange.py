@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.traversal.positions import no_positions, wrong_position
-from dgltrees.traversal.views import Fields, Nodes
+from dgltrees.traversal.views import Fields, Mailbox, Nodes
 from dgltrees.trees.segments import inverse
 
 __all__ = ["call_arranged", "with_positions"]
@@ -55,7 +55,7 @@ def call_arranged(
     Raises:
         TreeError: a message has a position that is out of range, or that another message has too.
     """
-    mailbox = dict(nodes.mailbox or {})  # DGL has None in an update function
+    mailbox: dict[str, Tensor] = Mailbox(nodes.mailbox or {})  # DGL has None in an update function
     groups, mask = getattr(nodes, "groups", None), getattr(nodes, "mask", None)
     if slots is not None and mask is None and mailbox:
         mailbox, mask = _in_slots(nodes, mailbox, slots)

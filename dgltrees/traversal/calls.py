@@ -52,13 +52,22 @@ def call(
 
 
 def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
-    """Raise TreeError if a field of all nodes, or edges, has another number of rows.
+    """Raise an error if a field of all nodes, or edges, has another number of rows.
 
     Arguments:
         kind: ``"node"`` or ``"edge"``.
         fields: tensors or :class:`~dgltrees.traversal.IndexedRows` by name.
         rows: the number of nodes, or edges.
+
+    Raises:
+        ConfigError: they are no dictionary.
+        TreeError: a field has another number of rows.
     """
+    if not isinstance(fields, Mapping):
+        raise ConfigError(
+            f"expected the fields of {kind}s by their names, such as {{'x': x}}, got "
+            f"{type(fields).__name__}"
+        )
     for name, field in fields.items():
         got = len(field.index if isinstance(field, IndexedRows) else field)
         if got != rows:

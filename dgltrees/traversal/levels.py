@@ -19,7 +19,7 @@ from dgltrees.traversal.builtin import BuiltinReduce, Message, Reduce
 from dgltrees.traversal.calls import call
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, gathered
-from dgltrees.traversal.views import Edges, Fields, Nodes
+from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes
 from dgltrees.trees.segments import inverse
 
 __all__ = ["Update", "run"]
@@ -225,7 +225,7 @@ class _Work:
             states = reduce.without_messages(messages, len(schedule.leaves))
         if update is not None:
             data = Fields(fields.keys(), fields.__getitem__, states)
-            leaves = Nodes(schedule.leaves, data, {}, schedule.leaf_groups)
+            leaves = Nodes(schedule.leaves, data, Mailbox(), schedule.leaf_groups)
             states = call(update, leaves, len(schedule.leaves), NO_MAIL)
         return columns.in_dtypes(states)
 
@@ -245,12 +245,13 @@ class _Work:
             rows = level.buckets[number][0]
             new = call(reduce, Nodes(ids, part.calls.fields(piece), mailbox, groups, mask), rows)
             if update is not None and groups is not None:
-                new = call(update, Nodes(ids, part.calls.fields(piece, new), {}, groups), rows)
+                fields = part.calls.fields(piece, new)
+                new = call(update, Nodes(ids, fields, Mailbox(), groups), rows)
             by_bucket.append(new)
         new, piece = _joined(by_bucket), index - part.start + 1
         if update is not None and level.groups[0] is None:
             fields = part.levels.fields(piece, new)
-            new = call(update, Nodes(self.level_ids[index], fields, {}), level.nodes)
+            new = call(update, Nodes(self.level_ids[index], fields, Mailbox()), level.nodes)
         for name in states.leaves:  # fields that leaves alone return
             if name not in new and name in part.levels.data:
                 new[name] = part.levels.get(name, piece)
@@ -277,17 +278,19 @@ class _Work:
         """The messages of a level by receiving node, one mailbox per call of reduce."""
         if self.slots is not None:
             slots = self.slots[index]
-            return [{name: _in_slots(m, level, slots) for name, m in messages.items()}]
+            return [Mailbox({name: _in_slots(m, level, slots) for name, m in messages.items()})]
         sizes = [edges for _, edges in level.buckets]
         split = {
             name: m.split_with_sizes(sizes) if len(sizes) > 1 else (m,)
             for name, m in messages.items()
         }
         return [
-            {
-                name: parts[i].reshape(nodes, edges // nodes, *parts[i].shape[1:])
-                for name, parts in split.items()
-            }
+            Mailbox(
+                {
+                    name: parts[i].reshape(nodes, edges // nodes, *parts[i].shape[1:])
+                    for name, parts in split.items()
+                }
+            )
             for i, (nodes, edges) in enumerate(level.buckets)
         ]
 

@@ -176,14 +176,14 @@ def traverse(
 
     Raises:
         TreeError: the graph has a cycle, or the cell has no slot for a child.
-        ConfigError: there is no such backend, or it has no checkpoints; or the cell lacks one of
-            its functions.
+        ConfigError: there is no such backend, or it has no checkpoints; the cell lacks one of its
+            functions; or fields are no dictionary.
     """
     batch = as_batch(graph, downward=getattr(cell, "downward", False))
     fields = batch.ndata if ndata is None else ndata
+    check_fields("node", fields, batch.num_nodes)
     with tree_in_errors(batch):
         if fused and backend == "levels" and edata is None and not checkpoint:
-            check_fields("node", fields, batch.num_nodes)
             states = compiled_states(cell, batch, fields)
             if states is not None:
                 return states if outputs is None else {name: states[name] for name in outputs}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["Edges", "FieldError", "Fields", "Groups", "IndexedRows", "Nodes"]
+__all__ = ["Edges", "FieldError", "Fields", "Groups", "IndexedRows", "Mailbox", "Nodes"]
 
 Groups = list[tuple[int, int]]
 """Runs of equal values that partition the rows of a batch of nodes: ``(value, count)``."""
@@ -85,6 +85,16 @@ class Fields(MutableMapping[str, Tensor]):
 
     def __len__(self) -> int:
         return len({*self._names, *self._tensors})
+
+
+class Mailbox(dict[str, Tensor]):
+    """The messages of nodes by their names."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: str) -> Tensor:
+        there = f"there are {sorted(self)}" if self else "there are none"
+        raise FieldError(f"no message {name!r} here; {there}")
 
 
 class Edges:

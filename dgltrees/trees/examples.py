@@ -109,7 +109,14 @@ class Examples:
         return replace(first, forest=forest, columns=columns)
 
     def batch(self, ids: ArrayLike) -> tuple[TreeBatch, dict[str, Tensor]]:
-        """The trees of the examples ``ids`` ``(B,)`` as one batch; their columns ``(B, ...)``."""
+        """The trees of the examples ``ids`` ``(B,)`` as one batch; their columns ``(B, ...)``.
+
+        Columns of text are left out.
+        """
         chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
-        columns = {name: torch.from_numpy(column[chosen]) for name, column in self.columns.items()}
+        columns = {
+            name: torch.from_numpy(column[chosen])
+            for name, column in self.columns.items()
+            if column.dtype.kind not in "OUS"
+        }
         return self.forest.batch(self._trees(chosen)), columns

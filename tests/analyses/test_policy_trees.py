@@ -99,6 +99,12 @@ def test_drawings(
             assert svg.count('class="node"') >= 2 * 9 + 2 + 2  # tokens, roots, two given brackets
         else:
             assert svg.count('class="step"') == 9
+    (out / "tree-0.svg").write_text("mine")
+    assert main([*argv, "--out", str(out)]) == 2
+    message = capsys.readouterr()
+    assert message.out == ""
+    assert "expected a folder without tree-0.svg, got" in message.err
+    assert (out / "tree-0.svg").read_text() == "mine"
     assert main([*argv, "--out", str(out), "--limit", "0"]) == 2
     assert "expected --limit to be a whole number of at least 1, got 0" in capsys.readouterr().err
 

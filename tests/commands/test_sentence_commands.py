@@ -95,7 +95,7 @@ def test_errors(
     questions = tmp_path / "questions.csv"
     questions.write_text(QUESTIONS.replace("_____", "dots"), encoding="utf-8")
     complete = ("complete", tree_lm_run, "--questions", questions)
-    assert "expected --parser DIR" in fails(*complete, "--out", out)
+    assert "name its run as parser (--parser DIR)" in fails(*complete, "--out", out)
     error = fails(*complete, "--parser", parser_run, "--out", out)
     assert f"{questions}:2: expected one blank" in error
     assert "expected --answers FILE to compare with" in fails(*complete)

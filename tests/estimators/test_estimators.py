@@ -105,17 +105,39 @@ def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("y", "groups", "message"),
     [
-        (SECONDS, None, "expected a column 'group' that says to which group a tree belongs"),
+        (SECONDS, None, "expected the group of each tree as groups, or as a column of the roots"),
+        (SECONDS, "query", "expected a group per tree, got 'query' for 60 trees; a column of the r"),
         (SECONDS, np.arange(5), "expected a group per tree, got 5 groups for 60 trees"),
         (SECONDS[:5], np.arange(5), "expected a target per tree, got 5 targets for 60 trees"),
         (SECONDS[:, None], np.arange(60), r"a target per tree, \(T,\), got the shape \(60, 1\)"),
-        (SECONDS, np.arange(60), "expected training groups of trees with unlike targets"),
+        (SECONDS, np.arange(60), "groups of trees with unlike targets, .*; see groups and y$"),
         (SPEED, np.zeros(60), "expected a number as the target 'target', got"),
     ],
 )
 def test_orders_that_cannot_be_learned(y: Any, groups: Any, message: str) -> None:
     with pytest.raises(TreeError, match=message):
         TreeRanker(**QUICK, validation_fraction=0.0).fit(X, y, groups)
+
+
+def test_a_ranker_names_its_arguments() -> None:
+    groups = np.arange(60) // 5
+    with pytest.raises(ConfigError, match="expected best to be 'highest' or 'lowest', got 'least'"):
+        TreeRanker(**QUICK, best="least").fit(X, SECONDS, groups)
+    model = TreeRanker(**QUICK).fit(X, SECONDS, groups)
+    with pytest.raises(TreeError, match="expected the group of each tree as groups"):
+        model.score(X, SECONDS)
+    with pytest.raises(TreeError, match="expected the group of each tree as groups"):
+        model.fit(X, SECONDS, groups, validation=(X, SECONDS))
+
+
+def test_nested_dictionaries_are_trees_where_the_key_of_children_is_known() -> None:
+    plans, settings = [record["plan"] for record in PLANS], {"data.children": "Plans"}
+    model = TreeRegressor(**{**QUICK, "settings": {**QUICK["settings"], **settings}})
+    model.fit(plans, SECONDS)
+    assert model.predict(plans[:1]).shape == (1,)
+    np.testing.assert_allclose(model.predict(X), model.predict(plans), rtol=1e-5)
+    with pytest.raises(TreeError, match=r"got a dict; .*\{'data.children': 'Plans'\}, it takes"):
+        TreeRegressor(**QUICK).fit(plans, SECONDS)
 
 
 def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:
@@ -185,10 +207,10 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({}, SECONDS[:5], "a target per tree, got 5 targets for 60 trees"),
         ({}, np.where(SECONDS > 0.1, np.nan, SECONDS), "expected a target 'target' for every"),
         ({}, np.where(SECONDS > 0.1, np.inf, SECONDS), "expected a finite number as the target"),
-        ({"cell": "lsmt"}, SECONDS, "model.cell to be one of"),
+        ({"cell": "lsmt"}, SECONDS, "expected cell to be one of"),
         ({"settings": {"rank": 3}}, SECONDS, "settings by full name"),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank is not read"),
-        ({"columns": ["Cost"]}, SECONDS, "data.columns to name columns of the trees"),
+        ({"columns": ["Cost"]}, SECONDS, "expected columns to name columns of the trees"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], y: Any, message: str) -> None:

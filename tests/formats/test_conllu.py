@@ -157,6 +157,7 @@ BAD: list[tuple[Union[str, bytes], int, str]] = [
     (line(1, "a", 2) + line(2, "b", 1), 1, "expected a word with the head 0 in the sentence, got"),
     ("# sent_id = 1\n\n" + line(1, "a", 0), 1, "expected a word in every sentence, got an empty"),
     (line("1-2", "ab", "_"), 1, "expected a word in every sentence, got an empty sentence"),
+    (line(1, "a", "_"), 1, "as a head, got '_'; give the heads, as `dgltrees parse` does"),
     (line("x", "a", 0), 1, "expected the integer id 1, or one such as 3-4 or 8.1, got 'x'"),
     (line(1, "a", 0) + line(3, "b", 1), 2, "expected the integer id 2, or one such as 3-4 or 8.1"),
     (line(1, "a", 0) + line(1, "b", 0), 2, "got '1'; is a blank line missing above?"),

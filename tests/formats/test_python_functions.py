@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees import load
 from dgltrees.formats import FORMATS
 from dgltrees.training.run import train
 from tests.training.samples import quick
@@ -36,6 +37,14 @@ def test_functions_of_files_and_folders(tmp_path: Path) -> None:
     assert both.columns["file"].tolist() == ["a/x.py"] * 3 + ["b/y.py"]
     files = {"train": str(tmp_path), "valid": str(tmp_path), "format": "python-functions"}
     train(quick("classify", {**files, "target": "label", "columns": ["field"]}), tmp_path / "run")
+    run = load(tmp_path / "run")
+    for where, file in ((tmp_path / "*" / "x.py", tmp_path / "a" / "x.py"), (tmp_path, "a/x.py")):
+        lines = list(run.predict([where]))[:3]
+        places = [(line["file"], line["name"], line["line"]) for line in lines]
+        assert places == [(str(file), name, at) for name, at in zip(names, (3, 6, 7))]
+    files["train"] = str(tmp_path / "[ab]")
+    with pytest.raises(TreeError, match=r"x.py:3: tree 0: .* 'label' .*: give the one above"):
+        train(quick("classify", {**files, "target": "label"}), tmp_path / "none")
 
 
 def test_sources_without_functions(tmp_path: Path) -> None:

@@ -73,6 +73,16 @@ class Faulty(BaseCell):
         ),
         (
             "reduce",
+            lambda nodes: {"s": nodes.mailbox["c"]},
+            r"Faulty.reduce reads a field: no message 'c' here; there are \['h'\]",
+        ),
+        (
+            "update",
+            lambda nodes: {"h": nodes.mailbox["h"]},
+            "Faulty.update reads a field: no message 'h' here; there are none",
+        ),
+        (
+            "reduce",
             lambda nodes: {f"s{nodes.mailbox['h'].shape[1]}": nodes.mailbox["h"].mean(1)},
             None,
         ),
@@ -113,6 +123,8 @@ def test_fields_of_other_numbers_of_rows(cell: BaseCell, backend: str) -> None:
     message = "expected the node field 'x' to have 4 rows, one per node, got 3"
     with pytest.raises(TreeError, match=message):
         traverse(cell, FOREST.batch(), {"x": X[:3]}, backend=backend)
+    with pytest.raises(ConfigError, match=r"fields of nodes by their names, .*\{'x': x\}, got Tens"):
+        traverse(cell, FOREST.batch(), X, backend=backend)  # type: ignore[arg-type]
     batch = FOREST.batch()
     with pytest.raises(TreeError, match="expected the edge field 'e' to have 3 rows, one per edge"):
         traverse(cell, batch, {"x": X}, {"e": X}, backend=backend)

@@ -70,7 +70,8 @@ class LanguageModel(nn.Module, ABC):
         if tied and embedding != state_size:
             raise ConfigError(
                 f"expected word vectors of the size {state_size} of the states to tie them to the "
-                f"output layer, got size {embedding}; give embedding={state_size}"
+                f"output layer, got size {embedding}; give both one size (model.hidden_size, "
+                "model.embedding), or tie nothing (model.tied false)"
             )
         self.embed = WordEmbedding("word", words, embedding, vectors=vectors)
         if vectors is None:

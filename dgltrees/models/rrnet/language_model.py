@@ -106,7 +106,8 @@ class StreamLM(nn.Module):
         if tied and size != encoder.size:
             raise ConfigError(
                 f"expected word vectors of the size {encoder.size} of the states to tie them to "
-                f"the output layer, got size {size}"
+                f"the output layer, got size {size}; give both one size (model.hidden_size, "
+                "model.embedding), or tie nothing (model.tied false)"
             )
         self.encoder, self.reward, self.weight = encoder, reward, weight
         self.dropout = nn.Dropout(dropout)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Callable, Optional, cast
 
 import numpy as np
@@ -36,6 +37,7 @@ from dgltrees.tasks.own_trees.reading import (
     input_examples,
     large_parts,
     stream_examples,
+    target_names,
     target_values,
     with_targets,
 )
@@ -46,9 +48,11 @@ from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate
 
-__all__ = ["OwnTreesTask", "make_model"]
+__all__ = ["OwnTreesTask", "check_any_target", "make_model"]
 
 
+_PLACES = ("file", "name", "line")
+"""Example columns of files and their parts."""
 RowError = Callable[[str, int], TreeError]
 """Makes an error from its message and the row that it is about."""
 
@@ -107,7 +111,11 @@ class OwnTreesTask(Task):
         The columns of training files are told from the whole file, or where there is a
         ``data.scratch`` from its first part; it may then lack columns in some parts, not in all.
         """
-        parts = stream_examples(path, settings, file_format=file_format, trees=trees)
+        read = {c.name for c in vocabs.inputs} if isinstance(vocabs, Schema) else set()
+        unread = [] if labeled else [name for name in target_names(settings) if name not in read]
+        parts = stream_examples(
+            path, settings, file_format=file_format, trees=trees, any_values=unread
+        )
         training = vocabs is None or not vocabs["target"].frozen
         if training:
             parts = iter([gather(parts)]) if settings.scratch is None else large_parts(parts)
@@ -169,11 +177,21 @@ class OwnTreesTask(Task):
         if training and not self.nodes:
             missing = ~np.reshape(self.is_labeled(targets), (rows, -1)).any(1)
             if missing.any():
+                cure = "give it, or leave the tree out"
+                if "file" in raw.columns and "label" in values and missing.all():
+                    cure = (
+                        "label is the name of a folder in the folder that is given: give the one "
+                        "above"
+                    )
                 raise error(
                     f"expected a target {', '.join(map(repr, values))} for every training tree, "
-                    "got none; give it, or leave the tree out",
+                    f"got none; {cure}",
                     int(missing.argmax()),
                 )
+        if not labeled:  # predictions say where a tree stands
+            known = [n for n in _PLACES if n in raw.columns and "file" in raw.columns]
+            places = {name: raw.columns[name] for name in known}
+            read = replace(read, columns={**read.columns, **places})
         return with_targets(read, targets, nodes=self.nodes)
 
     def _row_error(
@@ -181,8 +199,11 @@ class OwnTreesTask(Task):
     ) -> TreeError:
         """An error of a row, with the tree, the node where rows are nodes, and the file's line."""
         tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
-        lines = raw.columns.get("line")
+        lines, files = raw.columns.get("line"), raw.columns.get("file")
         line = None if lines is None else int(lines[tree // raw.arity])
+        if files is not None and file is not None:  # of a folder, the file in it
+            inside = Path(file, files[tree // raw.arity])
+            file = inside if inside.exists() else file
         return TreeError(message, file=file, line=line, tree=tree, node=node)
 
     def _wrong_arity(self, arity: int) -> str:
@@ -234,6 +255,19 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
         f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
         "with data.target"
     )
+
+
+def check_any_target(data: Examples, known: NDArray[np.bool_]) -> None:
+    """See that some row has a target to measure predictions by.
+
+    Raises:
+        TreeError: none has.
+    """
+    if not known.any():
+        wanted = " or ".join(map(repr, data.target_names))
+        raise TreeError(
+            f"expected examples with a target {wanted}, got none; the metrics need them"
+        )
 
 
 def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: Any) -> Classifier:

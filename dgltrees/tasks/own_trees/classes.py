@@ -16,7 +16,7 @@ from dgltrees.errors import TreeError
 from dgltrees.metrics.classes import class_metrics, flag_metrics
 from dgltrees.models import Classifier, ClassTarget, FlagTargets
 from dgltrees.options import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, make_model
+from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.settings import (
     ClassesData,
     ClassesModel,
@@ -113,8 +113,7 @@ class ClassesTask(OwnTreesTask):
             TreeError: no row has a class.
         """
         targets, rows = self.targets(data), self.labeled(data)
-        if not rows.any():
-            raise TreeError("expected examples with classes, got none; the metrics need them")
+        check_any_target(data, rows)
         loss, count = float(outputs["loss"][rows].mean()), int(rows.sum())
         if targets.ndim > 1:
             p = np.stack([outputs[f"probability_{k}"] for k in range(targets.shape[1])], 1)

@@ -6,17 +6,19 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any, Optional, Union
 
 import numpy as np
 
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, in_file
 from dgltrees.draw import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
 from dgltrees.options import Count
+from dgltrees.tasks.files import find_files
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.own_trees.settings import RankData
 from dgltrees.trees import Examples, Forest
@@ -115,7 +117,8 @@ def inspect_trees(
     of JSON is guessed by its first records.
 
     Arguments:
-        source: the file or folder of trees to look at; in Python trees too.
+        source: the file or folder of trees to look at, or a pattern such as ``src/*.py``; in Python
+            trees too.
         format: the file's format; by default inferred from its ending or first line.
         trees: how many trees to look at, from the first on; null for all. Memory grows with them.
         target: the column to predict; by default one is proposed.
@@ -134,13 +137,16 @@ def inspect_trees(
         if not complete:
             examples = examples.select(np.arange(trees or 0))
     else:
-        form = format or guess_format(source)
+        files: list[PathLike] = [source]
+        if in_file(source):
+            files = [*find_files([source], None, "path")]
+        form = format or guess_format(files[0])
         if form not in FORMATS:
             raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {form!r}")
         if (layout.tree, layout.children) == (Layout.tree, Layout.children):
-            guess = guess_layout(source, form, min(trees or 100, 100))
+            guess = guess_layout(files[0], form, min(trees or 100, 100))
             layout = replace(layout, tree=guess.tree, children=guess.children)
-        examples, complete = _read(source, form, layout, trees)
+        examples, complete = _read(files, form, layout, trees)
     forest = examples.forest
     if not len(forest):
         raise TreeError("expected at least one tree, got none")
@@ -176,7 +182,7 @@ def inspect_trees(
         beside,
         target,
         "" if group is None or target is None else _groups(examples, target, group, columns),
-        (*_tree_warnings(shapes, target), *_column_warnings((*inputs, *beside))),
+        (*_tree_warnings(shapes, target, form), *_column_warnings((*inputs, *beside))),
         _command(path, format, layout, target, group, columns, examples),
         _example(forest, inputs),
     )
@@ -206,11 +212,13 @@ def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
     )
 
 
-def _read(path: PathLike, form: str, layout: Layout, trees: Optional[int]) -> tuple[Examples, bool]:
-    """The first ``trees`` examples of a file, and whether these are all."""
+def _read(
+    files: Sequence[PathLike], form: str, layout: Layout, trees: Optional[int]
+) -> tuple[Examples, bool]:
+    """The first ``trees`` examples of files, and whether these are all."""
     parts: list[Examples] = []
-    count = 0
-    for chunk in FORMATS[form].chunks(path, min(trees or 10_000, 10_000), layout):
+    count, most = 0, min(trees or 10_000, 10_000)
+    for chunk in chain.from_iterable(FORMATS[form].chunks(path, most, layout) for path in files):
         if trees is not None and count >= trees:
             return gather(parts), False
         left = len(chunk) if trees is None else min(len(chunk), trees - count)
@@ -231,7 +239,11 @@ def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> Optional[str]:
     return useful[-1]
 
 
-def _tree_warnings(shapes: ShapeSummary, target: Optional[str]) -> Iterator[str]:
+def _tree_warnings(
+    shapes: ShapeSummary, target: Optional[str], form: Optional[str]
+) -> Iterator[str]:
+    if form == "python":
+        yield "a file is one tree; for a tree of each function say --format python-functions"
     if target is None:
         yield "nothing stands beside the trees; name the column to predict with --target"
     if shapes.size[2] == 1:

@@ -12,11 +12,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import TreeError
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.models import Classifier, NumberTargets
 from dgltrees.options import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, make_model
+from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.settings import (
     NodeNumbersModel,
     NumbersModel,
@@ -91,8 +90,7 @@ class NumbersTask(OwnTreesTask):
         """
         targets = self.targets(data)
         rows = self.labeled(data)
-        if not rows.any():
-            raise TreeError("expected examples with targets, got none; the metrics need them")
+        check_any_target(data, rows)
         parts: dict[str, dict[str, float]] = {}
         for k, name in enumerate(data.target_names):
             known = ~np.isnan(targets[:, k])

@@ -18,7 +18,7 @@ from dgltrees.metrics.order import TOP, ndcg, order_metrics
 from dgltrees.metrics.ranking import rank_within
 from dgltrees.models import Classifier, RankTarget
 from dgltrees.options import Options
-from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, make_model
+from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.baselines import some_examples
 from dgltrees.tasks.own_trees.numbers import read_numbers
 from dgltrees.tasks.own_trees.rank_baselines import rank_baselines
@@ -115,12 +115,12 @@ class RankTask(OwnTreesTask):
         Where no labels are needed, no group is cut between two parts; its trees stand in a row.
 
         Raises:
-            TreeError: they do not.
+            TreeError: they do not; or where labels are needed, no tree has a group.
         """
         parts = super().stream(
             path, settings, vocabs, file_format=file_format, labeled=labeled, trees=trees
         )
-        return parts if labeled else _uncut(parts, path)
+        return _grouped(parts, settings.group, path) if labeled else _uncut(parts, path)
 
     def groups(self, data: Examples) -> NDArray[np.int64]:
         """The group of each tree, ``(E,)``; a tree without a group is one by itself."""
@@ -197,6 +197,7 @@ class RankTask(OwnTreesTask):
             TreeError: no group can be measured.
         """
         rows, groups = self.labeled(data), self.groups(data)
+        check_any_target(data, ~np.isnan(self.targets(data)))
         if not rows.any():
             raise TreeError(
                 "expected examples with groups of trees with unlike targets, got none; the metrics "
@@ -212,6 +213,20 @@ class RankTask(OwnTreesTask):
             "loss": float(outputs["loss"][rows].mean()),
             "examples": int(rows.sum()),
         }
+
+
+def _grouped(parts: Iterable[Examples], group: str, path: PathLike) -> Iterator[Examples]:
+    """The parts of a file, some tree of which has a group."""
+    grouped = False
+    for part in parts:
+        grouped = grouped or bool((part.columns["group"] != "").any())
+        yield part
+    if not grouped:
+        raise TreeError(
+            f"expected a column {group!r} that says to which group a tree belongs, got none; name "
+            "one with data.group",
+            file=path,
+        )
 
 
 def _uncut(parts: Iterable[Examples], path: PathLike) -> Iterator[Examples]:

@@ -40,6 +40,7 @@ def stream_examples(
     *,
     file_format: Optional[str] = None,
     trees: int = 10_000,
+    any_values: Collection[str] = (),
 ) -> Iterator[Examples]:
     """The trees of a file with all their columns, as the file has them, ``trees`` at a time.
 
@@ -48,6 +49,7 @@ def stream_examples(
         settings: of the data.
         file_format: the format of the file; by default that of the settings, or the file tells it.
         trees: trees per chunk.
+        any_values: columns that may hold anything, since they are not looked at.
 
     Raises:
         ConfigError: there is no such format.
@@ -56,6 +58,8 @@ def stream_examples(
     name = file_format or settings.format or guess_format(path)
     if name not in FORMATS:
         raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
+    if any_values and "names" in FORMATS[name].layout:
+        settings = replace(settings, names=(*settings.names, *any_values))
     return FORMATS[name].chunks(path, trees, settings)
 
 

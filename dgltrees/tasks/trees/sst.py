@@ -109,5 +109,5 @@ SST = SSTTask(
     nodes=True,
     max_children=2,
     reads=f"{FORMATS['sst'].description} To predict: these with labels or without, or parses as "
-    "mrg, conllu or dp.",
+    "mrg, or with heads as conllu or dp.",
 )

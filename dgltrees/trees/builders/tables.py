@@ -69,7 +69,9 @@ def from_table(
     chosen = [n for n in available if n not in used.values()] if columns is None else columns
     for name in (*used.values(), *chosen):
         if name not in available:
-            raise TreeError(f"expected a column {name!r}, got {', '.join(available)}")
+            cure = "; for rows in preorder with their depths, give depth='depth'"
+            cure = cure if depth is None and "depth" in available else ""
+            raise TreeError(f"expected a column {name!r}, got {', '.join(available)}{cure}")
     table = {name: _values(frame[name]) for name in dict.fromkeys((*used.values(), *chosen))}
     for name, values in table.items():
         if len(values) != len(table[first]):

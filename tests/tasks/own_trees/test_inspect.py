@@ -100,6 +100,12 @@ def test_a_folder_of_source_files_with_a_label_beside_and_in_the_trees(
     capsys.readouterr()
     assert main(["predict", "runs/code", "--input", "code/sums/0.py"]) == 0
     assert json.loads(capsys.readouterr().out)["prediction"] in ("loops", "sums")
+    some = inspect_trees("code/*/*.py")
+    assert (some.shapes.trees, some.target) == (12, None)
+    assert "--data.train 'code/*/*.py'" in some.command
+    assert any("--format python-functions" in warning for warning in some.warnings)
+    with pytest.raises(ConfigError, match="expected path to name a file, found none at"):
+        inspect_trees("code/*.txt")
 
 
 @pytest.mark.parametrize(

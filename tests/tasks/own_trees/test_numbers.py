@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Union
 
@@ -69,6 +70,9 @@ def test_a_run_predicts_trees_that_have_no_target(
     columns = ["Node Type", "Table", "Plan Rows", "Plan Width"]
     forest = Forest.from_objects([r["plan"] for r in PLANS], children="Plans", columns=columns)
     assert [*run.predict(forest)] == lines
+    if isinstance(target, str) and target in named.read_text():  # whatever stands in its place
+        others = [{**r, "seconds": "soon"} if i else r for i, r in enumerate(PLANS)]
+        assert [*run.predict([write(tmp_path / "others.jsonl", others)])] == lines
     assert run.encode(forest).shape[0] == len(PLANS)
 
 
@@ -206,6 +210,18 @@ def test_an_error_of_a_node_names_its_tree_and_place() -> None:
     data = LABEL.data(target="kind", classes=names.names)
     with pytest.raises(TreeError, match=r"^tree 0, node 1: expected a class \(1, 2\), got '3'"):
         LABEL.examples(Examples(target), data, None)
+
+
+def test_classes_are_sorted_over_all_files(tmp_path: Path) -> None:
+    files = [
+        str(write(tmp_path / f"{i}.jsonl", [{**r, "size": i * 10} for r in PLANS[:5]]))
+        for i in (3, 10, 1)
+    ]
+    chosen = settings("classify", Path(files[0]), train=files, target="size")
+    train = load_splits(chosen.task, replace(chosen.data, valid_fraction=0.0)).train
+    assert [*train.targets.names] == ["10", "30", "100"]
+    named = np.array([*train.targets.names])[train.columns["target"]]
+    assert named.tolist() == [name for name in ("30", "100", "10") for _ in range(5)]
 
 
 def test_targets_of_further_files_are_checked_where_classes_are_listed(tmp_path: Path) -> None:

@@ -100,6 +100,16 @@ def test_trees_without_a_group_have_a_score_alone(run: Path, tmp_path: Path) -> 
     assert {line["group"] for line in lines[1:3]} == {"3"}
 
 
+def test_what_is_measured_has_groups_and_targets(run: Path, tmp_path: Path) -> None:
+    for name, message in (
+        ("query", "f.jsonl: expected a column 'query' that says to which group .* data.group"),
+        ("seconds", "expected examples with a target 'seconds', got none"),
+    ):
+        path = write(tmp_path / "f.jsonl", [without(r, name) for r in PLANS])
+        with pytest.raises(TreeError, match=message):
+            load(run).evaluate([str(path)])
+
+
 def test_the_trees_of_a_group_stand_in_a_row_in_what_is_predicted(
     run: Path, tmp_path: Path
 ) -> None:
