@@ -99,6 +99,7 @@ def test_drawings(
             assert svg.count('class="node"') >= 2 * 9 + 2 + 2  # tokens, roots, two given brackets
         else:
             assert svg.count('class="step"') == 9
+    capsys.readouterr()
     (out / "tree-0.svg").write_text("mine")
     assert main([*argv, "--out", str(out)]) == 2
     message = capsys.readouterr()

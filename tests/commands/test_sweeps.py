@@ -79,6 +79,8 @@ def test_points_are_compared_by_the_monitored_metric_and_one_count(
     assert {row["parameters_of"] for row in rows} == {THE_CELL}
     assert all("accuracy" not in row and "majority" not in row for row in rows)
     assert "  1.50 ±  0.50\n" in (tmp_path / "all" / "table.txt").read_text()
+    (tmp_path / "all" / "lstm").mkdir()
+    (tmp_path / "all" / "lstm" / "run.json").touch()
     rows = run_points(points[1:], [0], tmp_path / "all")  # behind those of other sweeps
     assert [row["name"] for row in rows] == ["lstm", "child_sum", "s_lstm"]
     assert len((tmp_path / "all" / "table.txt").read_text().splitlines()) == 4

@@ -105,7 +105,7 @@ def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("y", "groups", "message"),
     [
-        (SECONDS, None, "expected the group of each tree as groups, or as a column of the roots"),
+        (SECONDS, None, "expected the group of each tree as groups, or as a column of the root"),
         (SECONDS, "query", "expected a group per tree, got 'query' for 60 trees; a column of the r"),
         (SECONDS, np.arange(5), "expected a group per tree, got 5 groups for 60 trees"),
         (SECONDS[:5], np.arange(5), "expected a target per tree, got 5 targets for 60 trees"),
@@ -121,7 +121,7 @@ def test_orders_that_cannot_be_learned(y: Any, groups: Any, message: str) -> Non
 
 def test_a_ranker_names_its_arguments() -> None:
     groups = np.arange(60) // 5
-    with pytest.raises(ConfigError, match="expected best to be 'highest' or 'lowest', got 'least'"):
+    with pytest.raises(ConfigError, match="expected best to be one of highest, lowest, got 'l"):
         TreeRanker(**QUICK, best="least").fit(X, SECONDS, groups)
     model = TreeRanker(**QUICK).fit(X, SECONDS, groups)
     with pytest.raises(TreeError, match="expected the group of each tree as groups"):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees.errors import ConfigError, TreeError
 from dgltrees import load
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS
 from dgltrees.training.run import train
 from tests.training.samples import quick

@@ -160,7 +160,7 @@ def test_tied_embeddings_are_one_matrix() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ConfigError, match=r"size 4 of the states to tie .* size 2; give both one size"):
+    with pytest.raises(ConfigError, match=r"size 4 of the states to tie .* size 2; give both"):
         make(tied=True)
     with pytest.raises(
         ConfigError, match="dropout to be a number of at least 0 and below 1, got 1"

@@ -128,7 +128,7 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
             {"tree": "t"},
             "row 1: expected one root in the tree 'a', got the rows 0 and 1",
         ),
-        ({"depth": [0, 1]}, {}, "column 'id', got depth; for .* give depth='depth'"),
+        ({"depth": [0, 1]}, {}, "expected a column 'id', got depth; for rows in preorder with"),
         ({"d": [0, 2]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth at most one"),
         ({"d": [1, 0]}, {"depth": "d"}, "row 1: expected rows in preorder, of a depth not less"),
         ({"d": [0, 0.5]}, {"depth": "d"}, "row 1: expected a whole number as 'd', got 0.5"),
