@@ -71,7 +71,7 @@ def draw_file(
     if out is not None and not str(out).endswith(ending):
         raise ConfigError(f"expected a path that ends in {ending} for {style}, got {str(out)!r}")
     if format is None:
-        format = guess_format(path)  # noqa: A001
+        format = guess_format(path, layout)  # noqa: A001
     if format not in FORMATS:
         raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {format!r}")
     numbers, examples = _read(path, FORMATS[format], layout, _ranges(trees))

@@ -8,9 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 from dgltrees._files import PathLike
+from dgltrees._json import load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import record_chunks
+from dgltrees.formats.lines import open_bytes, record_chunks
 from dgltrees.formats.records import parse_json
 from dgltrees.formats.tables import Table
 
@@ -22,7 +23,8 @@ def guess_layout(path: PathLike, form: str, count: int = 100) -> Layout:
 
     Arguments:
         path: the file.
-        form: the name of its format; of those but ``jsonl`` and ``rows`` nothing is guessed.
+        form: the name of its format; of those but ``jsonl``, ``rows`` and ``json-records`` nothing
+            is guessed.
         count: how many records to look at.
 
     Returns:
@@ -57,7 +59,14 @@ def _cells(path: PathLike, count: int) -> Iterator[Any]:
                     yield {name: parse_json(str(cell), path, line)}
 
 
-_RECORDS = {"jsonl": _lines, "rows": _cells}
+def _members(path: PathLike, count: int) -> Iterator[Any]:
+    """The first records of a JSON document."""
+    with open_bytes(path) as file, suppress(ValueError):  # its reader says what is wrong
+        values = load_json(file.read().decode("utf-8"))
+        yield from values[:count] if isinstance(values, list) else ()
+
+
+_RECORDS = {"jsonl": _lines, "rows": _cells, "json-records": _members}
 
 
 def _count_nodes(record: Any, nodes: Counter[tuple[tuple[str, ...], str]]) -> None:

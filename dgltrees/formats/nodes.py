@@ -29,9 +29,10 @@ _USUAL = {
 }
 
 
-def is_node_table(header: Sequence[str]) -> bool:
-    """Whether a table has a column of parents or depths, by its usual name."""
-    return any(name in header for name in (*_USUAL["parent"], *_USUAL["depth"]))
+def is_node_table(header: Sequence[str], layout: Layout) -> bool:
+    """Whether a table has a column of parents or depths, by its usual name or the layout."""
+    usual = (*_USUAL["parent"], *_USUAL["depth"])
+    return bool(layout.parent or layout.depth) or any(name in header for name in usual)
 
 
 def read_nodes(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008

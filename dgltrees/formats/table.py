@@ -19,6 +19,7 @@ from dgltrees.formats.dp import stream_dp
 from dgltrees.formats.entailment import stream_entailment
 from dgltrees.formats.folders import is_forest, stream_folder, stream_forest, write_forest
 from dgltrees.formats.inex import stream_inex
+from dgltrees.formats.json_records import stream_json_records
 from dgltrees.formats.jsonl import stream_jsonl, write_jsonl
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import first_line, gather
@@ -54,7 +55,7 @@ class Format:
         dependencies: whether the trees are dependency trees, whose node 0 is ROOT.
         layout: the fields of a :class:`Layout` that ``stream`` reads.
         fits: whether a file with one of the suffixes, or a folder where there are none, looks like
-            one of this format; None where that need not be asked.
+            one of this format with a layout; None where that need not be asked.
         text: whether files are read from their beginning to their end, so that they may come from
             standard input.
     """
@@ -66,7 +67,7 @@ class Format:
     first_line: Optional[str] = None
     dependencies: bool = False
     layout: tuple[str, ...] = ()
-    fits: Optional[Callable[[PathLike], bool]] = None
+    fits: Optional[Callable[[PathLike, Layout], bool]] = None
     text: bool = True
 
     def read(
@@ -140,7 +141,7 @@ def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examp
     def stream_of(file: PathLike) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:
         if format_by_suffix(file) is None:
             return None
-        form = FORMATS[guess_format(file)]
+        form = FORMATS[guess_format(file, layout)]
         read.update(dict.fromkeys(form.layout))
         part = Layout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)
@@ -149,6 +150,10 @@ def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examp
         if not number:  # by now all files have been looked at
             _check_layout(layout, read, FORMATS["folder"].description)
         yield examples
+
+
+def _has_lists(path: PathLike, layout: Layout) -> bool:
+    return has_lists(path, layout.parent or "parent")
 
 
 FORMATS = {
@@ -165,7 +170,8 @@ FORMATS = {
         stream_nodes,
         suffixes=(*TABLES, ".tsv"),
         layout=("tree_id", "node_id", "parent", "depth", "names"),
-        fits=lambda path: not has_lists(path) and is_node_table(Table(path).header),
+        fits=lambda path, layout: not _has_lists(path, layout)
+        and is_node_table(Table(path).header, layout),
         text=False,
     ),
     "arrow": Format(
@@ -174,7 +180,7 @@ FORMATS = {
         write_parquet,
         suffixes=TABLES,
         layout=("parent", "names"),
-        fits=has_lists,
+        fits=_has_lists,
         text=False,
     ),
     "rows": Format(
@@ -185,16 +191,25 @@ FORMATS = {
         text=False,
     ),
     "forest": Format(
-        "A folder that Forest.save wrote.", stream_forest, write_forest, fits=is_forest, text=False
+        "A folder that Forest.save wrote.",
+        stream_forest,
+        write_forest,
+        fits=lambda path, _: is_forest(path),
+        text=False,
     ),
     "folder": Format(
         "A folder of files of trees, labelled by the folders in it or by labels.csv.",
         _stream_folder,
         layout=tuple(field.name for field in fields(Layout)),
-        fits=os.path.isdir,
+        fits=lambda path, _: os.path.isdir(path),
         text=False,
     ),
     "json": Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",)),
+    "json-records": Format(
+        "A JSON document that is a list of records, each with a tree of objects in objects.",
+        stream_json_records,
+        layout=("children", "tree", "names"),
+    ),
     "xml": Format("An XML document, which is one tree.", stream_xml, suffixes=(".xml",)),
     "python": Format("Python source, whose syntax is one tree.", stream_python, suffixes=(".py",)),
     "python-functions": Format(
@@ -275,10 +290,11 @@ def _ends(path: PathLike, form: Format) -> bool:
     return (file[:-3] if file.endswith(".gz") else file).endswith(form.suffixes)
 
 
-def guess_format(path: PathLike) -> str:
+def guess_format(path: PathLike, layout: Layout = Layout()) -> str:  # noqa: B008
     """The name of a file's format, by the ending of its name or else its first line.
 
-    Where several formats have the same ending, and for folders, a look at the file decides.
+    Where several formats have the same ending, and for folders, a look at the file decides, and
+    what the layout says of it.
 
     Raises:
         TreeError: neither is that of a known format.
@@ -286,7 +302,7 @@ def guess_format(path: PathLike) -> str:
     is_folder = os.path.isdir(path)
     for name, form in FORMATS.items():
         matches = bool(form.fits and not form.suffixes) if is_folder else _ends(path, form)
-        if matches and (form.fits is None or form.fits(path)):
+        if matches and (form.fits is None or form.fits(path, layout)):
             return name
     text = first_line(path)
     for name, form in FORMATS.items():

@@ -47,6 +47,12 @@ SAMPLES = {
         "expected JSON, got expecting",
     ),
     "json": Sample('{"a": [1, null]}\n', 1, b"}", "expected JSON"),
+    "json-records": Sample(
+        '[{"op": "add", "children": [{"op": "x"}]},\n {"op": "neg", "size": 3}]\n',
+        2,
+        b"]",
+        "expected JSON",
+    ),
     "xml": Sample("<a><b>text</b><c/></a>\n", 1, b"<d>", "expected"),
     "python": Sample("x = 1\n", 1, b"y = (", "expected Python"),
     "conllu": Sample(

@@ -28,6 +28,7 @@ from dgltrees.trees.summary import ColumnSummary, ShapeSummary, summarize_column
 __all__ = ["Inspection", "inspect_trees"]
 
 _SHOWN_NODES = 6  # about so many nodes has the tree that is drawn
+_SHOWN_LINES = 40  # of its drawing
 _FEW = 10  # so many different whole numbers may be classes
 _PLACES = ("line", "file", "line_")  # example columns that say where a tree stands
 
@@ -95,7 +96,10 @@ class Inspection:
             yield ""
             yield f"warning: {warning}"
         yield ""
-        yield from self.drawing.lines(ascii_only=ascii_only)
+        drawing = [*self.drawing.lines(ascii_only=ascii_only)]
+        yield from drawing[:_SHOWN_LINES]
+        if len(drawing) > _SHOWN_LINES:
+            yield f"... {len(drawing) - _SHOWN_LINES:,} more lines, which `dgltrees draw` has"
         yield ""
         yield "next:"
         yield f"  {self.command}"
@@ -140,7 +144,7 @@ def inspect_trees(
         files: list[PathLike] = [source]
         if in_file(source):
             files = [*find_files([source], None, "path")]
-        form = format or guess_format(files[0])
+        form = format or guess_format(files[0], layout)
         if form not in FORMATS:
             raise ConfigError(f"expected format to be one of {', '.join(FORMATS)}, got {form!r}")
         if (layout.tree, layout.children) == (Layout.tree, Layout.children):
@@ -233,7 +237,8 @@ def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> Optional[str]:
     """The column that is likeliest to be a target: ``target``, or the last that tells something."""
     if "target" in forest.columns:
         return "target"
-    useful = [c.name for c in beside if not c.warnings and c.kind in ("category", "number", "log")]
+    kinds = ("category", "number", "log")
+    useful = [c.name for c in beside if not c.warnings and c.count and c.kind in kinds]
     if "target" in useful or not useful:
         return "target" if useful else None
     return useful[-1]
@@ -242,6 +247,8 @@ def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> Optional[str]:
 def _tree_warnings(
     shapes: ShapeSummary, target: Optional[str], form: Optional[str]
 ) -> Iterator[str]:
+    if form == "json" and shapes.trees == 1 and shapes.arity[2] > 1:
+        yield "a document is one tree; for a list of records with trees: --format json-records"
     if form == "python":
         yield "a file is one tree; for a tree of each function say --format python-functions"
     if target is None:

@@ -55,7 +55,7 @@ def stream_examples(
         ConfigError: there is no such format.
         TreeError: the file is not of its format.
     """
-    name = file_format or settings.format or guess_format(path)
+    name = file_format or settings.format or guess_format(path, settings)
     if name not in FORMATS:
         raise ConfigError(f"expected data.format to be one of {', '.join(FORMATS)}, got {name!r}")
     if any_values and "names" in FORMATS[name].layout:

@@ -169,6 +169,27 @@ def test_an_id_of_trees_and_trees_without_edges_are_named() -> None:
     assert any("single node" in each for each in inspect_trees(dots).warnings)
 
 
+def test_a_list_of_records_and_a_table_with_columns_of_its_own(tmp_path: Path) -> None:
+    records = [
+        {"id": i, "page": {"tag": "p", "kids": [{"tag": "b"}] * i}, "spam": i % 2} for i in (1, 2)
+    ]
+    (tmp_path / "pages.json").write_text(json.dumps(records))
+    one = inspect_trees(tmp_path / "pages.json")
+    assert one.shapes.trees == 1
+    assert any("--format json-records" in warning for warning in one.warnings)
+    many = inspect_trees(tmp_path / "pages.json", format="json-records")
+    assert (many.shapes.trees, many.layout) == (2, Layout(tree="page", children="kids"))
+    (tmp_path / "pages.json").write_text(json.dumps([[i] for i in range(100)]))
+    assert len([*inspect_trees(tmp_path / "pages.json").lines()]) < 70
+    table = tmp_path / "steps.csv"
+    table.write_text("order,step,after,what\na,1,,x\na,2,1,y\nb,3,,x\n")
+    layout = Layout(tree_id="order", node_id="step", parent="after")
+    steps = inspect_trees(table, layout=layout)
+    assert (steps.form, steps.shapes.trees, steps.shapes.nodes) == ("nodes", 2, 3)
+    with pytest.raises(TreeError, match="parents or depths as the layout's parent or depth"):
+        inspect_trees(table)
+
+
 def test_errors(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match="expected a target among .*seconds.*, got 'second'"):
         inspect_trees(PLANS, target="second")

@@ -1,0 +1,54 @@
+"""A JSON document that is a list of records, each with a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dgltrees._files import PathLike
+from dgltrees._json import load_json
+from dgltrees.errors import TreeError
+from dgltrees.formats.layout import Layout
+from dgltrees.formats.lines import check_chunk_size, open_bytes
+from dgltrees.formats.records import Records
+from dgltrees.trees.builders.balance import check_utf8
+from dgltrees.trees.examples import Examples
+
+__all__ = ["stream_json_records"]
+
+
+def stream_json_records(
+    path: PathLike,
+    trees: int = 10_000,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Iterator[Examples]:
+    """The trees of a JSON document that is a list of objects, ``trees`` of these at a time.
+
+    An object is what a line is in :func:`~dgltrees.formats.jsonl.stream_jsonl`, with the same
+    columns; ``line`` is its number from 1. The document is read whole.
+
+    Arguments:
+        path: the file, which may be packed with gzip.
+        trees: records per chunk.
+        layout: ``children``, ``tree`` and ``names`` are read.
+
+    Raises:
+        TreeError: the file is no list of JSON objects, or what ``stream_jsonl`` raises, with the
+            number of the record in place of the line.
+        ConfigError: ``trees`` is below 1.
+    """
+    check_chunk_size(trees)
+    with open_bytes(path) as file:
+        data = file.read()
+    check_utf8(data, path, 1)
+    try:
+        values = load_json(data.decode("utf-8"))
+    except ValueError as error:
+        raise TreeError(str(error), file=path) from None
+    if not isinstance(values, list) or not values:
+        got = "an empty list" if values == [] else type(values).__name__
+        raise TreeError(f"expected a list of objects, got {got}", file=path)
+    records = Records(path, layout)
+    for start in range(0, len(values), trees):
+        part = values[start : start + trees]
+        yield records.examples(part, range(start + 1, start + 1 + len(part)))
+    records.check_children()
