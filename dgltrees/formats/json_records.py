@@ -8,7 +8,7 @@ from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import check_chunk_size, open_bytes
+from dgltrees.formats.lines import check_chunk_size, empty_file, open_bytes
 from dgltrees.formats.records import Records
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.examples import Examples
@@ -40,10 +40,13 @@ def stream_json_records(
     with open_bytes(path) as file:
         data = file.read()
     check_utf8(data, path, 1)
+    if not data.strip():
+        raise empty_file(path)
     try:
         values = load_json(data.decode("utf-8"))
     except ValueError as error:
-        raise TreeError(str(error), file=path) from None
+        line = getattr(error.__context__, "lineno", None)
+        raise TreeError(str(error), file=path, line=line) from None
     if not isinstance(values, list) or not values:
         got = "an empty list" if values == [] else type(values).__name__
         raise TreeError(f"expected a list of objects, got {got}", file=path)

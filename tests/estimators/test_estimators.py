@@ -106,7 +106,7 @@ def test_a_ranker_orders_groups_and_is_cross_validated_by_them(tmp_path: Path) -
     ("y", "groups", "message"),
     [
         (SECONDS, None, "expected the group of each tree as groups, or as a column"),
-        (SECONDS, "query", "expected a group per tree, got 'query' for 60 trees; a column of the r"),
+        (SECONDS, "query", "expected a group per tree, got 'query' for 60 trees; a column of"),
         (SECONDS, np.arange(5), "expected a group per tree, got 5 groups for 60 trees"),
         (SECONDS[:5], np.arange(5), "expected a target per tree, got 5 targets for 60 trees"),
         (SECONDS[:, None], np.arange(60), r"a target per tree, \(T,\), got the shape \(60, 1\)"),
