@@ -61,9 +61,9 @@ def sample_trees(
 ) -> SampledTrees:
     """Sample dependency trees top-down.
 
-    Zhang, Lu and Lapata (2016), section 3.4: a classifier decides on every edge, and if it is added,
-    the LSTM of its type predicts the new word. A model with ``stops`` needs no classifier: if it
-    samples START or STOP, there is no edge. The order is that of training,
+    Zhang, Lu and Lapata (2016), section 3.4: a classifier decides on every edge, and if it is
+    added, the LSTM of its type predicts the new word. A model with ``stops`` needs no classifier:
+    if it samples START or STOP, there is no edge. The order is that of training,
     :func:`~dgltrees.trees.dependencies.generation_order`. Every step adds one word or symbol to
     each tree. ROOT has only right dependents.
 
