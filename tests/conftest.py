@@ -37,6 +37,12 @@ def pytest_runtest_call() -> Generator[None, None, None]:
         raise
 
 
+@pytest.fixture(autouse=True)
+def _no_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling a cell takes longer than a test; ``tests/cells/compiled`` has those that do."""
+    monkeypatch.setattr("dgltrees.cells.compiled.compiler.way.compiles", lambda like: False)
+
+
 def pytest_runtest_teardown() -> None:
     """Training flushes numbers near zero in its process; the next test wants them."""
     torch.set_flush_denormal(False)

@@ -188,7 +188,7 @@ class TreeCell(BaseCell):
         """Pre-activations ``(n, G, c)`` of nodes without children."""
         if self.leaf is not None:
             a: Tensor = self.leaf(nodes.data["x"])
-            return a.view(len(a), -1, self.hidden_size)
+            return a.view(len(a), a.shape[1] // self.hidden_size, self.hidden_size)
         parts = [each.leaves(nodes.data[f"label_{i}"]) for i, each in enumerate(self.aggregators)]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 

@@ -282,12 +282,13 @@ def _run(
         )
         return states if outputs is None else {name: states[name] for name in outputs}
     three = message_function(message), reduce_function(reduce), update
-    if fused and update is not None and not (reverse or checkpoint or slots or group_by):
+    if fused and update is not None and not (reverse or checkpoint):
 
         def generic(fields: Mapping[str, Tensor]) -> dict[str, Tensor]:
-            return run(schedule_of(batch), fields, edata, *three)
+            group = None if group_by is None else _groups(fields, group_by, reduce)
+            return run(schedule_of(batch, group, edata.get("pos"), slots), fields, edata, *three)
 
-        traversal = Traversal(*three[:2], update, prepare, generic)
+        traversal = Traversal(*three[:2], update, prepare, slots, group_by, generic)
         compiled = general_states(traversal, batch, ndata, edata)
         if compiled is not None:
             return compiled if outputs is None else {name: compiled[name] for name in outputs}

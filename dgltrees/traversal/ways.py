@@ -76,6 +76,7 @@ class Traversal(NamedTuple):
 
     Attributes:
         message, reduce, update, prepare: the functions of a cell.
+        slots, group_by: its declarations (:class:`~dgltrees.traversal.topo.Cell`).
         generic: runs the first three over the levels of a graph whose prepared fields it gets.
     """
 
@@ -83,6 +84,8 @@ class Traversal(NamedTuple):
     reduce: Callable[..., Any]
     update: Callable[..., Any]
     prepare: Optional[Callable[..., Any]]
+    slots: Optional[int]
+    group_by: Optional[str]
     generic: Callable[[Mapping[str, Tensor]], dict[str, Tensor]]
 
 

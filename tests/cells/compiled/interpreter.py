@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-__all__ = ["interpreted"]
+from dgltrees.cells.compiled import kernels
+from dgltrees.cells.compiled.compiler import program, way
+
+__all__ = ["compiling", "interpreted"]
 
 
 def _sigmoid(x: Any) -> Any:
@@ -61,3 +67,16 @@ def interpreted(body: str, name: str, arguments: str, threaded: bool) -> Any:
             names["down_shard"](shard, 0, plan, T, E, G[0], H[0], *rest)
 
     return up if name == "up" else down
+
+
+@contextmanager
+def compiling(interpret: bool = True) -> Iterator[None]:
+    """Within this context cells are compiled over any batch, to Python or to machine code."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(way, "SMALLEST", 1))
+        stack.enter_context(patch.object(way, "compiles", kernels.compiles))
+        if interpret:
+            stack.enter_context(patch.object(program, "kernels", interpreted))
+            run = "dgltrees.cells.compiled.kernels.rows.run"
+            stack.enter_context(patch(run, lambda kernel, _, arrays: kernel(_, *arrays)))
+        yield

@@ -17,6 +17,7 @@ from dgltrees.cells.compiled.compiler.scalar import RULES
 __all__ = [
     "CHILDREN",
     "NODES",
+    "SLOT",
     "Axis",
     "Buffer",
     "Const",
@@ -49,13 +50,15 @@ class Axis:
     size: int
 
 
-NODES, CHILDREN = Axis(-1), Axis(-2)
-"""The axes of the nodes of a level, and of the children of each."""
+NODES, CHILDREN, SLOT = Axis(-1), Axis(-2), Axis(-3)
+"""The axes of the nodes of a level, and of the children of each; and in a loop over children the
+slot of the child, as an index into a row of its parent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """A tensor from outside: a row for each node, for each edge, or (``"none"``) a parameter."""
+    """A tensor from outside: a row for each node, for each edge, (``"type"``) for each type, or
+    (``"none"``) one."""
 
     number: int
     rows: str
@@ -73,7 +76,8 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Load:
-    """A number of a buffer or an input, in the row of the node, a child, an edge, or none."""
+    """A number of a buffer or an input, in the row of the node, a child, an edge, a type, or none.
+    """
 
     source: Union[Buffer, Input]
     rows: str
@@ -341,20 +345,21 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """A matrix product over all rows of a level: ``target[:, i] = x[:, i] W``, for each i.
+    """A matrix product over all rows of a level: ``target[:, i] = x[:, i] W[i]``, for each i.
 
     Attributes:
         target, x: the loads of the first column.
-        weight: the matrix ``(k, m)``.
+        weight: the matrices ``(k, m)``, one after another; for each type, if it has such rows.
         shape: k and m.
-        parts: the columns of each product in ``x`` and ``target``.
+        parts: for each product its first columns in ``x`` and ``target``, and its first number in
+            ``weight``.
     """
 
     target: Load
     x: Load
     weight: Input
     shape: tuple[int, int]
-    parts: tuple[tuple[int, int], ...] = field(default=((0, 0),))
+    parts: tuple[tuple[int, int, int], ...] = field(default=((0, 0, 0),))
 
 
 Step = Union[Statement, Product]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from dgltrees.cells.compiled.compiler.backward import Backward, Gradients
 from dgltrees.cells.compiled.compiler.expressions import (
+    SLOT,
     Buffer,
     Input,
     Load,
@@ -37,7 +38,8 @@ from dgltrees.cells.compiled.compiler.lower import Program
 __all__ = ["down_code", "up_code"]
 
 SPANS = {"send": "first, last", "leaf": "first, middle", "inner": "middle, last"}
-"""The rows that steps of each kind are done for."""
+"""The rows that steps of each kind are done for, and their runs of the same type."""
+RUNS = {"leaf": "leaf_run, inner_run", "inner": "inner_run, end_run"}
 FIRST = {"sum": "zero", "max": "-infinity", "min": "infinity"}
 MERGE = {"sum": "{0} + {1}", "max": "larger({0}, {1})", "min": "smaller({0}, {1})"}
 CONSTANTS = (
@@ -55,7 +57,8 @@ class Code:
         self.phases = {name: stages(steps) for name, steps in program.steps.items()}
         names = [f"{letter}{i.number}" for i in program.inputs.values() for letter in inputs]
         names += [f"O{i}" for i in range(len(program.states))]
-        self.arguments = ", ".join(["start, stop, order, edges, child, numbers", tables, *names])
+        plan = "start, stop, kind, order, edges, child, numbers, slots"
+        self.arguments = ", ".join([plan, tables, *names])
         self.functions: list[str] = []
         self.main = Writer()
 
@@ -73,19 +76,11 @@ class Code:
     def unpack(self) -> None:
         """Write names for the parts of the arguments."""
         out, inputs = self.main, [i.number for i in self.program.inputs.values()]
-        out("bounds, levels, order, edges, child, numbers = plan")
+        out("bounds, levels, runs, order, edges, child, numbers, slots = plan")
         out("".join(f"I{i}, " for i in inputs) + "= inputs")
         out("".join(f"O{i}, " for i in range(len(self.program.states))) + "= outputs")
         out("space = scratch(T)")
-        for weight, (k, m) in self.products.items():
-            out(f"W{weight.number} = I{weight.number}.reshape({k}, {m})")
-        out("first, middle, last, low, high = bounds[shard]")
-
-    @property
-    def products(self) -> dict[Input, tuple[int, int]]:
-        """The weights of products, and their shapes."""
-        steps = [s for steps in self.program.steps.values() for s in steps]
-        return {s.weight: s.shape for s in steps if isinstance(s, Product)}
+        out("first, middle, last, leaf, low, high, leaf_run, inner_run, end_run = bounds[shard]")
 
     def columns(self, load: Load, shift: int, width: int, gradient: bool = False) -> str:
         """The columns of a product, in the rows of a level."""
@@ -115,14 +110,12 @@ def up_code(program: Program) -> str:
     for number, (buffer, _) in enumerate(program.states.values()):
         begin = code.layout.offsets[buffer]
         states(f"    copy(O{number}[order[v]], T[v, {begin}:{begin + buffer.width}])")
-    out("start, stop = first, middle")
-    for line in leaf:
-        out(line)
-    out("for level in range(low, high):")
-    out("    start, stop = levels[level]")
-    for line in inner:
-        out(f"    {line}")
-    out("start, stop = first, last")
+    for lines, span in ((leaf, "leaf, low"), (inner, "low, high")):
+        out(f"for level in range({span}):")
+        out("    start, stop, kind = levels[level]")
+        for line in lines:
+            out(f"    {line}")
+    out("start, stop, kind = first, last, 0")
     out(code.function("up_states", states))
     return code.text()
 
@@ -143,9 +136,9 @@ def _up(code: Code, phase: str) -> list[str]:
             lines.append(f"{name}({code.arguments})" if known else code.function(name, out))
         for product in products:
             k, m = product.shape
-            for x, y in product.parts:
+            for x, y, w in product.parts:
                 a, b = code.columns(product.x, x, k), code.columns(product.target, y, m)
-                lines.append(f"multiply({a}, W{product.weight.number}, {b}, 0.0, space)")
+                lines.append(f"multiply({a}, {_matrix(product, w)}, {b}, 0.0, space)")
     return lines
 
 
@@ -156,8 +149,13 @@ def _forward(out: Writer, group: Group, layout: Layout) -> None:
     if starts:
         clear = Loop(Group(True, group.axes, ()), layout)
         for s in starts:
-            clear.before[-1].append(f"{clear.at(s.target)} = {FIRST[s.reduction or '']}")
-        clear.write(out)
+            if any(axis is SLOT for axis, _ in s.target.strides):
+                begin = layout.offsets[s.target.source]  # type: ignore[index]
+                out(f"clear(t[{begin}:{begin + s.target.source.width}])")
+            else:
+                clear.before[-1].append(f"{clear.at(s.target)} = {FIRST[s.reduction or '']}")
+        if clear.before[-1]:
+            clear.write(out)
     if group.edges:
         reads = [x for s in group.statements for x in (*loads(s.expr), s.target)]
         open_edges(out, group)
@@ -211,26 +209,42 @@ def down_code(program: Program, wanted: set[Input]) -> str:
     code.unpack()
     out("".join(f"D{i.number}, " for i in program.inputs.values()) + "= totals")
     out("base, edge_base = first, edges[first]")
-    out("start, stop = first, last")
+    out("start, stop, kind = first, last, 0")
     out(code.function("down_outside", _outside(program, code.layout, cleared - states)))
-    out("for level in range(high - 1, low - 1, -1):")
-    out("    start, stop = levels[level]")
-    for line in (*calls["send"], *calls["inner"]):
-        out(f"    {line}")
-    out("start, stop = first, middle")
-    for line in (*calls["send"], *calls["leaf"]):
-        out(line)
+    for name, span in (("inner", "high - 1, low - 1, -1"), ("leaf", "low - 1, leaf - 1, -1")):
+        out(f"for level in range({span}):")
+        out("    start, stop, kind = levels[level]")
+        for line in (*calls["send"], *calls[name]):
+            out(f"    {line}")
     for name, rows in SPANS.items():
         products = [p for _, ps in code.phases[name] for p in ps if p.weight in wanted]
-        if products:
-            out(f"start, stop = {rows}")
-        for p in products:
-            k, m = p.shape
-            for x, y in p.parts:
-                a, b = code.columns(p.x, x, k), code.columns(p.target, y, m, gradient=True)
-                total = f"D{p.weight.number}[thread].reshape({k}, {m})"
-                out(f"multiply_transposed({a}, {b}, {total}, space)")
+        by_type = [p for p in products if p.weight.rows == "type"]
+        _of_weights(code, [p for p in products if p not in by_type], rows)
+        _of_weights(code, by_type, rows, RUNS.get(name, ""))
     return code.text()
+
+
+def _matrix(product: Product, first: int, gradient: bool = False) -> str:
+    """A weight of a product, or its gradient."""
+    (k, m), number = product.shape, product.weight.number
+    kind = ["kind"] if product.weight.rows == "type" else []
+    where = ", ".join([*(["thread"] if gradient else []), *kind, f"{first}:{first + k * m}"])
+    return f"{'D' if gradient else 'I'}{number}[{where}].reshape({k}, {m})"
+
+
+def _of_weights(code: Code, products: Sequence[Product], rows: str, runs: str = "") -> None:
+    """The gradients of weights: one product over all rows, or one over those of each type."""
+    if not products:
+        return
+    out, space = code.main, "    " if runs else ""
+    if runs:
+        out(f"for run in range({runs}):")
+    out(f"{space}start, stop, kind = {'runs[run]' if runs else f'{rows}, 0'}")
+    for p in products:
+        k, m = p.shape
+        for x, y, w in p.parts:
+            a, b = code.columns(p.x, x, k), code.columns(p.target, y, m, gradient=True)
+            out(f"{space}multiply_transposed({a}, {b}, {_matrix(p, w, True)}, space)")
 
 
 def _outside(program: Program, layout: Layout, cleared: set[Buffer]) -> Writer:
@@ -263,12 +277,12 @@ def _down(code: Code, phase: str, known: Gradients) -> list[str]:
                 continue
             known.read(p.target.source)
             k, m = p.shape
-            for x, y in p.parts:
+            for x, y, w in p.parts:
                 at = Load(p.x.source, p.x.rows, p.x.offset + x, ())
                 beta = 0.0 if known.sign_of_columns(at, k) == "=" else 1.0
                 a = code.columns(p.x, x, k, gradient=True)
                 b = code.columns(p.target, y, m, gradient=True)
-                lines.append(f"multiply_by_transposed({b}, W{p.weight.number}, {a}, {beta}, space)")
+                lines.append(f"multiply_by_transposed({b}, {_matrix(p, w)}, {a}, {beta}, space)")
         body = _derived(groups, code.layout, known)
         if body is not None:
             lines.append(code.function(f"down_{phase}_{number}", body))

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, Optional
 
 from dgltrees.cells.compiled.compiler.expressions import (
+    SLOT,
     Axis,
     Buffer,
     Const,
@@ -197,7 +198,7 @@ class Loop:
 
     def depth(self, load: Load) -> int:
         """How many loops a load is in."""
-        used = [a for a, stride in load.strides if stride]
+        used = [a for a, stride in load.strides if stride and a is not SLOT]
         return max((self.axes.index(a) + 1 for a in used), default=0)
 
     def at(self, load: Load, table: Optional[str] = None) -> str:
@@ -206,7 +207,7 @@ class Loop:
         terms = [str(offset)] if offset else []
         for axis, stride in load.strides:
             if stride:
-                name = f"j{self.axes.index(axis)}"
+                name = "slot" if axis is SLOT else f"j{self.axes.index(axis)}"
                 terms.append(name if stride == 1 else f"{stride} * {name}")
         return f"{table or row_of(load)}[{' + '.join(terms) or '0'}]"
 
@@ -229,7 +230,7 @@ class Loop:
         if isinstance(expr, Load):
             return self.load(expr), self.names[key_of(expr)][1]
         if isinstance(expr, Const):
-            return f"number({expr.value!r})", 0
+            return f"number({expr.value!r})".replace("inf", "np.inf"), 0
         if isinstance(expr, Degree):
             return "degree", 0
         if isinstance(expr, Position):
@@ -262,7 +263,7 @@ class Loop:
 
 def row_of(load: Load, gradient: bool = False) -> str:
     """The name of the row that a load reads, or of its gradient."""
-    kind = {"node": "", "child": "c", "edge": "e", "none": "p"}[load.rows]
+    kind = {"node": "", "child": "c", "edge": "e", "type": "k", "none": "p"}[load.rows]
     if isinstance(load.source, Input):
         return f"{'d' if gradient else ''}i{load.source.number}{kind}"
     return f"{'g' if gradient else 't'}{kind}"
@@ -284,6 +285,8 @@ def open_edges(out: Writer, group: Group) -> None:
     out("u = child[e]")
     if any(isinstance(e, Position) for s in group.statements for e in leaves(s.expr)):
         out("place = number(e - edges[v])")
+    if any(axis is SLOT for s in group.statements for axis, _ in s.target.strides):
+        out("slot = slots[e]")
 
 
 def leaves(expr: Expr) -> Iterator[Expr]:
@@ -308,6 +311,8 @@ def needed_rows(reads: Iterable[Load], gradients: Iterable[Load]) -> dict[str, s
                 where = {"node": "order[v]", "child": "order[u]", "edge": "numbers[e]"}
                 if load.rows == "none":
                     rows[name] = f"{table}[thread]" if gradient else table
+                elif load.rows == "type":
+                    rows[name] = f"{table}[thread, kind]" if gradient else f"{table}[kind]"
                 else:
                     rows[name] = f"{table}[{where[load.rows]}]"
             else:

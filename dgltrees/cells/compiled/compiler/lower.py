@@ -15,6 +15,7 @@ from torch import Tensor, fx
 from dgltrees.cells.compiled.compiler.expressions import (
     CHILDREN,
     NODES,
+    SLOT,
     Axis,
     Buffer,
     Const,
@@ -42,8 +43,18 @@ from dgltrees.cells.compiled.compiler.trace import Trace
 __all__ = ["Lowering", "Program", "lower"]
 
 Key = tuple[Any, ...]
-_RAW = frozenset(["view.default", "_unsafe_view.default", "expand.default", "new_zeros.default"])
+aten = torch.ops.aten
+_OF_EDGES = frozenset(["state", "child", "edge", "mask"])
+_RAW = frozenset(
+    f"{name}.default"
+    for name in (
+        *("view", "_unsafe_view", "reshape", "expand", "zeros", "ones", "full"),
+        *("new_zeros", "new_ones", "new_full"),
+    )
+)
 """Operations whose arguments are sizes, which say nothing that the shape of the result does not."""
+_OF_INTEGERS = frozenset(["max.dim", "min.dim", "arange.start_step", "sum.dim_IntList"])
+"""Operations whose results, or some of them, may be integers."""
 LONGEST = 16
 """The most operations that are computed again wherever their result is read."""
 
@@ -53,21 +64,38 @@ class Program:
     """What to compute for a node, and what to compute before by torch.
 
     Attributes:
+        arity: the width of each mailbox, if it is the same everywhere.
         before: calls of torch whose results are inputs, in order: for each key the function and its
             arguments, which may be keys.
-        inputs: the inputs by the keys of what they hold.
+        keys: the keys of these calls.
+        inputs: the inputs by the keys of what they hold, and the kind of their rows.
         states: the buffers of the states.
         buffers: all buffers.
+        dtype: that of all numbers.
+        types: the number of types that pick from parameters; 0 if none does.
+        leaf_types: whether those of leaves do.
         steps: what is done for leaves, for other nodes, and then for all (``"send"``).
     """
 
+    arity: Optional[int] = None
     before: dict[Key, tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = field(default_factory=dict)
-    inputs: dict[Key, Input] = field(default_factory=dict)
+    keys: dict[tuple[str, ...], Key] = field(default_factory=dict)
+    inputs: dict[tuple[Key, str], Input] = field(default_factory=dict)
     states: dict[str, tuple[Buffer, tuple[int, ...]]] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
+    dtype: torch.dtype = torch.float32
+    types: int = 0
+    leaf_types: bool = False
     steps: dict[str, list[Step]] = field(
         default_factory=lambda: {"leaf": [], "inner": [], "send": []}
     )
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Key:
+        """The key of the result of a call before the traversal, the same for the same call."""
+        call = str(function), repr(args), repr(sorted(kwargs.items()))
+        key = self.keys.setdefault(call, ("call", len(self.keys)))
+        self.before.setdefault(key, (function, args, kwargs))
+        return key
 
     def buffer(self, rows: str, width: int) -> Buffer:
         """A new buffer."""
@@ -76,22 +104,23 @@ class Program:
 
     def input(self, key: Key, rows: str, width: int) -> Input:
         """The input that holds the tensor of a key."""
-        if key not in self.inputs:
-            self.inputs[key] = Input(len(self.inputs), rows, width)
-        return self.inputs[key]
+        return self.inputs.setdefault((key, rows), Input(len(self.inputs), rows, width))
 
 
-def lower(leaf: Trace, inner: Trace, names: Mapping[int, Key]) -> Program:
+def lower(
+    leaf: Trace, inner: Trace, names: Mapping[int, Key], arity: Optional[int] = None
+) -> Program:
     """The program of two traces.
 
     Arguments:
         leaf, inner: the traces.
         names: the keys of parameters and buffers, by the ids of the tensors.
+        arity: the width of each mailbox, if it is the same everywhere.
 
     Raises:
         CompileError: there is no rule for an operation.
     """
-    program = Program()
+    program = Program(arity)
     for name, shape in leaf.shapes().items():
         program.states[name] = program.buffer("node", prod(shape)), shape
     for phase, trace in (("leaf", leaf), ("inner", inner)):
@@ -106,11 +135,13 @@ class Lowering:
         self, program: Program, phase: str, trace: Trace, names: Mapping[int, Key]
     ) -> None:
         self.program, self.phase, self.trace, self.names = program, phase, trace, names
+        self.arity, self.draws = program.arity, 0
         self.values: dict[fx.Node, Any] = {}
         self.nodes = list(trace.module.graph.nodes)
         dtypes = {t.dtype for n in self.nodes for t in _tensors(n) if t.is_floating_point()}
         if len(dtypes) > 1:
             raise CompileError(f"it computes with several dtypes: {sorted(map(str, dtypes))}")
+        program.dtype = dtypes.pop() if dtypes else program.dtype
         self.eager = self._hoisted()
         (results,) = self.nodes[-1].args
         self.results = dict(zip(trace.outputs, map(_behind_views, results)))
@@ -137,6 +168,8 @@ class Lowering:
         kinds = dict(zip([n for n in self.nodes if n.op == "placeholder"], self.trace.inputs))
         for node in self.nodes[:-1]:
             arguments = node.all_input_nodes
+            if "by_type" in node.meta or node.target is aten.bernoulli.default:
+                continue
             if node.op == "get_attr":
                 free.add(node)
                 fixed.add(node)
@@ -181,13 +214,11 @@ class Lowering:
                 )
             return self.names[id(tensor)]
         by_node = [self._counts(each, child=False) for each in node.all_input_nodes]
-        if any(by_node) and not self._counts(node, child=False):
+        if any(by_node) and not self._counts(node, child=False) and "new_" not in _name(node):
             raise CompileError("it computes something of all nodes together", node)
         args = tuple(self._argument(arg) for arg in node.args)
         kwargs = {name: self._argument(arg) for name, arg in node.kwargs.items()}
-        key = ("call", str(node.target), repr(args), repr(sorted(kwargs.items())))
-        self.program.before.setdefault(key, (node.target, args, kwargs))
-        return key
+        return self.program.call(node.target, args, kwargs)
 
     def _argument(self, arg: Any) -> Any:
         if isinstance(arg, fx.Node):
@@ -230,8 +261,17 @@ class Lowering:
         dims = self.dims(meta.shape)
         axes = [a for dim in dims for a in dim if a.size > 0]
         strides, width = row_major(axes), prod(axis.size for axis in axes)
+        slots = self.arity or 0 if kind in _OF_EDGES else 0
+        if slots:  # from the row of each child, or edge, to the row of the node
+            width //= slots
+            own = axes[slots > 1 :]
+            strides = row_major(own)
+        if kind == "mask":
+            value = self._gathered(Const(1.0), (), dims)
+            return Value(Op("ne", (value.expr, Const(0.0))), dims)
         if kind == "state":
-            return Value(Load(self.program.states[name][0], "child", 0, strides), dims)
+            load = Load(self.program.states[name][0], "child", 0, strides)
+            return self._gathered(load, own, dims) if slots else Value(load, dims)
         if kind == "ids":
             raise CompileError("it reads the numbers of nodes or edges", node)
         if meta.dtype not in (torch.float32, torch.float64, torch.bool):
@@ -242,13 +282,47 @@ class Lowering:
             key = ("field", name)
             load = Load(self.program.input(key, "node", width), "child", 0, strides)
         else:
-            rows = "node" if dims and dims[0] == (NODES,) else "none"
-            if any(axis.size < 0 for dim in dims[rows == "node" :] for axis in dim):
-                raise CompileError("it computes something of all nodes together", node)
-            load = Load(self.program.input(self.key(node), rows, width), rows, 0, strides)
+            key, rows = self.key(node), "none"
+            counted = [i for i, dim in enumerate(dims) if NODES in dim]
+            if counted:
+                (place,), rows = counted, "node"
+                if dims[place][0] is not NODES:
+                    raise CompileError("it computes something of all nodes together", node)
+                if any(dims[:place]):
+                    order = [place, *(i for i in range(len(dims)) if i != place)]
+                    key = self.program.call(aten.permute.default, (key, order), {})
+                    moved = [a for i in order for a in dims[i] if a.size > 0]
+                    strides = row_major(moved)
+            load = Load(self.program.input(key, rows, width), rows, 0, strides)
+        value = self._gathered(load, own, dims) if slots else Value(load, dims)
         if meta.dtype is torch.bool:
-            return Value(Op("ne", (load, Const(0.0))), dims)
-        return Value(load, dims)
+            return Value(Op("ne", (value.expr, Const(0.0))), dims)
+        return value
+
+    def _gathered(
+        self, expr: Expr, axes: Sequence[Axis], dims: tuple[tuple[Axis, ...], ...]
+    ) -> Value:
+        """What each child sends, in the row of the node: by slot, zeros where there is no child."""
+        own = [a for dim in dims for a in dim if a.size > 0]
+        target = self.new_target("node", own)
+        slot = (SLOT, prod(axis.size for axis in axes))
+        at = Load(target.source, "node", 0, (slot, *row_major(axes)))
+        self.emit(Statement(at, tuple(axes), expr, "sum", (), True))
+        return Value(target, dims)
+
+    def _of_type(self, node: fx.Node) -> Value:
+        """The parameter of the type of a node."""
+        (base,) = node.all_input_nodes
+        if base not in self.eager:
+            raise CompileError("it picks by the type from what is no parameter", node)
+        types, *shape = base.meta["val"].shape
+        if self.program.types not in (0, types):
+            raise CompileError(f"it has parameters of {self.program.types} and {types} types", node)
+        self.program.types = types
+        self.program.leaf_types |= self.phase == "leaf"
+        dims = self.dims(node.meta["val"].shape)
+        source = self.program.input(self.key(base), "type", prod(shape))
+        return Value(Load(source, "type", 0, row_major([a for dim in dims for a in dim])), dims)
 
     def dims(self, shape: Sequence[int]) -> tuple[tuple[Axis, ...], ...]:
         """New axes for a shape of the trace."""
@@ -266,6 +340,18 @@ class Lowering:
             raise CompileError("it makes an empty tensor")
         return factors
 
+    def noise(self, node: fx.Node, mean: float) -> Value:
+        """Random numbers that are drawn before the traversal."""
+        dims = self.dims(node.meta["val"].shape)
+        counted = {axis for dim in dims for axis in dim if axis.size < 0}
+        if NODES not in counted:
+            raise CompileError("it draws the same random numbers for several nodes", node)
+        axes = [a for dim in dims for a in dim if a.size > 0]
+        rows, width = "edge" if CHILDREN in counted else "node", prod(a.size for a in axes)
+        key = ("noise", mean, rows, width, self.draws)
+        self.draws += 1
+        return Value(Load(self.program.input(key, rows, width), rows, 0, row_major(axes)), dims)
+
     # Operations.
 
     def _lower(self, node: fx.Node) -> None:
@@ -273,13 +359,16 @@ class Lowering:
             source, index = node.args
             self.values[node] = self.value(source)[index]
             return
+        if "by_type" in node.meta:
+            self.values[node] = self._of_type(node)
+            return
         name = _name(node)
         rule = OPERATORS.get(name)
         if rule is None:
             raise CompileError(f"there is no rule for {name}", node)
         for tensor in _tensors(node):
             known = tensor.dtype in (torch.float32, torch.float64, torch.bool)
-            if not known and name not in ("max.dim", "min.dim", "arange.start_step"):
+            if not known and name not in _OF_INTEGERS:
                 raise CompileError(f"it computes with {tensor.dtype}", node)
         try:
             args = [self.value(arg) for arg in node.args] if name not in _RAW else list(node.args)
@@ -317,20 +406,22 @@ class Lowering:
         """Append a step."""
         self.program.steps[phase or self.phase].append(step)
 
-    def place(self, expr: Expr) -> tuple[str, str, Expr]:
+    def place(self, expr: Expr, at_child: bool = True) -> tuple[str, str, Expr]:
         """Where to store an expression: phase, rows, and the expression there.
 
         What depends on one child alone is computed once, where the child is.
         """
         if not by_edge(expr):
             return self.phase, "node", expr
-        if _of_child_alone(expr):
+        if at_child and _of_child_alone(expr):
             return "send", "node", _at_child(expr)
         return self.phase, "edge", expr
 
-    def stored(self, value: Value, axes: Optional[Sequence[Axis]] = None) -> Value:
+    def stored(
+        self, value: Value, axes: Optional[Sequence[Axis]] = None, at_child: bool = True
+    ) -> Value:
         """A value that is stored, and read where it is used."""
-        phase, rows, expr = self.place(value.expr)
+        phase, rows, expr = self.place(value.expr, at_child)
         used = {axis for load in loads(expr) for axis, stride in load.strides if stride}
         kept = tuple(axes) if axes is not None else tuple(a for a in value.axes if a in used)
         target = self.new_target(rows, kept)
@@ -383,36 +474,57 @@ class Lowering:
         return Value(result, out)
 
     def product(self, x: Value, weight: Value) -> Value:
-        """``x W`` for a parameter W: the last dimension of x, the first of the weight."""
-        source = weight.expr
-        if not isinstance(source, Load) or not isinstance(source.source, Input):
-            raise CompileError("it multiplies two matrices of the same node")
-        k, m = (prod(axis.size for axis in dim) for dim in weight.dims)
-        if source.offset or dict(source.strides) != dict(row_major(weight.axes)):
-            raise CompileError("it multiplies by a part of a parameter")
-        columns = list(x.dims[-1])
+        """``x W`` for a parameter W: the last dimension of x, the last but one of the weight.
+
+        The dimensions of the weight before these have axes of x.
+        """
+        (*batch, k_dim, m_dim), columns = weight.dims, list(x.dims[-1])
+        several = [a for dim in batch for a in dim]
+        k, m = (prod(axis.size for axis in dim) for dim in (k_dim, m_dim))
+        source = self._matrices(weight, [*k_dim, *m_dim])
+        of_type = source.rows == "type"
         extra = [a for dim in x.dims[:-1] for a in dim if a.size > 0]
-        phase, rows, expr = self.place(x.expr)
-        load = expr
-        if not _is_matrix(load, columns):
-            stored = self.stored(x, [*extra, *columns])
+        phase, rows, load = self.place(x.expr, not of_type)
+        from_child = isinstance(load, Load) and load.rows == "child"
+        if not _is_matrix(load, columns) or (of_type and from_child):
+            stored = self.stored(x, [*extra, *columns], not of_type)
             load = stored.expr
             assert isinstance(load, Load)
             load = Load(load.source, rows, load.offset, load.strides)
         assert isinstance(load, Load)
+        reads, picks = dict(load.strides), dict(source.strides)
+        used = [a for a in extra if reads.get(a, 0) or (a in several and picks.get(a, 0))]
         outputs = (Axis(m),) if m > 1 else ()
-        used = [a for a in extra if dict(load.strides).get(a, 0)]
         target = self.new_target(rows, [*used, *outputs])
+        tables = reads, dict(target.strides), picks
         parts = tuple(
-            (
-                sum(i * dict(load.strides)[a] for i, a in zip(index, used)),
-                sum(i * dict(target.strides)[a] for i, a in zip(index, used)),
-            )
+            tuple(sum(i * table.get(a, 0) for i, a in zip(index, used)) for table in tables)
             for index in combinations(*(range(a.size) for a in used))
         )
         at = Load(load.source, load.rows, load.offset, ())
-        self.emit(Product(target, at, source.source, (k, m), parts), phase)
+        parts = tuple((x, y, source.offset + w) for x, y, w in parts)
+        self.emit(Product(target, at, source.source, (k, m), parts), phase)  # type: ignore[arg-type]
         return Value(_seen(target, phase), (*x.dims[:-1], outputs))
+
+    def _matrices(self, weight: Value, inner: Sequence[Axis]) -> Load:
+        """The load of a weight whose axes ``inner`` are dense; torch rearranges it if need be."""
+        load = weight.expr
+        if not isinstance(load, Load) or not isinstance(load.source, Input):
+            raise CompileError("it multiplies two matrices of the same node")
+        strides = {axis: stride for axis, stride in load.strides if stride}
+        if all(strides.get(axis) == stride for axis, stride in row_major(inner)):
+            return load
+        axes = [a for dim in weight.dims for a in dim]
+        if load.rows not in ("none", "type"):
+            raise CompileError("it multiplies two matrices of the same node")
+        key, rows = next(key for key, i in self.program.inputs.items() if i is load.source)
+        sizes, steps = [a.size for a in axes], [strides.get(a, 0) for a in axes]
+        if rows == "type":
+            sizes, steps = [self.program.types, *sizes], [load.source.width, *steps]
+        dense = self.program.call(aten.reshape.default, (key, [-1]), {})
+        new = self.program.call(aten.as_strided.default, (dense, sizes, steps, load.offset), {})
+        width = prod(a.size for a in axes)
+        return Load(self.program.input(new, rows, width), rows, 0, row_major(axes))
 
 
 def _of_child_alone(expr: Expr) -> bool:

@@ -166,6 +166,13 @@ def _masked_fill(low: Lowering, node: fx.Node, x: Value, mask: Value, number: An
     return low.apply("where", mask, number, x)
 
 
+@_rule("bernoulli.default")
+def _bernoulli(low: Lowering, node: fx.Node, mean: Value) -> Value:
+    if not isinstance(mean.expr, Const):
+        raise CompileError("it draws random numbers with a mean that is computed")
+    return low.noise(node, mean.expr.value)
+
+
 # Constants.
 
 
@@ -181,7 +188,9 @@ def _ones(low: Lowering, node: fx.Node, *_: Any, **__: Any) -> Value:
 
 @_rule("full.default", "full_like.default", "new_full.default", "scalar_tensor.default")
 def _full(low: Lowering, node: fx.Node, *args: Any, **_: Any) -> Value:
-    return Value(Const(float(args[-1])), low.dims(node.meta["val"].shape))
+    fill = low.value(args[-1])
+    expr = fill.expr if isinstance(fill, Value) else Const(float(fill))
+    return Value(expr, low.dims(node.meta["val"].shape))
 
 
 @_rule("arange.default", "arange.start", "arange.start_step")
@@ -285,7 +294,7 @@ def _select(low: Lowering, node: fx.Node, x: Value, dim: int, index: int) -> Val
     return Value(value.expr, (*value.dims[:dim], *value.dims[dim + 1 :]))
 
 
-@_rule("split.Tensor", "split_with_sizes.default", "unbind.int")
+@_rule("split.Tensor", "unsafe_split.Tensor", "split_with_sizes.default", "unbind.int")
 def _split(low: Lowering, node: fx.Node, x: Value, sizes: Any = None, dim: int = 0) -> list[Value]:
     if "unbind" in str(node.target):
         dim = sizes or 0
@@ -338,6 +347,22 @@ def _cat(low: Lowering, node: fx.Node, parts: list[Value], dim: int = 0) -> Valu
         low.emit(Statement(at, tuple(own), as_number(expr)))
         start += axis.size
     return Value(target, (*dims[:dim], (whole,), *dims[dim + 1 :]))
+
+
+@_rule("constant_pad_nd.default")
+def _pad(low: Lowering, node: fx.Node, x: Value, pads: list[int], fill: float = 0.0) -> Value:
+    for place, (before, after) in enumerate(zip(pads[::2], pads[1::2])):
+        dim = len(x.dims) - 1 - place
+        if min(before, after) < 0:
+            raise CompileError("there is no rule for a negative padding")
+        parts = [x]
+        for size, at in ((before, 0), (after, 2)):
+            if size:
+                end = (Axis(size),) if size > 1 else ()
+                dims = (*x.dims[:dim], end, *x.dims[dim + 1 :])
+                parts.insert(at, Value(Const(float(fill)), dims))
+        x = _cat(low, node, parts, dim)
+    return x
 
 
 # Reductions.
@@ -457,6 +482,11 @@ def _mm(low: Lowering, node: fx.Node, x: Value, weight: Value) -> Value:
     return low.product(x, weight)
 
 
+@_rule("mv.default")
+def _mv(low: Lowering, node: fx.Node, x: Value, weight: Value) -> Value:
+    return low.reduce("sum", low.apply("mul", x, weight), [1], False)
+
+
 @_rule("addmm.default")
 def _addmm(
     low: Lowering,
@@ -477,9 +507,12 @@ def _addmm(
 def _bmm(low: Lowering, node: fx.Node, x: Value, y: Value) -> Value:
     read = list(loads(y.expr))
     used = {axis for load in read for axis, stride in load.strides if stride}
-    fixed = all(load.rows == "none" for load in read) and not used.intersection(y.dims[0])
-    if fixed:
-        return low.product(x, Value(y.expr, y.dims[1:]))
+    if all(load.rows in ("none", "type") for load in read):
+        if not used.intersection(y.dims[0]):
+            return low.product(x, Value(y.expr, y.dims[1:]))
+        one, two = Value(x.expr, (*x.dims, ())), Value(y.expr, (y.dims[0], (), *y.dims[1:]))
+        (first, second), dims = aligned([one, two])
+        return low.product(Value(first, dims[:3]), Value(second, (dims[0], *dims[2:])))
     wide = Value(x.expr, (*x.dims[:2], (), x.dims[2]))
     turned = Value(y.expr, (y.dims[0], (), y.dims[2], y.dims[1]))
     return low.reduce("sum", low.apply("mul", wide, turned), [3], False)

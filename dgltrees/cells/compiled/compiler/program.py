@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Optional
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.cells.compiled.compiler.expressions import Input
@@ -14,6 +16,7 @@ from dgltrees.cells.compiled.compiler.generate import down_code, up_code
 from dgltrees.cells.compiled.compiler.loops import Layout
 from dgltrees.cells.compiled.compiler.lower import Key, Program
 from dgltrees.cells.compiled.compiler.machine import kernels
+from dgltrees.cells.compiled.compiler.noise import Noise, bernoulli
 from dgltrees.cells.compiled.compiler.plan import LevelPlan, level_plan
 from dgltrees.cells.compiled.kernels import SMALLEST_SHARD
 from dgltrees.cells.compiled.once import refuse_second_derivative
@@ -23,6 +26,9 @@ from dgltrees.trees.batch import TreeBatch
 __all__ = ["Machine"]
 
 CACHE, NARROWEST = 2**21, 8
+_SHARED = ("none", "type")
+"""Inputs that threads add gradients to, each in a table of its own."""
+Ints = NDArray[np.int64]
 
 
 @dataclass
@@ -52,16 +58,27 @@ class Machine:
             self._down[wanted] = down_code(self.program, inputs)
         return self._down[wanted]
 
-    def __call__(self, batch: TreeBatch, find: Callable[[Key], Tensor]) -> dict[str, Tensor]:
+    def __call__(
+        self,
+        batch: TreeBatch,
+        find: Callable[[Key], Tensor],
+        types: Optional[Ints] = None,
+        slots: Optional[Ints] = None,
+        noise: Noise = bernoulli,
+    ) -> dict[str, Tensor]:
         """The states of all nodes.
 
         Arguments:
             batch: the graph.
             find: the field or the parameter of a key.
+            types: ``(N,)`` the type of each node, 0 at leaves unless their function reads it.
+            slots: ``(E,)`` the slot of each edge, if there are slots.
+            noise: draws random numbers.
         """
-        values = self._inputs(find, batch.num_nodes)
+
+        values = self._inputs(find, batch, noise)
         like = values[0]
-        plan = level_plan(batch, self.shards(batch, like.itemsize))
+        plan = level_plan(batch, self.shards(batch, like.itemsize), types, slots)
         way: Any = _Compiled
         states = way.apply(self, plan, batch.num_nodes, *values)
         shapes = self.program.states.items()
@@ -70,7 +87,9 @@ class Machine:
             for (name, (_, shape)), state in zip(shapes, states)
         }
 
-    def _inputs(self, find: Callable[[Key], Tensor], nodes: int) -> list[Tensor]:
+    def _inputs(
+        self, find: Callable[[Key], Tensor], batch: TreeBatch, noise: Noise
+    ) -> list[Tensor]:
         """Fields, parameters and results of :attr:`Program.before`, as the kernels read them."""
         known: dict[Key, Tensor] = {}
 
@@ -80,17 +99,23 @@ class Machine:
             if not isinstance(arg, tuple):
                 return arg
             if arg[0] == "rows":
-                return nodes * arg[1]
+                return batch.num_nodes * arg[1]
             if arg not in known:
-                known[arg] = find(arg)
+                known[arg] = drawn(*arg[1:4]) if arg[0] == "noise" else find(arg)
             return known[arg]
+
+        def drawn(mean: float, rows: str, width: int) -> Tensor:
+            count = len(batch.src) if rows == "edge" else batch.num_nodes
+            table = torch.empty(count, width, dtype=self.program.dtype)
+            noise(table, mean)
+            return table
 
         for key, (function, args, kwargs) in self.program.before.items():
             options = {name: value(arg) for name, arg in kwargs.items()}
             known[key] = function(*(value(arg) for arg in args), **options)
-        tensors = [value(key) for key, _ in self.inputs]
-        dtype = next(t.dtype for t in tensors if t.is_floating_point())
-        return [_rows(t, source, dtype) for t, (_, source) in zip(tensors, self.inputs)]
+        tensors = [value(key) for (key, _), _ in self.inputs]
+        dtype = self.program.dtype
+        return [_rows(t.to(dtype), source) for t, (_, source) in zip(tensors, self.inputs)]
 
     def shards(self, batch: TreeBatch, itemsize: int) -> int:
         """How many shards to cut a batch into, so that each fits a cache and threads have some."""
@@ -102,10 +127,11 @@ class Machine:
         return max(1, threads, min(by_cache, by_width))
 
 
-def _rows(tensor: Tensor, source: Input, dtype: torch.dtype) -> Tensor:
-    """An input as the kernels read it: ``(N, width)``, or a parameter as one row."""
-    tensor = tensor.to(dtype)
-    return tensor.reshape(-1) if source.rows == "none" else tensor.reshape(len(tensor), -1)
+def _rows(tensor: Tensor, source: Input) -> Tensor:
+    """An input as the kernels read it: ``(rows, width)``, or a parameter as one row."""
+    if source.rows == "none":
+        return tensor.reshape(-1)
+    return tensor.reshape(tensor.numel() // source.width, source.width)
 
 
 class _Compiled(torch.autograd.Function):
@@ -172,7 +198,7 @@ class _Compiled(torch.autograd.Function):
             ),
         )
         results = [
-            None if n not in ctx.wanted else t.sum(0) if i.rows == "none" else t
+            None if n not in ctx.wanted else t.sum(0) if i.rows in _SHARED else t
             for n, (t, (_, i)) in enumerate(zip(totals, machine.inputs))
         ]
         return (None, None, None, *results)
@@ -181,12 +207,10 @@ class _Compiled(torch.autograd.Function):
 def _total(tensor: Tensor, source: Input, wanted: bool, threads: int) -> Tensor:
     """Zeros for the gradient of an input; of a parameter, for each thread."""
     if not wanted:
-        return tensor.new_zeros(0, 0)
-    return (
-        tensor.new_zeros(threads, len(tensor))
-        if source.rows == "none"
-        else torch.zeros_like(tensor)
-    )
+        return tensor.new_zeros((0, 0, 0) if source.rows == "type" else (0, 0))
+    if source.rows in _SHARED:
+        return tensor.new_zeros(threads, *tensor.shape)
+    return torch.zeros_like(tensor)
 
 
 def _threads(plan: LevelPlan) -> int:

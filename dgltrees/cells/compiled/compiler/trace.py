@@ -3,15 +3,18 @@
 The number of nodes n and the number of children d are primes that no other size is a multiple of,
 so that a size of the trace says what it counts: ``n * d`` is the number of edges, ``3 * n`` has
 three rows per node. A second trace with other primes tells whether a number was computed from them.
+With slots, the number of children is that of the slots. With groups, all nodes are of one type,
+in the second trace of another: a slice of a parameter that differs is the one that the type picks.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import sep
 from typing import Any, Optional
 
@@ -19,20 +22,22 @@ import torch
 from torch import Tensor, fx
 from torch.overrides import TorchFunctionMode
 
+from dgltrees.cells.compiled.compiler.noise import dropout
 from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.traversal.views import Edges, Fields, Nodes
+from dgltrees.traversal.views import Edges, Fields, Groups, Nodes
 
-__all__ = ["Functions", "Sizes", "Trace", "trace_cell"]
+__all__ = ["Functions", "Sizes", "Trace", "named", "trace_cell"]
 
 aten = torch.ops.aten
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What stands for the number of nodes and of children in a trace."""
+    """What stands for the number of nodes and of children in a trace, and for their type."""
 
     n: int
     d: int
+    type: int = 0
 
     def factors(self, size: Any) -> Optional[tuple[bool, bool, int]]:
         """Whether a size counts nodes, whether it counts children, and the rest of it."""
@@ -72,11 +77,30 @@ FEW = (2, 5)
 
 @dataclass(frozen=True)
 class Functions:
-    """The functions of a cell."""
+    """The functions of a cell, and how they are called.
+
+    Attributes:
+        message, reduce, update: the functions.
+        arity: the width of each mailbox, if it is the same everywhere.
+        slotted: whether some of it may be empty.
+        types: how many types there are to tell apart, 1 or 2; None: no groups.
+    """
 
     message: Callable[[Any], Mapping[str, Tensor]]
     reduce: Callable[[Any], Mapping[str, Tensor]]
     update: Callable[[Any], Mapping[str, Tensor]]
+    arity: Optional[int] = None
+    slotted: bool = False
+    types: Optional[int] = None
+
+    @property
+    def second(self) -> Sizes:
+        """The sizes of the second trace."""
+        return replace(SECOND, type=(self.types or 1) - 1)
+
+    def groups(self, sizes: Sizes) -> Optional[Groups]:
+        """The groups of the nodes of a trace: one."""
+        return None if self.types is None else [(sizes.type, sizes.n)]
 
 
 Like = Mapping[str, Tensor]
@@ -90,16 +114,21 @@ def trace_cell(functions: Functions, ndata: Like, edata: Like) -> tuple[Trace, T
         CompileError: the functions cannot be traced, or do other things for other sizes.
     """
     leaf = _trace_leaf(functions, ndata, FIRST)
-    _compare(leaf, _trace_leaf(functions, ndata, SECOND))
+    _compare(leaf, _trace_leaf(functions, ndata, functions.second))
     states = leaf.shapes()
     if not states:
         raise CompileError("its update function returns nothing for a leaf")
+    if functions.arity is None:  # first, since a loop over as many children as in FIRST takes long
+        few = [_trace_inner(functions, ndata, edata, states, Sizes(FIRST.n, d)) for d in FEW]
+        if _targets(few[0]) != _targets(few[1]):
+            raise CompileError(
+                f"it does other operations for {FEW[1]} children than for {FEW[0]}, as a loop over "
+                "them does"
+            )
     inner = _trace_inner(functions, ndata, edata, states, FIRST)
-    _compare(inner, _trace_inner(functions, ndata, edata, states, SECOND))
-    for few in FEW:
-        other = _trace_inner(functions, ndata, edata, states, Sizes(FIRST.n, few))
-        if _targets(other) != _targets(inner):
-            raise CompileError(f"it does other operations where a node has {few} children")
+    _compare(inner, _trace_inner(functions, ndata, edata, states, functions.second))
+    if functions.arity is None and _targets(few[0]) != _targets(inner):
+        raise CompileError(f"it does other operations where a node has {FEW[0]} children")
     if inner.shapes() != states:
         raise CompileError("its update function returns other fields, or shapes, for leaves")
     return leaf, inner
@@ -110,10 +139,13 @@ def _targets(trace: Trace) -> list[Any]:
 
 
 def _compare(one: Trace, two: Trace) -> None:
-    """Refuse numbers that were computed from the number of nodes or of children."""
+    """Mark what the type picks, and refuse numbers computed from those of nodes or children."""
     if _targets(one) != _targets(two):
-        raise CompileError("what it does depends on the number of nodes or children")
+        raise CompileError("what it does depends on the number of nodes or children, or the type")
     for a, b in zip(one.module.graph.nodes, two.module.graph.nodes):
+        if _picks(a, one.sizes.type) and _picks(b, two.sizes.type) and a.args[1:] != b.args[1:]:
+            a.meta["by_type"] = True
+            continue
         flat_a, flat_b = (torch.utils._pytree.tree_leaves((n.args, n.kwargs)) for n in (a, b))
         for x, y in zip(flat_a, flat_b):
             if isinstance(x, fx.Node) or x == y:
@@ -128,10 +160,18 @@ def _compare(one: Trace, two: Trace) -> None:
                 raise CompileError("it computes with the number of nodes or children", a)
 
 
+def _picks(node: fx.Node, kind: int) -> bool:
+    """Whether an operation picks the entry of one type from the first dimension."""
+    name, args = str(node.target), node.args[1:]
+    if name == "aten.slice.Tensor":
+        return args == (0, kind, kind + 1)
+    return name == "aten.select.int" and args == (0, kind)
+
+
 def _trace_leaf(functions: Functions, ndata: Like, sizes: Sizes) -> Trace:
     def leaf(fields: dict[tuple[str, str], Tensor], ids: Tensor) -> Mapping[str, Tensor]:
         data = {name: tensor for (_, name), tensor in fields.items()}
-        return functions.update(Nodes(ids, _fields(data), {}))
+        return functions.update(Nodes(ids, _fields(data), {}, functions.groups(sizes)))
 
     shapes = {("node", k): (sizes.n, *v.shape[1:]) for k, v in ndata.items()}
     return _trace(leaf, shapes, ndata, sizes)
@@ -140,23 +180,29 @@ def _trace_leaf(functions: Functions, ndata: Like, sizes: Sizes) -> Trace:
 def _trace_inner(
     functions: Functions, ndata: Like, edata: Like, states: Mapping[str, Any], sizes: Sizes
 ) -> Trace:
-    n, d = sizes.n, sizes.d
+    n, d, groups = sizes.n, functions.arity or sizes.d, functions.groups(sizes)
 
     def inner(fields: dict[tuple[str, str], Tensor], ids: Tensor) -> Mapping[str, Tensor]:
-        by_kind: dict[str, dict[str, Tensor]] = {"node": {}, "child": {}, "state": {}, "edge": {}}
+        by_kind: dict[str, dict[str, Tensor]] = {
+            kind: {} for kind in ("node", "child", "state", "edge", "mask")
+        }
         for (kind, name), tensor in fields.items():
             by_kind[kind][name] = tensor
-        source = {**by_kind["child"], **by_kind["state"]}
+        source, mask = {**by_kind["child"], **by_kind["state"]}, by_kind["mask"].get("")
         edges = Edges(
             Fields(source.keys(), lambda k: source[k].flatten(0, 1)),
             Fields(ndata.keys(), lambda k: _repeated(by_kind["node"][k], d)),
             Fields(edata.keys(), lambda k: by_kind["edge"][k].flatten(0, 1)),
             (ids.new_zeros(n * d),) * 3,
+            mask is not None,
         )
-        messages = functions.message(edges)
-        mailbox = {k: m.reshape(n, d, *m.shape[1:]) for k, m in messages.items()}
-        reduced = functions.reduce(Nodes(ids, _fields(by_kind["node"]), mailbox))
-        return functions.update(Nodes(ids, _fields({**by_kind["node"], **reduced}), {}))
+        mailbox = {
+            k: _in_slots(m.reshape(n, d, *m.shape[1:]), mask, m is edges.src.get(k))
+            for k, m in functions.message(edges).items()
+        }
+        nodes = Nodes(ids, _fields(by_kind["node"]), mailbox, groups, mask)
+        data = {**by_kind["node"], **functions.reduce(nodes)}
+        return functions.update(Nodes(ids, _fields(data), {}, groups))
 
     like = next(v for v in ndata.values() if v.is_floating_point())
     shapes = {("node", k): (n, *v.shape[1:]) for k, v in ndata.items()}
@@ -164,7 +210,31 @@ def _trace_inner(
     shapes.update({("state", k): (n, d, *shape) for k, shape in states.items()})
     shapes.update({("edge", k): (n, d, *v.shape[1:]) for k, v in edata.items()})
     dtypes = {**ndata, **dict.fromkeys(states, like)}
+    if functions.slotted:
+        shapes[("mask", "")] = (n, d)
+        dtypes[""] = torch.empty(0, dtype=torch.bool)
     return _trace(inner, shapes, {**edata, **dtypes}, sizes)
+
+
+def _in_slots(message: Tensor, mask: Optional[Tensor], is_source: bool) -> Tensor:
+    """A message with zeros in empty slots; a field of the sources has them already."""
+    if mask is None or is_source:
+        return message
+    return torch.where(mask.view(*mask.shape, *(1,) * (message.dim() - 2)), message, 0)
+
+
+def named(message: str) -> str:
+    """A message about shapes, with what stands for the numbers of nodes and of children as n, d."""
+
+    def name(match: re.Match[str]) -> str:
+        for sizes in (FIRST, SECOND):
+            by_node, by_child, rest = sizes.factors(int(match[0])) or (False, False, 0)
+            if by_node or by_child:
+                parts = [str(rest)] * (rest > 1) + ["n"] * by_node + ["d"] * by_child
+                return " ".join(parts)
+        return match[0]
+
+    return re.sub(r"(?<![\w.])\d+(?=x\d|\b)|(?<=\dx)\d+", name, message)
 
 
 class Places(TorchFunctionMode):
@@ -177,15 +247,15 @@ class Places(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Call the function, unless it draws random numbers."""
+        """Call the function, or our own for dropout."""
         frame: Any = sys._getframe(1)
         while frame is not None and _inside(frame.f_code.co_filename):
             frame = frame.f_back
         if frame is not None:
             line = f"{frame.f_code.co_filename}, line {frame.f_lineno}"
             self.by_name[getattr(func, "__name__", "").strip("_")] = line
-        if "dropout" in getattr(func, "__name__", "") and _drops(*args[1:3], **(kwargs or {})):
-            raise CompileError("it draws random numbers, as dropout does in training")
+        if getattr(func, "__name__", "") == "dropout":
+            return dropout(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
     def of(self, node: fx.Node) -> str:
@@ -193,11 +263,6 @@ class Places(TorchFunctionMode):
         schema = getattr(node.target, "_schema", None)
         name = "" if schema is None else schema.name.rpartition("::")[2].strip("_")
         return self.by_name.get(name.replace("native_", ""), "")
-
-
-def _drops(p: float = 0.5, training: bool = True, **_: Any) -> bool:
-    """Whether a call of dropout with these arguments draws random numbers."""
-    return training and p > 0
 
 
 def _inside(file: str) -> bool:
@@ -209,6 +274,28 @@ def _writes(node: fx.Node) -> bool:
     """Whether a call changes one of its arguments."""
     schema = getattr(node.target, "_schema", None)
     return node.op == "call_function" and schema is not None and bool(schema.is_mutable)
+
+
+def _without_writes(graph: fx.Graph) -> None:
+    """Replace calls that change what nobody reads afterwards by calls that do not.
+
+    Others are left. The parts of ``unsafe_split`` are no views: nobody may read the whole.
+    """
+    nodes = list(graph.nodes)
+    number, whole = {node: i for i, node in enumerate(nodes)}, dict[fx.Node, fx.Node]()
+    for node in nodes:
+        writes, first = _writes(node), next(iter(node.all_input_nodes), None)
+        schema = getattr(node.target, "_schema", None)
+        alias = schema is not None and any(a.alias_info is not None for a in schema.arguments)
+        whole[node] = whole[first] if first is not None and alias else node
+        if not writes or first is None or whole[first].op != "call_function":
+            continue
+        others = [n for n in nodes if n is not node and whole.get(n) is whole[first]]
+        reads = [user for n in others for user in n.users if number[user] > number[node]]
+        packet, _, overload = str(node.target).rpartition(".")
+        plain = getattr(aten, packet.rpartition(".")[2].rstrip("_"), None)
+        if not reads and hasattr(plain, overload):
+            node.target, whole[node] = getattr(plain, overload), node
 
 
 @contextmanager
@@ -263,10 +350,12 @@ def _trace(
         module = make_fx(call, **options)(ids, *tensors)
         if any(map(_writes, module.graph.nodes)):
             module = make_fx(torch.func.functionalize(call), **options)(ids, *tensors)
+    _without_writes(module.graph)
     for node in module.graph.nodes:
         node.meta["place"] = places.of(node)
         if _writes(node):
             raise CompileError("it changes a tensor that it was given", node)
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            raise CompileError("it draws random numbers, as dropout does in training", node)
+        random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        if random and node.target is not aten.bernoulli.default:
+            raise CompileError("it draws random numbers other than by dropout", node)
     return Trace(module, sizes, [("ids", ""), *shapes], list(names))

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Optional, Union
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.compiled.compiler.lower import lower
 from dgltrees.cells.compiled.compiler.machine import folder
+from dgltrees.cells.compiled.compiler.noise import Noise, WithoutNoise, bernoulli, expected
 from dgltrees.cells.compiled.compiler.owner import (
     fingerprint,
     hooked,
@@ -26,26 +29,33 @@ from dgltrees.cells.compiled.compiler.owner import (
 )
 from dgltrees.cells.compiled.compiler.program import Machine
 from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.trace import Functions, trace_cell
+from dgltrees.cells.compiled.compiler.trace import Functions, named, trace_cell
 from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.kernels import compiles
+from dgltrees.errors import ConfigError
 from dgltrees.traversal.builtin import BuiltinReduce
 from dgltrees.traversal.calls import call
+from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.ways import Traversal, general_way, way_of
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["SMALLEST", "compiled_traversal", "explain_compile"]
 
-SMALLEST = 256
-"""The fewest nodes of a batch for which a cell is compiled; a smaller one uses what there is."""
+SMALLEST, PATIENCE = 256, 64
+"""The fewest nodes of a batch for which a cell is compiled; a smaller one uses what there is, until
+together they have so many times as many nodes."""
 MANY = 4
 """Numbers of children from which on there is no difference."""
+WIDEST = 16
+"""The most children for which a cell is compiled where all nodes have as many."""
 MOST = 8
 """The most versions of a cell that are traced, before its settings are said to change."""
 
+Ints = NDArray[np.int64]
 Outcome = Union[Machine, str]
 Fields = dict[str, Tensor]
-_outcomes: WeakKeyDictionary[nn.Module, dict[Any, Outcome]] = WeakKeyDictionary()
+_versions: WeakKeyDictionary[nn.Module, dict[Any, Outcome]] = WeakKeyDictionary()
+_nodes: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 _of_functions: dict[Any, dict[Any, Outcome]] = {}
 _lock = threading.RLock()
 
@@ -63,53 +73,91 @@ def compiled_traversal(
     three = traversal.message, traversal.reduce, traversal.update
     try:
         modules = modules_of(three)
-        outcomes = _outcomes_of(modules, three)
-        if not outcomes and batch.num_nodes < SMALLEST:  # before the fingerprint, which takes long
+        versions = _versions_of(modules, three)
+        enough = batch.num_nodes >= SMALLEST or _adds_up(modules, batch)
+        if not versions and not enough:  # before the fingerprint, which takes long
             return None
-        key = fingerprint(three), _signature(ndata), _signature(edata)
-        outcome = outcomes.get(key)
+        key = fingerprint(three), _signature(ndata), _signature(edata), traversal.group_by
     except (CompileError, TypeError):
         return None
-    if isinstance(outcome, str) or (outcome is None and batch.num_nodes < SMALLEST):
-        return None
-    prepare = traversal.prepare
-    fields = ndata
-    if prepare is not None:
-        fields = {**ndata, **call(prepare, ndata, batch.num_nodes)}
-    work = _Work(traversal, batch, fields, edata, modules)
-    if not isinstance(outcome, Machine) or not outcome.checked >= _degrees(batch):
-        with _lock:
-            outcome = work.checked(outcomes.get(key), len(outcomes))
-            if len(outcomes) <= MOST:
-                outcomes[key] = outcome
-    if isinstance(outcome, str) or hooked(modules):
-        return None
-    return work.run(outcome, fields)
+    work: Optional[_Work] = None
+    for arity in _arities(traversal, batch):
+        outcome = versions.get((*key, arity))
+        if isinstance(outcome, str) or (outcome is None and not enough):
+            continue
+        if work is None:
+            prepare, fields = traversal.prepare, ndata
+            if prepare is not None:
+                fields = {**ndata, **call(prepare, ndata, batch.num_nodes)}
+            work = _Work(traversal, batch, fields, edata, modules, _types(traversal, batch, fields))
+        if not isinstance(outcome, Machine) or not outcome.checked >= work.seen:
+            with _lock:
+                outcome = work.checked(versions.get((*key, arity)), arity, len(versions))
+                if len(versions) <= MOST:
+                    versions[(*key, arity)] = outcome
+        if isinstance(outcome, Machine):
+            return work.run(outcome) if work.in_range(outcome) and not hooked(modules) else None
+    return None
 
 
-def explain_compile(cell: Any) -> str:
+def explain_compile(cell: nn.Module) -> str:
     """Whether the functions of a cell run as machine code, and if not, why.
 
-    A cell is compiled when backend ``levels`` first runs it over a batch of at least 256 nodes on a
-    processor, in single or double precision, with numba installed.
+    A cell is compiled when backend ``levels`` first runs it over a batch of at least 256 nodes, or
+    without gradients has run it over 16,384 nodes in smaller ones, on a processor, in single or
+    double precision, with numba installed.
 
     Arguments:
         cell: a cell, or the module whose methods are passed to :func:`dgltrees.prop_nodes_topo`.
 
     Returns:
-        a sentence; several lines if the cell ran with several settings or fields.
+        a sentence; several lines if it depends on the settings and fields that the cell ran with.
+
+    Raises:
+        ConfigError: it is no module.
     """
     name = type(cell).__name__
-    outcomes = list(_outcomes.get(cell, {}).values()) if isinstance(cell, nn.Module) else []
-    lines = [
-        f"{name} is compiled" if isinstance(each, Machine) else f"{name} is not compiled: {each}"
-        for each in outcomes
-    ]
-    if not lines and way_of(cell) is not None:
+    if not isinstance(cell, nn.Module):
+        raise ConfigError(f"expected a cell, or a module whose methods are passed, got {name}")
+    versions = _versions.get(cell, {})
+    if not versions and way_of(cell) is not None:
         return f"{name} has a compiled way of its own"
+    by_settings: dict[Any, list[tuple[Optional[int], Outcome]]] = {}
+    for (*key, arity), outcome in versions.items():
+        by_settings.setdefault(tuple(key), []).append((arity, outcome))
+    lines = [_explained(name, outcomes) for outcomes in by_settings.values()]
+    if len(set(lines)) > 1:
+        for number, line in enumerate(lines):
+            lines[number] = f"with its {_ordinal(number)} settings or fields, {line}"
     return "\n".join(dict.fromkeys(lines)) or (
         f"{name} is not compiled: it has not run over a batch of {SMALLEST} nodes or more yet"
     )
+
+
+def _explained(name: str, outcomes: Sequence[tuple[Optional[int], Outcome]]) -> str:
+    """What became of a cell with some settings: for any number of children, or else for some."""
+    alone = [arity or 0 for arity, outcome in outcomes[1:] if isinstance(outcome, Machine)]
+    (_, first), *_ = outcomes
+    if isinstance(first, Machine):
+        return f"{name} is compiled"
+    if alone:
+        numbers = " or ".join(map(str, sorted(alone)))
+        return f"{name} is compiled where all nodes have as many children, {numbers}; else {first}"
+    return f"{name} is not compiled: {first}"
+
+
+def _ordinal(number: int) -> str:
+    return ("first", "second", "third")[number] if number < 3 else f"{number + 1}th"
+
+
+def _arities(traversal: Traversal, batch: TreeBatch) -> list[Optional[int]]:
+    """Widths of mailboxes to compile for: that of the slots; or any, or else that of all nodes."""
+    if traversal.slots is not None:
+        return [traversal.slots]
+    degrees = _degrees(batch)
+    inner = degrees[degrees > 0]
+    same = len(inner) > 0 and inner.min() == inner.max() <= WIDEST
+    return [None, int(inner[0])] if same else [None]
 
 
 def _watched() -> bool:
@@ -122,18 +170,38 @@ def _signature(fields: Mapping[str, Tensor]) -> tuple[Any, ...]:
     return tuple((name, tuple(t.shape[1:]), t.dtype) for name, t in fields.items())
 
 
-def _outcomes_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict[Any, Outcome]:
+def _adds_up(modules: Sequence[nn.Module], batch: TreeBatch) -> bool:
+    """Whether the small batches of a cell have had many nodes together.
+
+    Not in training, which would round differently from there on, and so after a resume.
+    """
+    if not modules or torch.is_grad_enabled():
+        return False
+    _nodes[modules[0]] = total = _nodes.get(modules[0], 0) + batch.num_nodes
+    return total >= PATIENCE * SMALLEST
+
+
+def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict[Any, Outcome]:
     """The versions of some functions: with their first module, or by their code."""
     if modules:
-        return _outcomes.setdefault(modules[0], {})
+        return _versions.setdefault(modules[0], {})
     codes = tuple(getattr(function, "__code__", None) for function in functions)
     return _of_functions.setdefault(codes, {})
 
 
-def _degrees(batch: TreeBatch) -> frozenset[int]:
-    """The numbers of children in a batch; many are all the same."""
-    degrees: frozenset[int] = batch.cache.get(
-        "degrees", lambda: frozenset(np.minimum(np.bincount(batch.dst.numpy()), MANY).tolist())
+def _types(traversal: Traversal, batch: TreeBatch, fields: Fields) -> Optional[Ints]:
+    """The type of each node that has children, 0 at others; None without types."""
+    field = None if traversal.group_by is None else fields.get(traversal.group_by)
+    if field is None or field.is_floating_point():
+        return None
+    types: Ints = batch.on_host(field).numpy().astype(np.int64)
+    return types
+
+
+def _degrees(batch: TreeBatch) -> NDArray[np.int64]:
+    """The number of children of each node."""
+    degrees: Ints = batch.cache.get(
+        "degrees", lambda: np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
     )
     return degrees
 
@@ -146,30 +214,52 @@ class _Work(NamedTuple):
     fields: Fields
     edata: Fields
     modules: Sequence[nn.Module]
+    types: Optional[Ints]
 
-    def checked(self, outcome: Optional[Outcome], versions: int) -> Outcome:
+    @property
+    def seen(self) -> frozenset[Any]:
+        """What is compared: numbers of children, many of which are the same, types, gradients."""
+        degrees = _degrees(self.batch)
+        numbers = np.unique(np.minimum(degrees, MANY)).tolist()
+        types = [] if self.types is None else np.unique(self.types[degrees > 0]).tolist()
+        gradients = ["gradients"] if torch.is_grad_enabled() else []
+        return frozenset([*numbers, *(("type", kind) for kind in types), *gradients])
+
+    def in_range(self, machine: Machine) -> bool:
+        """Whether there are parameters for all types; if not, the generic way says so."""
+        kinds, types = machine.program.types, self.types
+        if not kinds or types is None:
+            return True
+        if not machine.program.leaf_types:
+            types = types[_degrees(self.batch) > 0]
+        return len(types) == 0 or bool(types.min() >= 0 and types.max() < kinds)
+
+    def checked(
+        self, outcome: Optional[Outcome], arity: Optional[int], versions: int
+    ) -> Outcome:
         """A machine that agrees with the three functions on this batch, or what is in the way."""
         try:
             if outcome is None:
                 if versions >= MOST:
                     raise CompileError("its attributes change between traversals")
-                outcome = self.machine()
-            if isinstance(outcome, Machine) and not outcome.checked >= _degrees(self.batch):
+                outcome = self.machine(arity)
+            new = isinstance(outcome, Machine) and not outcome.checked >= self.seen
+            if new and isinstance(outcome, Machine) and self.in_range(outcome):
                 self.check(outcome)
-                outcome.checked |= _degrees(self.batch)
+                outcome.checked |= self.seen
         except CompileError as error:
             return str(error)
         except (
             Exception
         ) as error:  # of torch, numba or the cell, which the generic way may not meet
-            line = (str(error).splitlines() or [""])[0]
+            line = named((str(error).splitlines() or [""])[0])
             if type(error).__name__.startswith("DataDependent"):
                 line = "Python reads the values of a tensor, as if, item and tolist do"
             return f"it cannot be traced: {type(error).__name__}: {line}"
         return outcome
 
-    def machine(self) -> Machine:
-        """The functions, compiled.
+    def machine(self, arity: Optional[int]) -> Machine:
+        """The functions, compiled; for mailboxes of one width, if ``arity`` is given.
 
         Raises:
             CompileError: something is in the way.
@@ -181,18 +271,41 @@ class _Work(NamedTuple):
         message, reduce, update, *_ = self.traversal
         if isinstance(reduce, BuiltinReduce):
             raise CompileError("its reduce function is a built-in")
-        traces = trace_cell(Functions(message, reduce, update), self.fields, self.edata)
-        return Machine(lower(*traces, names_of(self.modules)))
+        grouped, slotted = self.traversal.group_by is not None, self.traversal.slots is not None
+        functions = Functions(message, reduce, update, arity, slotted, 2 if grouped else None)
+        try:
+            traces = trace_cell(functions, self.fields, self.edata)
+        except Exception:
+            if self.types is None or self.types.any(where=_degrees(self.batch) > 0):
+                raise
+            functions = replace(functions, types=1)  # there may be one type
+            traces = trace_cell(functions, self.fields, self.edata)
+        program = lower(*traces, names_of(self.modules), arity)
+        if functions.types == 1:
+            program.types = 1
+        return Machine(program)
 
-    def run(self, machine: Machine, fields: Fields) -> Fields:
+    def run(
+        self, machine: Machine, fields: Optional[Fields] = None, noise: Noise = bernoulli
+    ) -> Fields:
         """The states of all nodes by compiled code."""
+        source = self.fields if fields is None else fields
 
         def find(key: tuple[Any, ...]) -> Tensor:
             if key[0] == "param":
                 return parameter(self.modules, key)
-            return (fields if key[0] == "field" else self.edata)[key[1]]
+            return (source if key[0] == "field" else self.edata)[key[1]]
 
-        return machine(self.batch, find)
+        slots: Optional[Ints] = None
+        types: Optional[Ints] = None
+        if self.traversal.slots is not None:
+            pos = self.edata.get("pos")
+            slots = check_positions(self.batch, self.traversal.slots, pos)
+        if machine.program.types:
+            types = self.types
+            if types is not None and not machine.program.leaf_types:
+                types = types * (_degrees(self.batch) > 0)
+        return machine(self.batch, find, types, slots, noise)
 
     def check(self, machine: Machine) -> None:
         """Compare states and gradients with those of the three functions.
@@ -200,19 +313,21 @@ class _Work(NamedTuple):
         Raises:
             CompileError: they differ by more than rounding.
         """
-        with torch.inference_mode(False), torch.enable_grad():
+        gradients = torch.is_grad_enabled()
+        with torch.inference_mode(False), torch.set_grad_enabled(gradients), WithoutNoise():
             leaves = {
-                name: t.detach().clone().requires_grad_(t.is_floating_point())
+                name: t.detach().clone().requires_grad_(gradients and t.is_floating_point())
                 for name, t in self.fields.items()
             }
             own = [p for module in self.modules for p in module.parameters() if p.requires_grad]
             inputs = [*(t for t in leaves.values() if t.requires_grad), *dict.fromkeys(own)]
-            one, two = self.run(machine, leaves), self.traversal.generic(leaves)
+            one, two = self.run(machine, leaves, expected), self.traversal.generic(leaves)
             if one.keys() != two.keys():
                 raise CompileError("its fields are not those of the three functions")
             two = {name: two[name] for name in one}
             _same(one.values(), two.values(), "states")
-            _same(_gradients(one, inputs), _gradients(two, inputs), "gradients")
+            if gradients:
+                _same(_gradients(one, inputs), _gradients(two, inputs), "gradients")
 
 
 def _gradients(states: Fields, inputs: Sequence[Tensor]) -> list[Tensor]:

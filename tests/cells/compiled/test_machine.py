@@ -1,0 +1,43 @@
+"""Machine code of cells, which is kept on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from dgltrees import Forest, explain_compile, traverse
+from dgltrees.cells import make_cell
+from dgltrees.cells.compiled.compiler import machine
+from dgltrees.cells.compiled.kernels import available
+from tests.cells.compiled.interpreter import compiling
+
+pytestmark = pytest.mark.skipif(not available(), reason="no numba")
+
+
+def test_machine_code_equals_the_functions_in_single_precision() -> None:
+    forest = Forest.build(parent=[-1, 0, 0, 1, 1, 2, 5, -1, 0], offsets=[0, 7, 9])
+    torch.manual_seed(0)
+    cell = make_cell("lstm", input_size=3, hidden_size=8, max_children=2, operators=2)
+    cell.__class__ = type("Other", (type(cell),), {})  # which has no way by hand
+    x = torch.randn(9, 3, requires_grad=True)
+    fields = {"x": x, "op": torch.arange(9) % 2}
+    results = []
+    for fused in (True, False):
+        with compiling(interpret=False):
+            states = traverse(cell, forest, fields, fused=fused)
+            assert explain_compile(cell) == "Other is compiled"
+        total = sum((h.sin() * (i + 1)).sum() for i, (_, h) in enumerate(sorted(states.items())))
+        results.append((states, torch.autograd.grad(total, [x, cell.f.U])))
+    assert_close(*results, atol=1e-4, rtol=1e-3)
+
+
+def test_a_foreign_file_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = "STAMP = 0\n"
+    monkeypatch.setattr(machine, "folder", lambda: tmp_path)
+    (file,) = [tmp_path / f"{machine._module(text).__name__}.py"]
+    file.write_text("raise RuntimeError('foreign')")
+    assert machine._module(text).STAMP == 0
+    assert file.read_text() == text
