@@ -56,7 +56,7 @@ def stream_rows(
             "expected the layout's tree to name the column that holds the trees as JSON, such as "
             f"json or json.Plan, got {got}; the columns are {', '.join(table.header)} (for "
             "a table with a row per node, name its column of parents or depths as the layout's "
-            "parent or depth)",
+            "parent or depth, as in --parent COLUMN)",
             file=path,
         )
     others = [name for name in table.header if name not in columns]

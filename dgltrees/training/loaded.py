@@ -280,6 +280,8 @@ class LoadedRun:
         for path, data in parts:
             line: dict[str, Any] = {}
             places = {n: data.columns[n].tolist() for n in _PLACES if n in data.columns}
+            if "file" in places and path is not None and os.path.isdir(path):
+                places["file"] = [os.path.join(path, file) for file in places["file"]]
             try:
                 outputs = self.outputs(data)
             except TreeError as error:  # what a model cannot read, as sentences without trees
