@@ -133,6 +133,11 @@ class LoadedRun:
         root = self.settings.data.root
         files: list[PathLike] = []
         for pattern in [patterns] if isinstance(patterns, (str, os.PathLike)) else patterns:
+            if not isinstance(pattern, (str, os.PathLike)):
+                raise ConfigError(
+                    f"expected {flag}, or trees as a Forest, got a {type(pattern).__name__}; "
+                    "Forest.from_objects makes one of objects"
+                )
             files += find_files([pattern], root, flag) if in_file(pattern) else [pattern]
         return files
 

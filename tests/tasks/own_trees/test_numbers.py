@@ -70,6 +70,8 @@ def test_a_run_predicts_trees_that_have_no_target(
     columns = ["Node Type", "Table", "Plan Rows", "Plan Width"]
     forest = Forest.from_objects([r["plan"] for r in PLANS], children="Plans", columns=columns)
     assert [*run.predict(forest)] == lines
+    with pytest.raises(ConfigError, match="expected files, or trees as a Forest, got a dict"):
+        run.predict([{"Node Type": "Sort"}])  # type: ignore[list-item]
     if target == "seconds":  # whatever stands in its place
         others = [{**r, "seconds": "soon"} if i else r for i, r in enumerate(PLANS)]
         assert [*run.predict([write(tmp_path / "others.jsonl", others)])] == lines
