@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check docs pythons bench gpu fuzz results clean
+.PHONY: install demo test check docs pythons bench gpu fuzz kills results clean
 
 install: $(VENV)/.installed
 
@@ -30,6 +30,10 @@ check: install
 # Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
 fuzz: install
 	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz
+
+# A hundred kills of a run of every family, each of which must go on; `make test` takes three.
+kills: install
+	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py
 
 # Small runs of the pages in datasets/, trained again and compared with what the pages say:
 # `make results`, or `make results NAME=listops-sum-c25`.

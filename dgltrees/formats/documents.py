@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import open_bytes
+from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.json_documents import from_json
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
@@ -41,16 +42,23 @@ def python_text(path: PathLike) -> str:
     """The text of Python source.
 
     Raises:
-        TreeError: it is not in the encoding that it declares, or else UTF-8.
+        TreeError: with file and line: it is not in the encoding that it declares, or else UTF-8.
     """
+    data = _contents(path)
     try:
-        data = _contents(path)
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return io.TextIOWrapper(io.BytesIO(data), encoding).read()
-    except (SyntaxError, UnicodeDecodeError) as error:
-        raise TreeError(
-            f"expected Python source in UTF-8 or the encoding it declares, got: {error}", file=path
-        ) from None
+    except SyntaxError as error:  # a byte or a declaration in one of the first two lines
+        first, *others = data.split(b"\n", 2)
+        check_utf8(b"\n".join([first, *others[:1]]), path, 1)
+        line, what = 1 if b"coding" in first else 2, str(error)
+    except UnicodeDecodeError as error:
+        line, what = error.object.count(b"\n", 0, error.start) + 1, str(error)
+    raise TreeError(
+        f"expected Python source in UTF-8 or the encoding it declares, got: {what}",
+        file=path,
+        line=line,
+    )
 
 
 def _contents(path: PathLike) -> bytes:

@@ -36,6 +36,7 @@ __all__ = [
     "gather",
     "labels_of_lines",
     "line_chunks",
+    "not_utf8",
     "numbered_lines",
     "open_bytes",
     "record_chunks",
@@ -117,6 +118,20 @@ def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(file, start=1):
             check_utf8(line, path, number)
             yield number, line.decode("utf-8").rstrip("\r\n")
+
+
+def not_utf8(path: PathLike, error: UnicodeDecodeError) -> TreeError:
+    """The error of a file with a byte that is not UTF-8.
+
+    It names the line, for which the file is read again, where that can be done.
+    """
+    try:
+        if os.fspath(path) != STANDARD_INPUT:
+            for _ in numbered_lines(path):
+                pass
+    except TreeError as error_of_line:
+        return error_of_line
+    return TreeError(f"expected UTF-8 text, got: {error}", file=path)
 
 
 def check_chunk_size(trees: int) -> None:

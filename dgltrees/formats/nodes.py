@@ -108,6 +108,7 @@ class _Nodes:
             f"expected a column with {what} among {', '.join(self.table.header)}; name it as "
             f"{field} of the layout",
             file=self.path,
+            line=self.table.header_line,
         )
 
     def trees(self) -> Iterator[tuple[Batch, NDArray[np.int64]]]:

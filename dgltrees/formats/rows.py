@@ -58,6 +58,7 @@ def stream_rows(
             "a table with a row per node, name its column of parents or depths as the layout's "
             "parent or depth, as in --parent COLUMN)",
             file=path,
+            line=table.header_line,
         )
     others = [name for name in table.header if name not in columns]
     records = Records(path, replace(layout, tree=[*paths]))

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow_files import arrow_batches, arrow_schema, is_arrow, numpy_column
-from dgltrees.formats.lines import chunks, empty_file, open_bytes
+from dgltrees.formats.lines import chunks, empty_file, not_utf8, open_bytes
 from dgltrees.formats.values import Column, Columns
 
 __all__ = ["Batch", "Table"]
@@ -62,6 +62,7 @@ class Table:
 
     Attributes:
         header: the names of the columns.
+        header_line: the number of the line that they stand on; None where there are no lines.
 
     Raises:
         TreeError: the file is empty or damaged.
@@ -71,9 +72,10 @@ class Table:
     def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
         self.path, self.names = path, names
         self.is_text = not is_arrow(path)
+        self.header_line: Optional[int] = None
         self._columns = Columns(path, names)
         if self.is_text:
-            with _open_text(path) as (self.header, _, _):
+            with _open_text(path) as (self.header, _, self.header_line):
                 pass
         else:
             self.header = list(arrow_schema(path).names)
@@ -87,7 +89,11 @@ class Table:
         """
         twice = next((name for name in self.header if self.header.count(name) > 1), None)
         if twice is not None:
-            raise TreeError(f"expected every column once, got {twice!r} twice", file=self.path)
+            raise TreeError(
+                f"expected every column once, got {twice!r} twice",
+                file=self.path,
+                line=self.header_line,
+            )
         batches = self._text_batches(rows) if self.is_text else self._arrow_batches(rows)
         empty = True
         for batch in batches:
@@ -135,9 +141,11 @@ class Table:
                             line=line,
                         )
                     line = before + reader.line_num + 1
-            except (csv.Error, UnicodeDecodeError) as error:
+            except UnicodeDecodeError as error:
+                raise not_utf8(self.path, error) from None
+            except csv.Error as error:
                 raise TreeError(
-                    f"expected a row of CSV in UTF-8, got: {error}", file=self.path, line=line
+                    f"expected a row of CSV, got: {error}", file=self.path, line=line
                 ) from None
 
     def _arrow_batches(self, rows: int) -> Iterator[Batch]:
@@ -162,7 +170,7 @@ def _open_text(path: PathLike) -> Iterator[tuple[list[str], Any, int]]:
                 if not line:
                     raise empty_file(path)
         except UnicodeDecodeError as error:
-            raise TreeError(f"expected CSV in UTF-8, got: {error}", file=path) from None
+            raise not_utf8(path, error) from None
         delimiter = "\t" if "\t" in line else ","
         header = next(csv.reader([line], delimiter=delimiter))
         names = [name or f"column {i}" for i, name in enumerate(header)]

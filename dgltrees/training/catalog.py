@@ -126,7 +126,11 @@ def _text(name: str) -> str:
     except OSError as error:
         raise ConfigError(f"cannot read the settings: {file_problem(error)}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"cannot read the settings: {path} is no UTF-8 text: {error}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"cannot read the settings: {path}:{line}: expected UTF-8 text, got the byte "
+            f"0x{error.object[error.start]:02x}"
+        ) from None
 
 
 def _natural(name: str) -> list[tuple[str, int]]:

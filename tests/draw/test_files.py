@@ -160,9 +160,15 @@ def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
         draw_file(digits, trees="0,12")
     with pytest.raises(TreeError, match="at most 3 nodes to draw as SVG, got 5"):
         draw_file(digits, style="svg", svg_limit=3)
-    (tmp_path / "a.py").write_bytes(b"# \xff\n")
-    with pytest.raises(TreeError, match=r"a.py: expected Python source in UTF-8 or the encoding"):
-        draw_file(tmp_path / "a.py")
+    for source, message in [
+        (b"#\n# \xff\n", "a.py:2: expected UTF-8 text, got the byte 0xff"),
+        (b"#\n# coding: x\n", "a.py:2: expected Python source in .* declares, got: unknown enc"),
+        (b"# coding: ascii\n\n\n'\xff'\n", "a.py:4: expected Python source in UTF-8 or the enc"),
+        (b"a = 1\nb = '\0'\n", "a.py:2: tree 0: expected Python source, got: .*null byte"),
+    ]:
+        (tmp_path / "a.py").write_bytes(source)
+        with pytest.raises(TreeError, match=message):
+            draw_file(tmp_path / "a.py")
     prose = tmp_path / "prose.txt"
     prose.write_text("Once upon a time\n")
     with pytest.raises(TreeError, match=r"prose.txt: .* begins with 'Once upon a time'; if it is"):

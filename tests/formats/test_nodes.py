@@ -67,13 +67,17 @@ HEAD = "tree,id,parent,x\n"
         (
             "tree,x\na,1\n",
             Layout(),
-            ": expected a column with the parent of each node, or its dept",
+            ":1: expected a column with the parent of each node, or its dept",
         ),
-        ("tree,parent\na,1\n", Layout(), ": expected a column with the id of each node among tree"),
+        (
+            "tree,parent\na,1\n",
+            Layout(),
+            ":1: expected a column with the id of each node among tree",
+        ),
         (
             "tree,parent\na,1\n",
             Layout(node_id="nr"),
-            ": expected a column with 'nr' among tree, par",
+            ":1: expected a column with 'nr' among tree, par",
         ),
         (HEAD + "a,1,,1\na,1,,1\n", Layout(), ":3: expected every node once, got '1' again"),
         (
@@ -111,8 +115,10 @@ HEAD = "tree,id,parent,x\n"
             Layout(),
             ":3: expected 4 cells, as many as the first line has, go",
         ),
-        (HEAD + 'a,1,,"1\n', Layout(), ":2: expected a row of CSV in UTF-8, got: unexpected end"),
-        ("depth,depth\n0,0\n", Layout(), ": expected every column once, got 'depth' twice"),
+        (HEAD + 'a,1,,"1\n', Layout(), ":2: expected a row of CSV, got: unexpected end"),
+        (b"depth\n0\n\n\xff\n", Layout(), ":4: expected UTF-8 text, got the byte 0xff"),
+        ("\nop,x\na,1\n", Layout(), ":2: expected a column with the parent of each node, or"),
+        ("depth,depth\n0,0\n", Layout(), ":1: expected every column once, got 'depth' twice"),
         (
             "depth\n0\n2\n",
             Layout(),
@@ -126,7 +132,9 @@ HEAD = "tree,id,parent,x\n"
         ("depth\n0\nx\n", Layout(), ":3: expected column 'depth' to hold integers, got 'x'"),
     ],
 )
-def test_rows_that_are_no_trees(tmp_path: Path, text: str, layout: Layout, message: str) -> None:
+def test_rows_that_are_no_trees(
+    tmp_path: Path, text: str | bytes, layout: Layout, message: str
+) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
         read_nodes(path, layout)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -110,8 +111,12 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
     return content
 
 
-def check(read: Callable[[Path], Any], path: Path) -> bool:
-    """Whether a file is read; what is not read is refused by our errors, in one line."""
+NO_LINE = re.compile("empty file|got nothing|got none|name the key of the children|no JSON number")
+"""Refusals of a file without lines, or of all its lines."""
+
+
+def check(read: Callable[[Path], Any], path: Path, *, lines: bool = False) -> bool:
+    """Whether a file is read; what is not read is refused by our errors, by file and line."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
@@ -120,6 +125,8 @@ def check(read: Callable[[Path], Any], path: Path) -> bool:
         except (TreeError, ConfigError) as error:
             refusal = str(error)
     assert refusal is None or path.name in refusal
+    if refusal is not None and lines and not NO_LINE.search(refusal):
+        assert re.search(rf"{re.escape(path.name)}:\d+: |line \d+", refusal), refusal
     return refusal is None
 
 
@@ -133,7 +140,7 @@ def test_damaged_files(tmp_path: Path, name: str) -> None:
         rng = random.Random(f"{name} {number}")
         path.write_bytes(mutated(content, rng))
         try:
-            check(read, path)
+            check(read, path, lines=name != "preset")
         except Exception as error:
             raise AssertionError(f"{name} {number}: {path.read_bytes()!r}") from error
 

@@ -64,6 +64,7 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (b"# a\nb: \xc3\n", "wrong.yaml:2: expected UTF-8 text, got the byte 0xc3"),
         ("model: [", "wrong.yaml is no file of settings: expected YAML"),
         ("- 1\n", "as a mapping"),
         ("a: &a [1]\nb: *a\n", r"YAML: line 2: got the alias \*a, expected the value itself"),
@@ -88,9 +89,9 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("base: 3\n", "expected base in .*wrong.yaml to name a preset, got 3"),
     ],
 )
-def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_files(tmp_path: Path, text: str | bytes, message: str) -> None:
     path = tmp_path / "wrong.yaml"
-    path.write_text(text)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ConfigError, match=message):
         preset_values(str(path))
 

@@ -23,7 +23,7 @@ from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
 from dgltrees.training.tensors import write_tensors
-from tests.training.samples import SAMPLES, quick, with_model
+from tests.training.samples import SAMPLES, assert_same_runs, quick, with_model
 
 _TRAIN = str(SAMPLES / "listops" / "train.tsv")
 
@@ -39,15 +39,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "run"
     train(_settings(), path)
     return path
-
-
-def _same(one: Path, two: Path) -> None:
-    for name in ("metrics.jsonl", "result.json"):
-        assert (one / name).read_bytes() == (two / name).read_bytes()
-    for name in ("weights.safetensors", "resume.safetensors"):
-        left, right = load_file(one / name), load_file(two / name)
-        assert left.keys() == right.keys()
-        assert all(left[key].equal(right[key]) for key in left)
 
 
 class Killed(BaseException):
@@ -77,7 +68,7 @@ def test_killed_in_a_step(
         with pytest.raises(Killed):
             train(_settings(), tmp_path / "run")
     train(_settings(), tmp_path / "run")
-    _same(whole, tmp_path / "run")
+    assert_same_runs(whole, tmp_path / "run")
 
 
 def test_a_linear_learning_rate_goes_on_falling(
@@ -99,7 +90,7 @@ def test_a_linear_learning_rate_goes_on_falling(
         with pytest.raises(Killed):
             train(settings, tmp_path / "killed")
     train(settings, tmp_path / "killed")
-    _same(tmp_path / "whole", tmp_path / "killed")
+    assert_same_runs(tmp_path / "whole", tmp_path / "killed")
 
 
 @pytest.mark.parametrize("name", ["start", "save_weights", "write_metrics"])
@@ -112,7 +103,7 @@ def test_killed_between_two_files(
         with contextlib.suppress(Killed):
             train(_settings(), tmp_path / "run")
     train(_settings(), tmp_path / "run")
-    _same(whole, tmp_path / "run")
+    assert_same_runs(whole, tmp_path / "run")
 
 
 def test_killed_again_and_again(
@@ -124,7 +115,7 @@ def test_killed_again_and_again(
             with pytest.raises(Killed):
                 train(_settings(), tmp_path / "run")
     train(_settings(), tmp_path / "run")
-    _same(whole, tmp_path / "run")
+    assert_same_runs(whole, tmp_path / "run")
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
@@ -136,7 +127,7 @@ def test_workers_change_nothing(
         with pytest.raises(Killed):
             train(_settings(workers=2), tmp_path / "run")
     train(_settings(workers=2), tmp_path / "run")
-    _same(whole, tmp_path / "run")
+    assert_same_runs(whole, tmp_path / "run")
 
 
 def test_killed_by_the_system(tmp_path: Path) -> None:
@@ -152,7 +143,7 @@ def test_killed_by_the_system(tmp_path: Path) -> None:
     assert process.wait() == -signal.SIGKILL
     train(settings, tmp_path / "run")
     train(settings, tmp_path / "whole")
-    _same(tmp_path / "whole", tmp_path / "run")
+    assert_same_runs(tmp_path / "whole", tmp_path / "run")
 
 
 def test_a_finished_run_stays_as_it_is(whole: Path) -> None:
@@ -164,7 +155,7 @@ def test_a_finished_run_stays_as_it_is(whole: Path) -> None:
 def test_a_run_is_resumed_with_more_epochs(whole: Path, tmp_path: Path) -> None:
     train(_settings(epochs=1), tmp_path / "run")
     train(_settings(), tmp_path / "run")
-    _same(whole, tmp_path / "run")
+    assert_same_runs(whole, tmp_path / "run")
 
 
 def _copy_of_data(tmp_path: Path) -> tuple[Path, Settings]:
@@ -199,7 +190,7 @@ def test_a_run_without_a_step_has_not_started(
             train(with_model(quick("sst-tree"), hidden_size=7), tmp_path / "run")
     assert (tmp_path / "run" / "run.json").exists()
     train(_settings(), tmp_path / "run")
-    _same(whole, tmp_path / "run")
+    assert_same_runs(whole, tmp_path / "run")
     for name in ("config.yaml", "run.json"):
         assert (tmp_path / "run" / name).read_bytes() == (whole / name).read_bytes()
     assert {p.name for p in (tmp_path / "run" / "vocabulary").iterdir()} == {
@@ -270,7 +261,7 @@ def test_a_run_of_format_1_is_loaded_and_resumed(whole: Path, tmp_path: Path) ->
     assert loaded.settings == fresh.settings.replace("training", epochs=2)
     assert loaded.evaluate(test=_TRAIN)["loss"] > 0
     train(_settings(), run)
-    _same(whole, run)
+    assert_same_runs(whole, run)
 
 
 Damage = Callable[[Path], Any]

@@ -94,6 +94,8 @@ def parse_python(
         message, line = f"expected Python source, got: {error.msg}", error.lineno
     except ValueError as error:  # a null byte
         message = f"expected Python source, got: {error}"
+    if line is None and "\0" in source:
+        line = source.partition("\0")[0].count("\n") + 1
     raise TreeError(message, file=file, line=line, tree=tree)
 
 
