@@ -6,6 +6,7 @@ import dataclasses
 import math
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 import torch
@@ -73,9 +74,11 @@ class Trainer:
         self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
         self.on_epoch = on_epoch or print_epoch
         self.plain = model
-        self.plain_optimizer = make_optimizer(self.settings, parameter_groups(self.settings, model))
+        groups, on_processor = parameter_groups(self.settings, model), fabric.device.type == "cpu"
+        self.plain_optimizer = make_optimizer(self.settings, groups, on_processor=on_processor)
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
+        self.parameters = list(model.parameters())  # a walk over all modules
         window = getattr(settings.data, "window", 0)
         self.sampler = training_sampler(self.task, splits.train, self.settings, window)
         self.loader = Loader(self.task, splits.train, self.settings.workers)
@@ -188,8 +191,8 @@ class Trainer:
         losses = self.task.losses(self.model, rollout, targets).sum()
         loss = losses * weight
         self.optimizer.zero_grad()
-        fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.plain))
-        _fill_gradients(self.plain)
+        fabric.backward(loss if fabric.world_size == 1 else loss + _touch(self.parameters))
+        _fill_gradients(self.parameters)
         if self.settings.clip is not None:
             fabric.clip_gradients(
                 self.model, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
@@ -283,19 +286,19 @@ def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: Opti
     )
 
 
-def _fill_gradients(model: nn.Module) -> None:
+def _fill_gradients(parameters: Sequence[nn.Parameter]) -> None:
     """Give parameters that a batch did not use a gradient of zeros.
 
     The optimizer then treats all parameters in the same way.
     """
-    for parameter in model.parameters():
+    for parameter in parameters:
         if parameter.requires_grad and parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
 
 
-def _touch(model: nn.Module) -> Tensor:
+def _touch(parameters: Sequence[nn.Parameter]) -> Tensor:
     """A zero that depends on every parameter, since data parallel training waits for all."""
-    return torch.stack([p.sum() * 0 for p in model.parameters() if p.requires_grad]).sum()
+    return torch.stack([p.sum() * 0 for p in parameters if p.requires_grad]).sum()
 
 
 def print_epoch(line: dict[str, Any], task: Task, seconds: float, best: bool) -> None:

@@ -24,6 +24,10 @@ __all__ = [
 # These two want what a loop over minibatches of dense gradients does not give.
 _UNSUITED = {"LBFGS", "SparseAdam"}
 
+# Torch has a step of all parameters in one call for these on processors, a third of the time.
+_FUSED = {"adam", "adamw"} if torch.__version__ >= (2, 4) else set()  # type: ignore[operator]
+_KINDS_OF_STEP = {"fused", "foreach", "capturable", "differentiable"}
+
 # Devlin et al., "BERT" (NAACL 2019), appendix A.3, train with 2e-5, 3e-5 or 5e-5.
 _PRETRAINED_LR = 3e-5
 
@@ -58,9 +62,17 @@ def parameter_groups(settings: TrainingSettings, model: nn.Module) -> Parameters
 
 
 def make_optimizer(
-    settings: TrainingSettings, parameters: Iterable[Union[nn.Parameter, dict[str, Any]]]
+    settings: TrainingSettings,
+    parameters: Iterable[Union[nn.Parameter, dict[str, Any]]],
+    *,
+    on_processor: bool = False,
 ) -> torch.optim.Optimizer:
     """Make the optimizer of the settings, of parameters or groups of them.
+
+    Arguments:
+        settings: the settings of the training loop.
+        parameters: the parameters.
+        on_processor: whether they will stay on a processor.
 
     Raises:
         ConfigError: there is no such optimizer, or it does not have one of the options.
@@ -77,6 +89,8 @@ def make_optimizer(
         options["lr"] = settings.lr
     if settings.weight_decay:
         options["weight_decay"] = settings.weight_decay
+    if on_processor and name in _FUSED and not options.keys() & _KINDS_OF_STEP:
+        options["fused"] = True
     try:
         return kinds[name](list(parameters), **options)  # type: ignore[arg-type]
     except (LookupError, RuntimeError, TypeError, ValueError) as error:

@@ -41,17 +41,32 @@ def test_weight_decay_is_the_gradient_of_the_penalty() -> None:
     torch.testing.assert_close(layer.weight.detach(), before * (1 - 0.1 * 0.5))
 
 
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+@pytest.mark.parametrize("options", [{}, {"foreach": True}], ids=str)
+def test_steps_are_alike_on_processors(name: str, options: dict[str, bool]) -> None:
+    settings = TrainingSettings(name, lr=0.01, weight_decay=0.1, optimizer_options=options)
+    layers = [nn.Linear(3, 2) for _ in range(2)]
+    layers[1].load_state_dict(layers[0].state_dict())
+    for layer, on_processor in zip(layers, (False, True)):
+        optimizer = make_optimizer(settings, layer.parameters(), on_processor=on_processor)
+        fused = on_processor and name != "sgd" and not options and torch.__version__ >= (2, 4)
+        assert bool(optimizer.defaults.get("fused")) == fused
+        for seed in range(3):
+            _step(layer, optimizer, seed)
+    torch.testing.assert_close(layers[0].weight, layers[1].weight)
+
+
 @pytest.mark.parametrize("name", sorted(set(optimizer_names()) - {"muon"}))
 def test_state_survives_json_and_tensors(name: str) -> None:
     torch.manual_seed(0)
     settings = TrainingSettings(optimizer=name, lr=0.01)
     one, two = nn.Linear(3, 2), nn.Linear(3, 2)
-    first = make_optimizer(settings, one.parameters())
+    first = make_optimizer(settings, one.parameters(), on_processor=True)
     for seed in range(3):
         _step(one, first, seed)
     tensors, plain = optimizer_state(first)
     two.load_state_dict(one.state_dict())
-    second = make_optimizer(settings, two.parameters())
+    second = make_optimizer(settings, two.parameters(), on_processor=True)
     copies = {key: tensor.clone() for key, tensor in tensors.items()}
     load_optimizer(second, copies, json.loads(json.dumps(plain)))
     for seed in range(3, 6):
