@@ -164,6 +164,8 @@ class RunDirectory:
             before, value = started.get(key), requested.get(key)
             if key == "model.max_children" and value is None:
                 continue  # it was found in the data, which are the same
+            if key == "data.scratch" and value is not None and before is not None:
+                continue  # which folder it is makes no difference
             if key not in _FREE | copied and value != before:
                 raise ConfigError(
                     f"{self.path} holds a run with {key} = {before!r}, asked was {value!r}; "

@@ -134,3 +134,18 @@ def test_processes_need_files_and_parts(
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert main(["predict", run, *argv]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_model_of_given_trees_names_the_file_without_trees(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    plain = tmp_path / "plain.txt"
+    plain.write_text("a dog runs\ta dog sleeps\n")
+    sick = ["--data.root", str(SAMPLES), "--data.limit", "12", "--model.embedding=4"]
+    out = str(tmp_path / "run")
+    assert main(["train", "sick-rrnet-trees", *sick, *_QUICK, "--out", out]) == 0
+    capsys.readouterr()
+    assert main(["predict", out, "--input", str(plain)]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"dgltrees: {plain}: expected ")
+    assert "needs sentences with their trees" in message

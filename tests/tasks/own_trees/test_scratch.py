@@ -74,7 +74,10 @@ def test_a_run_on_disk_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     chosen = plans(tmp_path, "regress", scratch=str(tmp_path / "scratch"))
     whole = train(chosen, tmp_path / "whole")
     train(chosen.replace("training", epochs=1), tmp_path / "stopped")
-    assert train(chosen, tmp_path / "stopped") == whole
+    with pytest.raises(ConfigError, match="data.scratch = .*, asked was None"):
+        train(chosen.replace("data", scratch=None), tmp_path / "stopped")
+    other = chosen.replace("data", scratch=str(tmp_path / "other"))
+    assert train(other, tmp_path / "stopped") == whole
     assert whole["baselines"]["linear"]["valid"]["mae"] > 0
 
 
