@@ -189,8 +189,9 @@ class OwnTreesTask(Task):
                     int(missing.argmax()),
                 )
         if not labeled:  # predictions say where a tree stands
-            known = [n for n in _PLACES if n in raw.columns and "file" in raw.columns]
-            places = {name: raw.columns[name] for name in known}
+            known = {name: raw.columns[name] for name in _PLACES if name in raw.columns}
+            texts = "file" in known and all(c.dtype.kind in "OUi" for c in known.values())
+            places = known if texts else {}
             read = replace(read, columns={**read.columns, **places})
         return with_targets(read, targets, nodes=self.nodes)
 
@@ -202,7 +203,7 @@ class OwnTreesTask(Task):
         lines, files = raw.columns.get("line"), raw.columns.get("file")
         line = None if lines is None else int(lines[tree // raw.arity])
         if files is not None and file is not None:  # of a folder, the file in it
-            inside = Path(file, files[tree // raw.arity])
+            inside = Path(file, str(files[tree // raw.arity]))
             file = inside if inside.exists() else file
         return TreeError(message, file=file, line=line, tree=tree, node=node)
 
