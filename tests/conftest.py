@@ -37,10 +37,15 @@ def pytest_runtest_call() -> Generator[None, None, None]:
         raise
 
 
-@pytest.fixture(autouse=True)
-def _no_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiling a cell takes longer than a test; ``tests/cells/compiled`` has those that do."""
-    monkeypatch.setattr("dgltrees.cells.compiled.compiler.way.compiles", lambda like: False)
+@pytest.fixture(autouse=True, scope="session")
+def _no_compiling() -> Generator[None, None, None]:
+    """Compiling a cell takes longer than a test; ``tests/cells/compiled`` has those that do.
+
+    Runs that tests of a module share do not compile either: they would draw other dropout.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dgltrees.cells.compiled.compiler.way.compiles", lambda like: False)
+        yield
 
 
 def pytest_runtest_teardown() -> None:
