@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
-from dgltrees.cli import main
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the command line; whoever stops it sees no traceback, not even while it starts."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:  # a program in the background may ignore the signal
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from dgltrees.cli import main as run_command
+
+    try:
+        signal.signal(signal.SIGINT, usual)
+        return run_command()
+    except KeyboardInterrupt:  # outside of any command
+        print("dgltrees: stopped", file=sys.stderr)
+        return 130
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,33 @@ def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -
     lines = capsys.readouterr().out.splitlines()
     for name in GENERATORS:
         assert any(re.match(rf"  {name} +Write ", line) for line in lines)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="another signal")
+@pytest.mark.parametrize(
+    ("module", "status", "said"),
+    [
+        ("cli", -signal.SIGINT, ""),
+        ("options", 130, "stopped"),
+        ("commands.presets", 130, "stopped"),
+    ],
+)
+def test_a_start_that_is_stopped_prints_no_traceback(module: str, status: int, said: str) -> None:
+    """With Ctrl-C, while a module is imported."""
+    script = f"""
+import os, runpy, signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "dgltrees.{module}":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["dgltrees", "presets"]
+runpy.run_module("dgltrees", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert done.stderr == (f"dgltrees: {said}\n" if said else "")
 
 
 def test_version(capsys: Capture) -> None:

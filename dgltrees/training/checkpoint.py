@@ -69,7 +69,7 @@ def save_checkpoint(
         named.update({f"model.{name}": tensor for name, tensor in model.state_dict().items()})
         named["random"] = states
         write_tensors(path, named, {"state": json.dumps(about)})
-        RunDirectory(path.parent).write_values(path.with_suffix(".json").name, about)
+        _write_readable(path, about)
     fabric.barrier()
 
 
@@ -101,7 +101,14 @@ def load_checkpoint(
         load_optimizer(optimizer, parts["optimizer"], about["optimizer"])
     with checking(path):
         _set_random_state(tensors["random"][fabric.global_rank], fabric.device)
-        return Progress(**about["progress"])
+        progress = Progress(**about["progress"])
+    if fabric.is_global_zero:  # a kill may have come between the two files
+        _write_readable(path, about)
+    return progress
+
+
+def _write_readable(path: Path, about: dict[str, Any]) -> None:
+    RunDirectory(path.parent).write_values(path.with_suffix(".json").name, about)
 
 
 LARGEST_LOSS = 1e9

@@ -36,7 +36,8 @@ Parameters = Sequence[Union[nn.Parameter, dict[str, Any]]]
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
     """Torch's optimizers by their names in lower case, with our AdaDelta in blocks."""
-    kinds = {name: getattr(torch.optim, name) for name in torch.optim.__all__}
+    names = sorted(dir(torch.optim), key=str.lower)  # torch before 2.6 has no __all__ there
+    kinds = {name: getattr(torch.optim, name) for name in names}
     kinds["Adadelta"] = Adadelta
     return {
         name.lower(): kind

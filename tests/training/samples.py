@@ -67,7 +67,8 @@ def small(preset: str, folder: Path) -> Settings:
 
 def assert_same_runs(one: Path, two: Path) -> None:
     """Two runs have the same files, metrics, results and weights, and no temporary files."""
-    assert _names(one) == _names(two)
+    differ = _names(one) ^ _names(two)
+    assert not differ, differ
     for name in ("metrics.jsonl", "result.json"):
         assert (one / name).read_bytes() == (two / name).read_bytes()
     for name in ("weights.safetensors", "resume.safetensors"):
