@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, Optional
 
 import torch
@@ -13,6 +14,7 @@ __all__ = ["Adadelta"]
 
 # Elements of a block: its gradient, its two averages and two temporaries take 1.5 MiB.
 _BLOCK = 1 << 16
+_COUNTS = "state_steps" in signature(adadelta).parameters  # since torch 2.3
 
 
 class Adadelta(torch.optim.Adadelta):
@@ -46,13 +48,16 @@ class Adadelta(torch.optim.Adadelta):
             state["acc_delta"] = torch.zeros_like(parameter)
         state["step"] += 1
         weights = _cut(parameter)
+        # The function counts for each tensor that it is given; here these are blocks of one.
+        steps: dict[str, Any] = (
+            {"state_steps": [torch.zeros(()) for _ in weights]} if _COUNTS else {}
+        )
         adadelta(
             weights,
             _cut(parameter.grad),
             _cut(state["square_avg"]),
             _cut(state["acc_delta"]),
-            # The function counts for each tensor that it is given; here these are blocks of one.
-            [torch.zeros(()) for _ in weights],
+            **steps,
             foreach=False,
             lr=group["lr"],
             rho=group["rho"],
@@ -68,7 +73,7 @@ def _cut(tensor: Tensor) -> list[Tensor]:
 
 def _can_cut(group: dict[str, Any]) -> bool:
     options = ("foreach", "capturable", "differentiable")
-    return not any(group[name] for name in options) and all(map(_is_plain, group["params"]))
+    return not any(group.get(name) for name in options) and all(map(_is_plain, group["params"]))
 
 
 def _is_plain(parameter: Tensor) -> bool:
