@@ -91,7 +91,7 @@ class RankTask(OwnTreesTask):
                 file=file,
             )
         groups = np.array([name_of(v) or "" for v in values or [None] * len(raw)], np.str_)
-        if training and not groups.all():
+        if training and (groups == "").any():
             row = int((groups == "").argmax())
             message = (
                 f"expected a group {settings.group!r} for every training tree, got none; give it, "
