@@ -16,14 +16,11 @@ from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import SharedSum, Sum
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
-from dgltrees.cells.compiled.compiled_hosvd import compiled_hosvd
 from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
 from dgltrees.cells.compiled.fused_lstm import autocasts, check_index, drops, fused_lstm
-from dgltrees.cells.compiled.fused_maps import FusedHOSVD, fused_map
 from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
 from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
 from dgltrees.cells.compiled.fused_scores import FusedScores
-from dgltrees.cells.compiled.fused_tensor import fused_tensor
 from dgltrees.cells.compiled.fused_top_down import Inputs, fused_top_down
 from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.cells.compiled.plans.operations import operation_plan
@@ -67,25 +64,12 @@ def child_sum(
 
 @compiled_way(TreeLSTM)
 def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
-    """Run a tensor Tree-LSTM without dropout and layer normalisation over trees.
-
-    It applies to sums, and to cells with operators whose aggregator has a
-    :func:`~dgltrees.cells.compiled.fused_maps.fused_map`.
-    """
+    """Run a Tree-LSTM with a sum, without dropout and layer normalisation, over trees."""
     if cell.activation is not torch.tanh or cell.layer_norm or drops(cell.dropout):
         return None
-    if isinstance(cell.f, (Sum, SharedSum)):
-        return _tree_lstm_sum(cell, cell.f, batch, ndata)
-    make, gate = fused_map(cell.f), cell.child_gate
-    if make is None or cell.leaf is None:
+    if not isinstance(cell.f, (Sum, SharedSum)):
         return None
-    x, types = cell.check(ndata), _edge_types(cell, batch, ndata)
-    parameters = cell.f.parameters_by_type()
-    if make is FusedHOSVD:
-        states = compiled_hosvd(batch, cell.leaf, x, types, parameters, gate.U, gate.b)
-        if states is not None:
-            return states
-    return fused_tensor(batch, cell.leaf, x, types, make, parameters, gate.U, gate.b)
+    return _tree_lstm_sum(cell, cell.f, batch, ndata)
 
 
 def _tree_lstm_sum(

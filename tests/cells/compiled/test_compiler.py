@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Callable
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, explain_compile, prop_nodes_topo, traverse
+from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
-from dgltrees.cells import ChildSumTreeLSTM
+from dgltrees.cells import ChildSumTreeLSTM, make_cell
 from dgltrees.cells.compiled.compiler import plan, program, way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
@@ -55,7 +56,7 @@ def agree(cell: nn.Module, batch: TreeBatch, x: Tensor, **other: Any) -> None:
     """The compiled way equals another in values and gradients."""
     fields = {"x": x}
     one = traverse(cell, batch, fields)  # type: ignore[arg-type]
-    assert explain_compile(cell).endswith("is compiled")
+    assert " is compiled" in explain_compile(cell)
     two = traverse(cell, batch, fields, **other)  # type: ignore[arg-type]
     assert one.keys() == two.keys()
     assert_close(one, {name: two[name] for name in one})
@@ -259,9 +260,40 @@ def test_any_cell(before: list[str], over: str, behind: list[str]) -> None:
     agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
 
 
+def test_types_and_places_out_of_range_are_refused_by_the_functions() -> None:
+    options = {"input_size": 3, "hidden_size": 4, "max_children": 5, "operators": 2}
+    cell = make_cell("lstm", aggregator="full", **options).double()
+    x, op = inputs(FOREST.num_nodes), torch.arange(FOREST.num_nodes) % 2
+    traverse(cell, FOREST, {"x": x, "op": op})
+    assert explain_compile(cell) == "TreeLSTM is compiled"
+    with pytest.raises(TreeError, match=r"an operator from 0 to 1 .* got 2"):
+        traverse(cell, FOREST, {"x": x, "op": op + 1})
+    wide = Forest.build([-1, 0, 0, 0, 0, 0, 0])
+    with pytest.raises(TreeError, match=r"child positions from 0 to 4"):
+        traverse(cell, wide, {"x": x[:7], "op": op[:7]})
+
+
+def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as_many() -> None:
+    cell = Other(lambda c, n, h: h[:, 0] - c.drop(h[:, -1])).double()
+    cell.drop = nn.Dropout(0.5)
+    pair = Forest.build(parent=[-1, 0, 0, 1, 1], offsets=[0, 5])
+    agree(cell.eval(), pair.batch(), inputs(5), fused=False)
+    x = inputs(5)
+    one, two = (traverse(cell.train(), pair, {"x": x})["h"] for _ in range(2))
+    assert not one.equal(two)
+    traverse(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
+    reason = "is compiled where all nodes have as many children, 2; else it picks children"
+    assert reason in explain_compile(cell)
+
+
 def test_plan_of_shards() -> None:
     levels = plan.plan_levels(FOREST.batch(), 2)
     assert levels.bounds[:, [0, 2]].tolist() == [[0, 7], [7, 15]] or levels.bounds[-1, 2] == 15
     assert sorted(levels.order.tolist()) == list(range(15))
+    types = np.arange(15) % 3
+    typed = plan.plan_levels(FOREST.batch(), 2, types)
+    for first, last, kind in (*typed.levels, *typed.runs):
+        assert (types[typed.order[first:last]] == kind).all()
+    assert sorted(r for a, b, _ in typed.levels for r in range(a, b)) == list(range(15))
     below = levels.child < levels.edges.searchsorted(range(len(levels.child)), side="right") - 1
     assert below.all()

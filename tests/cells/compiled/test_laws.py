@@ -18,7 +18,6 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, explain_compile, traverse
 from dgltrees.cells import BaseCell
 from dgltrees.cells.compiled.kernels import available, compiled
-from dgltrees.cells.compiled.plans import blocks
 from dgltrees.traversal import compiled_states
 from dgltrees.trees.builders import full_trees
 from tests.cells.compiled.interpreter import compiling
@@ -31,7 +30,6 @@ Inputs = tuple[TreeBatch, Fields]
 
 KINDS: dict[str, tuple[str, ...]] = {
     "sum": ("torch", "kernels", "three shards"),
-    "tensor": ("torch, block by block", "torch, in one block", "kernels"),
     "other": ("torch",),
 }
 NOT_COMPILED = ("symmetric", "selective", "rrnet")
@@ -51,9 +49,6 @@ def going(way: str) -> Iterator[None]:
         if way == "three shards":
             shards = "dgltrees.cells.compiled.fused_lstm.shards_for"
             stack.enter_context(patch(shards, lambda *_: 3))
-        if "block" in way:
-            cost = 0 if way == "torch, block by block" else 1 << 40
-            stack.enter_context(patch.object(blocks, "BLOCK", cost))
         yield
 
 
@@ -64,8 +59,6 @@ def kind(row: Row) -> Optional[str]:
     aggregator = row.options.get("aggregator")
     if row.cell == "child_sum" or (row.cell == "lstm" and aggregator in ("sum", "shared_sum")):
         return "sum"
-    if row.cell == "lstm" and row.operators and aggregator in ("hosvd", "full"):
-        return "tensor"
     return "other" if row.cell == "s_lstm" or not row.up else None
 
 

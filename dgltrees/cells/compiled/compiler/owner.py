@@ -81,12 +81,16 @@ def hooked(modules: Sequence[nn.Module]) -> bool:
 def fingerprint(functions: Functions) -> tuple[Any, ...]:
     """What a trace of functions depends on: their code, and all that they hold but tensors."""
     result: list[Any] = []
+    known: dict[int, Any] = {}  # most functions are methods of the same cell
     for function in functions:
         plain = function.__func__ if isinstance(function, MethodType) else function
         if not isinstance(plain, FunctionType):
             raise CompileError(f"{type(plain).__name__} is no Python function")
         result.append((plain.__code__, *_of(plain.__defaults__, 0)))
-        result.append(tuple(_of(held, 0) for held in _held(function)))
+        for held in _held(function):
+            if id(held) not in known:
+                known[id(held)] = _of(held, 0)
+            result.append(known[id(held)])
     return tuple(result)
 
 

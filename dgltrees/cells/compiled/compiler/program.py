@@ -198,10 +198,15 @@ class _Compiled(torch.autograd.Function):
             ),
         )
         results = [
-            None if n not in ctx.wanted else t.sum(0) if i.rows in _SHARED else t
+            None if n not in ctx.wanted else _joined(t) if i.rows in _SHARED else t
             for n, (t, (_, i)) in enumerate(zip(totals, machine.inputs))
         ]
         return (None, None, None, *results)
+
+
+def _joined(totals: Tensor) -> Tensor:
+    """The sum over the threads."""
+    return totals[0] if len(totals) == 1 else totals.sum(0)
 
 
 def _total(tensor: Tensor, source: Input, wanted: bool, threads: int) -> Tensor:

@@ -346,6 +346,6 @@ def _same(ones: Iterable[Tensor], twos: Iterable[Tensor], what: str) -> None:
     """Raise CompileError if tensors differ by more than rounding, unless there is no comparing."""
     for one, two in zip(ones, twos):
         limit = 1e-2 if one.dtype == torch.float32 else 1e-6
-        far = (one - two).norm() > limit * two.norm() + limit**2
-        if one.shape != two.shape or (bool(far) and bool(two.isfinite().all())):
+        near = (one - two).norm() <= limit * two.norm() + limit**2  # not where one is NaN
+        if one.shape != two.shape or (not bool(near) and bool(two.isfinite().all())):
             raise CompileError(f"the {what} of its compiled code would differ from its functions'")
