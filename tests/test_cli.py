@@ -301,6 +301,7 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         (["draw", "x", "--svg_limit", "0"], "--svg_limit to be a whole number of at least 1"),
         (["evaluate", "nowhere"], "expected a run directory"),
         (["predict", "nowhere"], "expected --input"),
+        (["predict", "x", "--input", "a", "--input", "b"], "--input once, with all its values"),
         (["make", "listop", "--out", "x"], "listop"),
         (["predict", str(_DATA), "--input", "x"], "expected a run directory"),
         (

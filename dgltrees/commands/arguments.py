@@ -50,7 +50,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         ConfigError: a flag that the command has not, a value of a wrong type, or a missing one.
     """
     options = _options(command)
-    words, flags = _split(argv)
+    words, flags, repeated = _split(argv)
     values: dict[str, Any] = {}
     if needs_settings(command):
         section_flags = {key: v for key, v in flags.items() if _is_setting(key)}
@@ -87,6 +87,10 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
                 f"dgltrees {name} has no flag --{flag}; {hint} (see dgltrees {name} --help)"
             )
         option = options[key]
+        if flag in repeated and option.takes(list):  # of other flags the last one holds
+            raise ConfigError(
+                f"expected --{flag} once, with all its values behind it, --{flag} A B, got it again"
+            )
         values[key] = option.parse(texts, key)
         _check(option, values[key])
     for option in options.values():
@@ -156,18 +160,21 @@ def _is_positional(command: Command, option: Option) -> bool:
     return parameter is not None and parameter.kind is not parameter.KEYWORD_ONLY
 
 
-def _split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """The words before the first flag, and the words behind each flag."""
+def _split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
+    """The words before the first flag, the words behind each flag, and flags that stand again."""
     words: list[str] = []
     flags: dict[str, list[str]] = {}
+    repeated: set[str] = set()
     into = words
     for word in argv:
         if word.startswith("--") and len(word) > 2:
             flag, equals, value = word[2:].partition("=")
+            if flag in flags:
+                repeated.add(flag)
             into = flags[flag] = [value] if equals else []
         else:
             into.append(word)
-    return words, flags
+    return words, flags, repeated
 
 
 def _usage(positional: Sequence[Option]) -> str:
