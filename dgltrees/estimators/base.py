@@ -53,6 +53,10 @@ _SECTIONS = {
     "seed": "training",
 }
 """Parameters that are settings, and their section, or full name where that is another."""
+_OF_FILES = tuple(
+    f"data.{name}" for name in ("train", "valid", "test", "root", "format", "scratch")
+)
+"""Settings of files, which an estimator does not read."""
 
 
 class TreeEstimator(BaseEstimator):  # type: ignore[misc]
@@ -205,6 +209,11 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
             if section not in layer or not option:
                 raise ConfigError(
                     f"expected settings by full name, such as model.bidirectional, got {name!r}"
+                )
+            if name in _OF_FILES:
+                raise ConfigError(
+                    f"expected settings that an estimator reads, got {name!r}, which is of files; "
+                    "give the trees to fit, or train on files with dgltrees train"
                 )
             layer[section][option] = value
         return Settings(layered(preset_values(self._preset + ("-pairs" if pairs else "")), layer))

@@ -210,6 +210,7 @@ def test_a_run_directory_can_be_named(tmp_path: Path) -> None:
         ({"cell": "lsmt"}, SECONDS, "expected cell to be one of"),
         ({"settings": {"rank": 3}}, SECONDS, "settings by full name"),
         ({"settings": {"model.rank": 3}}, SECONDS, "model.rank is not read"),
+        ({"settings": {"data.scratch": "x"}}, SECONDS, "'data.scratch', which is of files"),
         ({"columns": ["Cost"]}, SECONDS, "expected columns to name columns of the trees"),
     ],
 )

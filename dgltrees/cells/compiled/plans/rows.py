@@ -61,6 +61,7 @@ class RowPlan:
             parent's level comes after its child's.
         parts: ``(parts, 3)``, type, start and stop of each :class:`Part`.
         shards: ``(S + 1,)``, the first level of each shard; last, the number of levels.
+        host_parent: ``parent`` on the host, from which nothing need be read back.
         order: ``(N,)`` the node of each row.
         back: ``(N,)`` the row of each node.
         parent: ``(N,)`` the row of each row's parent, the row itself at a root.
@@ -71,6 +72,7 @@ class RowPlan:
     levels: Ints
     parts: Ints
     shards: Ints
+    host_parent: Ints
     order: Tensor
     back: Tensor
     parent: Tensor
@@ -80,7 +82,7 @@ class RowPlan:
     @cached_property
     def spans(self) -> list[Span]:
         """All levels with their parts."""
-        (_, begins, ends), parent = self.parts.T, self.parent.numpy(force=True)
+        (_, begins, ends), parent = self.parts.T, self.host_parent
         broken = offsets_of(parent[1:] - parent[:-1] != 1)  # the number of breaks so far
         in_order = broken[ends - 1] == broken[begins]
         first = np.where(in_order, parent[begins], -1)
@@ -161,7 +163,8 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
     parent_node = up.take(order)
     parent = back.take(parent_node)
     rows = order, back, parent, parent_node, kind if types is None else kind.take(order)
-    return RowPlan(*_cut(run.take(order), kinds, top + 1), *map(torch.from_numpy, rows))
+    cut = _cut(run.take(order), kinds, top + 1)
+    return RowPlan(*cut, parent, *map(torch.from_numpy, rows))
 
 
 def shards_of(batch: TreeBatch, shards: int) -> Ints:
