@@ -42,8 +42,9 @@ from dgltrees.trees.batch import TreeBatch
 __all__ = ["SMALLEST", "compiled_traversal", "explain_compile"]
 
 SMALLEST, PATIENCE = 256, 64
-"""The fewest nodes of a batch for which a cell is compiled; a smaller one uses what there is, until
-together they have so many times as many nodes."""
+"""The fewest nodes of a batch for which a cell is compiled; without gradients a smaller one uses what
+there is, until together they have so many times as many nodes. In training the batch alone decides:
+dropout and rounding after a resume are those of a run that was never stopped."""
 MANY = 4
 """Numbers of children from which on there is no difference."""
 WIDEST = 16
@@ -70,11 +71,14 @@ def compiled_traversal(
         return None
     if _watched() or any(type(t) not in (Tensor, nn.Parameter) for t in ndata.values()):
         return None
+    small = batch.num_nodes < SMALLEST
+    if small and torch.is_grad_enabled():
+        return None
     three = traversal.message, traversal.reduce, traversal.update
     try:
         modules = modules_of(three)
         versions = _versions_of(modules, three)
-        enough = batch.num_nodes >= SMALLEST or _adds_up(modules, batch)
+        enough = not small or _adds_up(modules, batch)
         if not versions and not enough:  # before the fingerprint, which takes long
             return None
         key = fingerprint(three), _signature(ndata), _signature(edata), traversal.group_by
@@ -171,11 +175,8 @@ def _signature(fields: Mapping[str, Tensor]) -> tuple[Any, ...]:
 
 
 def _adds_up(modules: Sequence[nn.Module], batch: TreeBatch) -> bool:
-    """Whether the small batches of a cell have had many nodes together.
-
-    Not in training, which would round differently from there on, and so after a resume.
-    """
-    if not modules or torch.is_grad_enabled():
+    """Whether the small batches of a cell have had many nodes together."""
+    if not modules:
         return False
     _nodes[modules[0]] = total = _nodes.get(modules[0], 0) + batch.num_nodes
     return total >= PATIENCE * SMALLEST
