@@ -172,9 +172,9 @@ def test_trees_without_heads(tmp_path: Path) -> None:
 
 def test_errors(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for extra, text in (
-        (["--out", "a.pdf"], r"--out to end in .txt, .conllu, .svg, or --format, got a.pdf"),
+        (["--out", "a.pdf"], "name ends in .txt, .conllu, .svg, got a.pdf; or name the format"),
         (["--format", "pdf"], "--format to be one of text, conllu, svg, or null, got 'pdf'"),
-        (["--format", "svg"], "--out FILE for the format svg, got none"),
+        (["--format", "svg"], "a file to write (out) for the format svg, got none"),
         (["--top_p", "0"], "top_p to be a number above 0 and at most 1, got 0"),
         (["--number", "0"], "--number to be a whole number of at least 1, got 0"),
     ):

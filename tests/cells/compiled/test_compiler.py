@@ -18,7 +18,7 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
-from dgltrees.cells import ChildSumTreeLSTM, make_cell
+from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM, make_cell
 from dgltrees.cells.compiled.compiler import plan, program, way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
@@ -99,6 +99,21 @@ def test_trees_of_one_node_alone() -> None:
     cell = CELLS["gated"](3, 4).double()
     traverse(cell, FOREST, {"x": inputs(FOREST.num_nodes)})
     agree(cell, Forest.build([-1, -1], offsets=[0, 1, 2]).batch(), inputs(2), fused=False)
+
+
+def test_a_small_batch_in_training_does_not_depend_on_what_ran_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It goes the generic way, so that dropout is drawn alike in a run that is resumed."""
+    cell, x = NaryTreeLSTM(3, 4, 5, dropout=0.5).double(), inputs(FOREST.num_nodes)
+    traverse(cell, FOREST, {"x": x})
+    assert explain_compile(cell) == "NaryTreeLSTM is compiled"
+    monkeypatch.setattr(way, "SMALLEST", FOREST.num_nodes + 1)
+    states = []
+    for fused in (True, False):
+        torch.manual_seed(1)
+        states.append(traverse(cell, FOREST.batch(), {"x": x}, fused=fused)["h"])
+    assert torch.equal(*states)
 
 
 def test_a_graph_can_be_kept_and_has_no_second_derivative() -> None:

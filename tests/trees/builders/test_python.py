@@ -73,7 +73,7 @@ DEEP = "f.py: tree 1: expected source that Python's parser can read, got one nes
         ("-" * 100_000 + "1", DEEP),
         ("(" * 100_000 + "1" + ")" * 100_000, "f.py:1: tree 1: expected Python source, got:"),
         ("x = 1\ny = = 2\n", "f.py:2: tree 1: expected Python source, got: invalid syntax"),
-        ("x\0", "f.py: tree 1: expected Python source, got: "),
+        ("x\0", "f.py:1: tree 1: expected Python source, got: "),
         ("f(1, 2)", "f.py: tree 1, node 5: expected a child position from 0 to 1, got 2"),
     ],
 )

@@ -42,9 +42,9 @@ from dgltrees.trees.batch import TreeBatch
 __all__ = ["SMALLEST", "compiled_traversal", "explain_compile"]
 
 SMALLEST, PATIENCE = 256, 64
-"""The fewest nodes of a batch for which a cell is compiled; without gradients a smaller one uses what
-there is, until together they have so many times as many nodes. In training the batch alone decides:
-dropout and rounding after a resume are those of a run that was never stopped."""
+"""The fewest nodes of a batch for which a cell is compiled; without gradients a smaller one uses
+what there is, until together they have so many times as many nodes. In training the batch alone
+decides: dropout and rounding after a resume are those of a run that was never stopped."""
 MANY = 4
 """Numbers of children from which on there is no difference."""
 WIDEST = 16
