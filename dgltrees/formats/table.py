@@ -170,8 +170,9 @@ FORMATS = {
         stream_nodes,
         suffixes=(*TABLES, ".tsv"),
         layout=("tree_id", "node_id", "parent", "depth", "names"),
-        fits=lambda path, layout: not _has_lists(path, layout)
-        and is_node_table(Table(path).header, layout),
+        fits=lambda path, layout: (
+            not _has_lists(path, layout) and is_node_table(Table(path).header, layout)
+        ),
         text=False,
     ),
     "arrow": Format(

@@ -167,7 +167,6 @@ class Schema(Mapping[str, Vocabulary]):
             self._check_range(forest, columns[NUMBERS])
         return forest.with_columns(columns, vocabs)
 
-
     @cached_property
     def _least(self) -> NDArray[np.float64]:
         """``(K,)`` the least value of each number that is read."""

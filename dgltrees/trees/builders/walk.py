@@ -133,9 +133,7 @@ class NodeLists:
         Arguments:
             columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
         """
-        return Forest.of_preorder(
-            self.parent, self.pos, self.offsets, self.depth, columns, vocabs
-        )
+        return Forest.of_preorder(self.parent, self.pos, self.offsets, self.depth, columns, vocabs)
 
 
 def walk(

@@ -235,9 +235,7 @@ class _Work(NamedTuple):
             types = types[_degrees(self.batch) > 0]
         return len(types) == 0 or bool(types.min() >= 0 and types.max() < kinds)
 
-    def checked(
-        self, outcome: Optional[Outcome], arity: Optional[int], versions: int
-    ) -> Outcome:
+    def checked(self, outcome: Optional[Outcome], arity: Optional[int], versions: int) -> Outcome:
         """A machine that agrees with the three functions on this batch, or what is in the way."""
         try:
             if outcome is None:
