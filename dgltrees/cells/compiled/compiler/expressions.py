@@ -76,7 +76,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Load:
-    """A number of a buffer or an input, in the row of the node, a child, an edge, a type, or none."""
+    """A number of a buffer or an input, in the row of a node, a child, an edge, a type, or none."""
 
     source: Union[Buffer, Input]
     rows: str
