@@ -82,7 +82,7 @@ def make_fabric(
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:
         fabric = Fabric(
-            accelerator=settings.accelerator,
+            accelerator=_accelerator(settings.accelerator),
             devices=1 if one_device else settings.devices,
             num_nodes=1 if one_device else settings.nodes,
             strategy="auto" if one_device else settings.strategy,
@@ -97,6 +97,17 @@ def make_fabric(
     if fabric.world_size > 1:
         atexit.register(_leave)
     return fabric
+
+
+def _accelerator(name: str) -> str:
+    """The kind of device; auto is CUDA or the processor.
+
+    MPS has to be asked for: it has no double precision, in which numbers are standardised and
+    metrics are summed.
+    """
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _leave() -> None:

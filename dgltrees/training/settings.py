@@ -80,7 +80,8 @@ class TrainingSettings:
     checkpoint_steps: Optional[Count] = None
     """Steps between two writes of the resume state within an epoch; by default none."""
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
-    """Kind of device; auto takes a GPU where there is one."""
+    """Kind of device; auto takes a CUDA GPU where there is one, and never mps, which has no double
+    precision."""
     devices: Count = 1
     """Processes on each machine, each with a device of its own; under torchrun, as it has them."""
     nodes: Count = 1

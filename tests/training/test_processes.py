@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.processes import adopt_torchrun
+from dgltrees.training.processes import adopt_torchrun, make_fabric
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
@@ -100,3 +100,23 @@ def test_settings_that_torchrun_contradicts(
         adopt_torchrun(quick(preset, **training))
     adopted = adopt_torchrun(quick("inex", devices=2)).training
     assert (adopted.devices, adopted.nodes) == (2, 3)
+
+
+@pytest.mark.parametrize(("gpu", "chosen"), [(True, "cuda"), (False, "cpu")])
+def test_auto_is_never_mps(monkeypatch: pytest.MonkeyPatch, gpu: bool, chosen: str) -> None:
+    """Whatever the machine has: it has no double precision."""
+    asked: dict[str, Any] = {}
+
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    def fabric(**arguments: Any) -> None:
+        asked.update(arguments)
+        raise Stop
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
+    monkeypatch.setattr("dgltrees.training.processes.Fabric", fabric)
+    with pytest.raises(Stop):
+        make_fabric(quick("listops-sum-c25", accelerator="auto").training)
+    assert asked["accelerator"] == chosen
