@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Callable, Optional, Union
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import Tensor
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import Groups
 
-__all__ = ["check_types", "grouped", "to_device"]
+__all__ = ["check_types", "grouped", "host_values", "to_device"]
 
 # Up to so many rows, padding the types to one length costs less than a call for each of them:
 # on one CPU core 2.3 times less for 24 rows of 4 types (HOSVD, c = 20, r = 3, L = 5).
@@ -94,6 +94,18 @@ def check_types(
             f"{array[index]}; nodes without operator must be leaves",
             node=node(index),
         )
+
+
+def host_values(ndata: Mapping[str, Tensor], name: str) -> NDArray[np.int64]:
+    """The node field that groups the nodes, ``(N,)``, for a ``prepare`` function.
+
+    A traversal that has made the groups knows it on the host; else it is read from its device.
+    """
+    groups: Optional[Groups] = getattr(ndata, "groups", None)
+    if groups is None:
+        return np.asarray(ndata[name].cpu().numpy(), np.int64)
+    values, counts = np.array(groups, np.int64).reshape(-1, 2).T
+    return values.repeat(counts)
 
 
 def to_device(array: NDArray[np.int64], device: torch.device) -> Tensor:

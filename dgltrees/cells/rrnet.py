@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
+from dgltrees.cells.grouped import host_values
 from dgltrees.cells.top_down import by_type, lstm
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, checked
@@ -291,8 +292,8 @@ def operations_in(
             "expected an integer node field 'op' of shape (N,), the operation of each step, got "
             f"{got}; make the graph with operation_graph"
         )
-    on_host = op.cpu() if batch is None else batch.on_host(op)
-    operations: NDArray[np.int64] = on_host.numpy().astype(np.int64)
+    fields = ndata if batch is None else {"op": batch.on_host(op)}
+    operations = host_values(fields, "op")
     wrong = (operations < 0) | (operations >= len(Operation))
     if wrong.any():
         names = ", ".join(f"{each.name} {each.value}" for each in Operation)

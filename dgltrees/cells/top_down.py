@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.grouped import grouped, to_device
+from dgltrees.cells.grouped import grouped, host_values, to_device
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups, Nodes
@@ -92,6 +92,7 @@ class _SourceLSTM(BaseCell):
         """New h and c of rows that are sorted by type."""
         biases = [self.bias(layer) for layer in range(1, self.layers)]
         stacked = (*self.U, *list(self.W)[1:], *biases)
+        groups = groups if self.types > 1 else None
         new_h, new_c = grouped(self._step, (wx, h, c), stacked, groups)
         return new_h, new_c
 
@@ -133,10 +134,6 @@ class _SourceLSTM(BaseCell):
     def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
         """``(N,)`` the set of parameters of each node, or None if there is one set."""
         return None
-
-    def left_part(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
-        """The nodes that read ``left``, ``(n,)``, and its part of their W x, ``(n, 4 d)``."""
-        return None, None
 
     def extra_repr(self) -> str:
         """The sizes, for ``repr``."""
@@ -192,7 +189,7 @@ class TopDownLSTM(_SourceLSTM):
     ) -> None:
         super().__init__(input_size, hidden_size, layers, 1 if shared else len(EDGE_TYPES))
         self.left_size = left_size
-        self.group_by = None if shared else "etype"
+        self.group_by = None if shared and not left_size else "etype"
         self.input_fields = ("x", "etype", "left") if left_size else ("x", "etype")
         if left_size:
             self.W_left = nn.Parameter(torch.empty(left_size, 4 * hidden_size))
@@ -206,19 +203,12 @@ class TopDownLSTM(_SourceLSTM):
         """
         x = self.check(ndata)
         wx = by_type(x, self.W[0], self.bias(0), self.types_of_nodes(ndata))
-        nodes, left = self.left_part(ndata)
-        if nodes is not None and left is not None:
-            wx = wx.index_add(0, nodes, left.to(wx.dtype))
+        if self.left_size:
+            left = self._left(ndata)
+            right = to_device(np.flatnonzero(self._types(ndata) == EdgeType.RIGHT), left.device)
+            product = left.index_select(0, right) @ self.W_left
+            wx = wx.index_add(0, right, product.to(wx.dtype))
         return {"wx": wx}
-
-    def left_part(self, ndata: Mapping[str, Tensor]) -> tuple[Optional[Tensor], Optional[Tensor]]:
-        """The nodes on RIGHT edges, ``(n,)``, and the product of W and their q, ``(n, 4 d)``."""
-        if not self.left_size:
-            return None, None
-        right = np.flatnonzero(self._types(ndata) == EdgeType.RIGHT)
-        left = self._left(ndata)
-        nodes = to_device(right, left.device)
-        return nodes, left.index_select(0, nodes) @ self.W_left
 
     def _types(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
         etype = ndata.get("etype")
@@ -228,7 +218,7 @@ class TopDownLSTM(_SourceLSTM):
                 "expected an integer node field 'etype' of shape (N,), the type of the edge into "
                 f"each node, got {got}"
             )
-        types: NDArray[np.int64] = etype.cpu().numpy().astype(np.int64)
+        types = host_values(ndata, "etype")
         wrong = (types < 0) | (types >= len(EDGE_TYPES))
         if wrong.any():
             node = int(wrong.argmax())

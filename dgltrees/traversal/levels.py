@@ -193,7 +193,7 @@ class _Work:
         self.schedule, self.ndata, self.functions = schedule, ndata, functions
         self.prepare = prepare
         self.order = torch.cat([schedule.leaves, schedule.inner])
-        self.ordered = gathered(ndata, self.order)
+        self.ordered = gathered(ndata, self.order, schedule.groups)
         levels = schedule.levels
         edges = [level.edges for level in levels]
         self.edata = Pieces(gathered(edata, schedule.edges), edges)

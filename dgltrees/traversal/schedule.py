@@ -84,6 +84,14 @@ class Schedule:
     mask: Optional[Tensor]
     initial: bool
 
+    @property
+    def groups(self) -> Optional[Groups]:
+        """The groups of the leaves, then of the receiving nodes; None without groups."""
+        if self.leaf_groups is None:
+            return None
+        calls = (groups for level in self.levels for groups in level.groups)
+        return [*self.leaf_groups, *(run for groups in calls for run in groups or ())]
+
     def to(self, device: Union[str, torch.device]) -> Schedule:
         """The same schedule with its tensors on ``device``."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

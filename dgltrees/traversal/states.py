@@ -14,7 +14,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from dgltrees.errors import TreeError
 from dgltrees.traversal.calls import call
 from dgltrees.traversal.schedule import Schedule
-from dgltrees.traversal.views import Fields
+from dgltrees.traversal.views import Fields, Groups
 
 __all__ = ["Columns", "Data", "Pieces", "Prepare", "States", "gathered"]
 
@@ -31,14 +31,14 @@ def _outside_checkpoints() -> AbstractContextManager[None]:
     return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
 
 
-def gathered(data: Data, index: Tensor) -> Fields:
-    """The rows ``index`` of all columns; a column is gathered when it is first read."""
+def gathered(data: Data, index: Tensor, groups: Optional[Groups] = None) -> Fields:
+    """The rows ``index`` of all columns, in ``groups``; a column is gathered when first read."""
 
     def gather(name: str) -> Tensor:
         with _outside_checkpoints():
             return data[name].index_select(0, index)
 
-    return Fields(data.keys(), gather)
+    return Fields(data.keys(), gather, groups=groups)
 
 
 class Pieces:

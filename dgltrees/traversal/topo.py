@@ -51,7 +51,9 @@ class Cell(Protocol):
       level.
     - ``prepare(ndata)``: called before the traversal with the fields of all nodes, in any order;
       the fields that it returns are added to them. Each row of its results must depend only on the
-      same row of ``ndata``, since with ``checkpoint`` it is called with some nodes at a time.
+      same row of ``ndata``, since with ``checkpoint`` it is called with some nodes at a time. With
+      ``group_by``, ``getattr(ndata, "groups", None)`` is like ``nodes.groups`` where it is known:
+      it is on the host, and nobody has to wait for a device.
     - ``downward = True``: edges go from parents to children, so a :class:`~dgltrees.Forest` is
       batched with its edges reversed.
 

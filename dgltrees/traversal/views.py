@@ -49,6 +49,7 @@ class Fields(MutableMapping[str, Tensor]):
         names: the names of the fields that ``fetch`` can return.
         fetch: returns a field by its name.
         overlay: tensors by name, which take precedence over fields of the same name.
+        groups: the runs of rows of equal groups, if they are known on the host.
     """
 
     def __init__(
@@ -56,8 +57,9 @@ class Fields(MutableMapping[str, Tensor]):
         names: Collection[str],
         fetch: Callable[[str], Tensor],
         overlay: Optional[dict[str, Tensor]] = None,
+        groups: Optional[Groups] = None,
     ) -> None:
-        self._names, self._fetch = names, fetch
+        self._names, self._fetch, self.groups = names, fetch, groups
         self._tensors: dict[str, Tensor] = {} if overlay is None else dict(overlay)
 
     def __getitem__(self, name: str) -> Tensor:

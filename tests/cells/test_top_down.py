@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, Forest, TreeBatch, TreeError, traverse
 from dgltrees.cells import LeftDependentLSTM, TopDownLSTM
-from dgltrees.cells.compiled.plans.sources import plan_sources
-from tests.worlds import acyclic_graphs, forests, random_forest
+from tests.worlds import random_forest
 
 S, D = 3, 4
 
@@ -120,37 +117,3 @@ def test_errors() -> None:
         top_down(layers=0)
     with pytest.raises(ConfigError, match="left_size to be a whole number of .* 0, got -1"):
         top_down(left_size=-1)
-
-
-@given(forests(max_children=4), st.integers(0, 99))
-def test_the_plan_holds_every_node_and_its_source(forest: Forest, seed: int) -> None:
-    batch = forest.batch().reversed()
-    types = np.random.default_rng(seed).integers(0, 4, batch.num_nodes)
-    plan, count, up = plan_sources(batch, types), batch.num_nodes, forest.global_parent
-    assert sorted(plan.order.tolist()) == list(range(count))
-    assert plan.order[plan.back].tolist() == list(range(count))
-    end = 0
-    for level, runs in enumerate(plan.levels):
-        for kind, start, stop in runs:
-            assert start == end
-            for row in range(start, stop):
-                node = int(plan.order[row])
-                assert types[node] == kind
-                source = int(plan.source[row])
-                assert (source == count) == (up[node] < 0) == (level == 0)
-                assert level == 0 or (plan.order[source] == up[node] and source < runs[0].start)
-            end = stop
-    assert end == count
-    for kind, rows in plan.by_type:
-        chosen = types[plan.order[rows]]
-        assert (chosen == kind).all()
-        assert (plan.source[rows] < count).all()
-    assert sum(len(rows) for _, rows in plan.by_type) == len(batch.src)
-
-
-@given(acyclic_graphs())
-def test_there_is_no_plan_for_two_sources(graph: tuple[int, np.ndarray, np.ndarray]) -> None:
-    nodes, src, dst = graph
-    batch = TreeBatch(torch.from_numpy(src), torch.from_numpy(dst), torch.tensor([nodes]))
-    most = np.bincount(dst, minlength=nodes).max()
-    assert (plan_sources(batch) is None) == (most > 1)

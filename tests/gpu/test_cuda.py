@@ -51,8 +51,6 @@ def no_waiting() -> Iterator[None]:
 @every_world
 @pytest.mark.parametrize("way", ["own way", "three functions"])
 def test_no_stream_waits(world: World, way: str) -> None:
-    if world.asks and way != "own way":
-        pytest.skip("its three functions ask once a batch")
     cell, batch = on("cuda", torch.float32, *world.make())
     with no_waiting():
         step(cell, batch, **WAYS[way])

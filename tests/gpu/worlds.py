@@ -38,13 +38,10 @@ class World:
     Arguments:
         name: for the test's.
         make: makes both.
-        asks: whether its three functions ask the device once a batch, when they prepare, which
-            operation or edge each node has.
     """
 
     name: str
     make: Callable[[], tuple[BaseCell, TreeBatch]]
-    asks: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -75,22 +72,15 @@ def _of_operations(options: dict[str, Any]) -> tuple[BaseCell, TreeBatch]:
     return make(**options), batch.with_data(fields(operations, *GIVEN, "mask"))
 
 
-def _reads_types(row: Row) -> bool:
-    """Whether nodes of each operation or type of edge have parameters or inputs of their own."""
-    if row.cell == "top_down":
-        return row.types > 1 or row.options["left_size"] > 0
-    return row.cell == "rrnet"
-
-
 WORLDS = [
-    *(World(str(r), lambda r=r: _of_a_forest(r), _reads_types(r)) for r in TABLE),
+    *(World(str(r), lambda r=r: _of_a_forest(r)) for r in TABLE),
     *(
         World(f"{r} on full trees", lambda r=r: _of_full_trees(r))
         for r in TABLE
         if r.cell in NODE_FUNCTIONS
     ),
     World("child_sum on a graph", _of_a_dag),
-    *(World(f"rrnet {n}", lambda o=o: _of_operations(o), asks=True) for n, o in OPTIONS.items()),
+    *(World(f"rrnet {n}", lambda o=o: _of_operations(o)) for n, o in OPTIONS.items()),
 ]
 
 

@@ -21,15 +21,12 @@ from dgltrees.cells.compiled.fused_lstm import autocasts, check_index, drops, fu
 from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
 from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
 from dgltrees.cells.compiled.fused_scores import FusedScores
-from dgltrees.cells.compiled.fused_top_down import Inputs, fused_top_down
 from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.cells.compiled.plans.operations import operation_plan
-from dgltrees.cells.compiled.plans.sources import source_plan
 from dgltrees.cells.grouped import check_types, to_device
 from dgltrees.cells.rrnet import RRNetCell, operations_in
 from dgltrees.cells.s_lstm import SLSTM
 from dgltrees.cells.scores import Score
-from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_lstm import TreeLSTM
 from dgltrees.traversal.positions import check_positions
@@ -134,32 +131,6 @@ def _rows(field: Union[Tensor, IndexedRows], nodes: Tensor) -> Tensor:
     if isinstance(field, IndexedRows):
         return field.rows.index_select(0, field.index.index_select(0, nodes))
     return field.index_select(0, nodes)
-
-
-@compiled_way(TopDownLSTM)
-@compiled_way(LeftDependentLSTM)
-def top_down(
-    cell: Union[TopDownLSTM, LeftDependentLSTM], batch: TreeBatch, ndata: Fields
-) -> States:
-    """Run a top-down LSTM layer by layer, where every node has one source at most."""
-    if isinstance(cell, TopDownLSTM) and "etype" in ndata:
-        # The batch may have a copy on the host, which saves a transfer.
-        ndata = {**ndata, "etype": batch.on_host(ndata["etype"])}
-    x = cell.check(ndata)
-    plan = source_plan(batch, cell.types_of_nodes(ndata), device=x.device)
-    layers: list[tuple[Tensor, Tensor]] = []
-    for layer in range(cell.layers):
-        x = layers[-1][0] if layer else x
-        left = (None, None) if layer else cell.left_part(ndata)
-        inputs = Inputs(x, cell.W[layer], cell.bias(layer), *left)
-        states = fused_top_down(
-            plan, inputs, cell.U[layer], INITIAL, steps_at_roots=cell.steps_at_roots
-        )
-        if states is None:
-            return None
-        layers.append(states)
-    h, c = zip(*layers)
-    return {"h": torch.stack(h, 1), "c": torch.stack(c, 1)}
 
 
 @compiled_way(RRNetCell)

@@ -59,7 +59,7 @@ def kind(row: Row) -> Optional[str]:
     aggregator = row.options.get("aggregator")
     if row.cell == "child_sum" or (row.cell == "lstm" and aggregator in ("sum", "shared_sum")):
         return "sum"
-    return "other" if row.cell == "s_lstm" or not row.up else None
+    return "other" if row.cell in ("s_lstm", "rrnet") else None
 
 
 _cells: dict[str, BaseCell] = {}  # so that each is compiled once
