@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from dgltrees.estimators.base import TreeEstimator, Trees
-from dgltrees.trees.schema import name_of
+from dgltrees.trees.columns import name_of
 
 __all__ = ["TreeClassifier"]
 

@@ -16,7 +16,8 @@ from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import PlaceVectors
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.schema import NUMBERS, SUBWORDS, Column, Schema
+from dgltrees.trees.columns import SUBWORDS, Column
+from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import blocks
 from dgltrees.trees.vocabulary import Vocabulary
 

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.columns import Column
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.schema import Column, Schema
+from dgltrees.trees.schema import Schema
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Examples"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.schema import infer_kind
+from dgltrees.trees.infer import infer_kind
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import is_number
 

@@ -17,7 +17,8 @@ from dgltrees.models import (
     TreeEncoder,
 )
 from dgltrees.models.tree_convolution import TreeConvolution
-from dgltrees.trees.schema import NUMBERS, Column, Schema
+from dgltrees.trees.columns import Column
+from dgltrees.trees.schema import NUMBERS, Schema
 
 SCHEMA = Schema(
     {"kind": Vocabulary(["<unk>", "a", "b"], unknown="<unk>"), "note": Vocabulary(["x", "y"])},

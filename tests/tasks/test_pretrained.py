@@ -18,7 +18,7 @@ from dgltrees.tasks.splits import load_splits
 from dgltrees.tasks.trees.sst import SST
 from dgltrees.training.run import train
 from dgltrees.training.settings import Settings, layered
-from dgltrees.trees.schema import Column
+from dgltrees.trees.columns import Column
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.training.samples import quick
 

@@ -9,7 +9,9 @@ import pytest
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.schema import NUMBERS, Column, Schema, choose_columns, infer_columns, name_of
+from dgltrees.trees.columns import Column, name_of
+from dgltrees.trees.infer import choose_columns, infer_columns
+from dgltrees.trees.schema import NUMBERS, Schema
 
 NODES = 40
 

@@ -25,7 +25,8 @@ from dgltrees.tasks.own_trees.settings import (
 )
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Metric
 from dgltrees.trees import Examples, Vocabulary
-from dgltrees.trees.schema import Schema, name_of
+from dgltrees.trees.columns import name_of
+from dgltrees.trees.schema import Schema
 
 __all__ = ["CLASSIFY", "CLASSIFY_PAIRS", "LABEL", "ClassesTask"]
 

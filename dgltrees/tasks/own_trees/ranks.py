@@ -27,7 +27,8 @@ from dgltrees.tasks.own_trees.settings import RankData, RankModel
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric, Names
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
-from dgltrees.trees.schema import Schema, name_of
+from dgltrees.trees.columns import name_of
+from dgltrees.trees.schema import Schema
 from dgltrees.trees.segments import run_offsets
 
 __all__ = ["RANK", "RankTask"]

@@ -16,7 +16,10 @@ from dgltrees.formats.lines import gather
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
 from dgltrees.tasks.pretrained import pretrained_encoder, subword_tokenizer
 from dgltrees.trees import Examples, Forest, Vocabulary
-from dgltrees.trees.schema import SUBWORDS, Column, Schema, choose_columns, new_vocabulary
+from dgltrees.trees.columns import SUBWORDS, Column
+from dgltrees.trees.infer import choose_columns
+from dgltrees.trees.schema import Schema
+from dgltrees.trees.words import UNKNOWN
 
 __all__ = [
     "Names",
@@ -125,7 +128,8 @@ def input_examples(
             aside = _names_aside(settings)
             inside = [name for name in aside if nodes or name not in raw.columns]
             inputs = choose_columns(raw.forest, settings.columns, inside)
-            vocabs = {c.name: new_vocabulary(settings.unseen) for c in inputs if c.named}
+            unknown = UNKNOWN if settings.unseen == "unknown" else None
+            vocabs = {c.name: Vocabulary(unknown=unknown) for c in inputs if c.named}
             if encoder is not None:
                 inputs = _read_as(inputs, "text", encoder.size)
                 vocabs = {c.name: vocabs[c.name] for c in inputs if c.named}
