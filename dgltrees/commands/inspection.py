@@ -145,15 +145,16 @@ def similar(
 
 
 def accuracy_by_padding(
-    run: str, *, input: list[str], step: Count = 5, out: Optional[str] = None
+    runs: list[str], *, input: list[str], step: Count = 5, out: Optional[str] = None
 ) -> None:
-    """Print accuracy by the number of padded leaves: accuracy-by-padding DIR --input FILE.
+    """Print accuracy by the number of padded leaves: accuracy-by-padding DIR ... --input FILE.
 
-    One JSON object; where the model attends, ``attention`` is the part of it that falls on pads.
+    One JSON object per run; where the model attends, ``attention`` is the part of it that falls on
+    pads. The picture has one line per run.
 
     Arguments:
-        run: the run directory of a model that makes full trees over plain sentences.
-        input: files of the run's task.
+        runs: run directories of models that make full trees over plain sentences.
+        input: files of the runs' task.
         step: width of a group, in pads.
         out: picture to write besides, .png, .svg or .pdf.
     """
@@ -161,11 +162,17 @@ def accuracy_by_padding(
         raise ConfigError(f"expected --out to end in {', '.join(PICTURES)}, got {out}")
     if out is not None and not has_matplotlib():
         raise ConfigError(NO_PICTURE)
-    loaded = load(run)
-    rows = accuracy_rows(loaded, input, step=step)
-    report: dict[str, Any] = {"accuracy": rows}
-    if loaded.settings.model.get("interaction", "none") != "none":
-        report["attention"] = pad_attention(loaded, input)
-    print(json.dumps(report))
+    if len(set(runs)) < len(runs):
+        raise ConfigError(f"expected every run once, got {' '.join(runs)}")
+    loaded = {run: load(run) for run in runs}
+    names = [each.task.display_name(each.settings.model) for each in loaded.values()]
+    lines = {}
+    for name, (path, run) in zip(names, loaded.items()):
+        rows = accuracy_rows(run, input, step=step)
+        report: dict[str, Any] = {"run": path, "accuracy": rows}
+        if run.settings.model.get("interaction", "none") != "none":
+            report["attention"] = pad_attention(run, input)
+        print(json.dumps(report), flush=True)
+        lines[name if names.count(name) == 1 else f"{name}, {path}"] = rows
     if out is not None:
-        accuracy_against_pads({loaded.task.display_name(loaded.settings.model): rows}, Path(out))
+        accuracy_against_pads(lines, Path(out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from dgltrees.analyses.sentences import (
     sentences_with_all_words,
 )
 from dgltrees.analyses.similar import similar
+from dgltrees.cells.compiled.compiler import way
 from dgltrees.cli import main
 from dgltrees.commands import inspection
 from dgltrees.errors import ConfigError, TreeError
@@ -200,6 +202,18 @@ def test_neighbors_by_the_vectors_of_a_pretrained_encoder(
     assert len(set(cosines.values())) == len(cosines)
 
 
+def test_attention_to_a_premise_is_traced_for_no_batch(
+    node_run: LoadedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What attends holds the states of the batch's premises: each would be traced anew."""
+    traced: list[object] = []
+    monkeypatch.setattr(way, "SMALLEST", 1)
+    monkeypatch.setattr(way, "compiles", lambda like: True)
+    monkeypatch.setattr(way, "trace_cell", lambda *given: traced.append(given))
+    node_run.evaluate(str(DEV))
+    assert not traced
+
+
 def test_accuracy_by_padding(
     sst_run: LoadedRun,
     matching_run: LoadedRun,
@@ -214,9 +228,15 @@ def test_accuracy_by_padding(
     assert all(row["pads"] % 2 == 0 for row in rows)
     out = tmp_path / "pads.png"
     argv = command("accuracy-by-padding", matching_run, DEV)
-    assert main([*argv, "--out", str(out)]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert set(printed["attention"]) == {"mean", "most", "share", "queries"}
+    again = tmp_path / "again"  # two runs of one name, each with a line of its own
+    shutil.copytree(matching_run.directory.path, again)
+    assert main([argv[0], str(again), *argv[1:], "--out", str(out)]) == 0
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [report.pop("run") for report in printed] == [str(again), argv[1]]
+    assert printed[0] == printed[1]
+    assert set(printed[0]["attention"]) == {"mean", "most", "share", "queries"}
+    assert main([*argv[:2], *argv[1:]]) == 2
+    assert "expected every run once" in capsys.readouterr().err
     assert out.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ConfigError, match="steps of at least 1"):
         accuracy_by_padding(sst_run, [SST], step=0)

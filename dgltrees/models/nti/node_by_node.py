@@ -66,7 +66,8 @@ class NodeByNode(SentencePairEncoder):
         trees, ndata, parts = encoder.plant(sentences, premise.final)
         ndata["tree"] = trees.tree_of_node.to(premise.states.device)
         attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
-        state = traverse(attending, trees, ndata, backend=encoder.backend)
+        # what attends holds the tensors of one batch, so that no code can be compiled for all
+        state = traverse(attending, trees, ndata, backend=encoder.backend, fused=False)
         memory, weights = state.get("c"), state["weights"]
         return Encoding(trees, state["h"], memory=memory, attention=weights, **parts)
 
