@@ -116,7 +116,7 @@ def similar(
     of: Optional[Literal["phrases", "sentences"]] = None,
     out: Optional[str] = None,
 ) -> None:
-    """Find phrases or trees that are similar to a model: similar DIR --input FILE --query TEXT.
+    """Find phrases or trees that a model takes for similar: similar DIR --input FILE --query TEXT.
 
     Writes one JSON line per query, with its nearest texts, or of trees of one's own their numbers,
     and their cosines.

@@ -65,7 +65,8 @@ def sweep(
 
     Prints a table of means and deviations of the metric that training.monitor names, and draws it
     against the number of parameters: of one aggregation, as the tensor Tree-LSTMs' paper counts
-    them, where it counts all points, else of the cell.
+    them, where it counts all points, else of the cell. The same command goes on with a sweep that
+    was stopped; with other presets or settings in --grid, it adds their points to the table.
 
     Arguments:
         presets: one or several presets, or .yaml files of settings.
