@@ -18,14 +18,13 @@ from dgltrees.cells.compiled.compiler.lower import Key, Program
 from dgltrees.cells.compiled.compiler.machine import kernels
 from dgltrees.cells.compiled.compiler.noise import Noise, bernoulli
 from dgltrees.cells.compiled.compiler.plan import LevelPlan, level_plan
-from dgltrees.cells.compiled.kernels import SMALLEST_SHARD
+from dgltrees.cells.compiled.kernels import CACHE, NARROWEST, SMALLEST_SHARD
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.workspace import Workspace, as_arrays
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["Machine"]
 
-CACHE, NARROWEST = 2**21, 8
 _SHARED = ("none", "type")
 """Inputs that threads add gradients to, each in a table of its own."""
 Ints = NDArray[np.int64]

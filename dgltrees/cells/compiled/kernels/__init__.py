@@ -23,8 +23,8 @@ __all__ = ["available", "compiled", "compiles", "shards_for"]
 
 SMALLEST_SHARD = 64
 """The fewest nodes for which another thread pays."""
-NARROWEST = 8
-"""The fewest rows at which a level's matrix product reaches its full speed per row."""
+NARROWEST = 64
+"""The fewest rows for which a level's matrix product is worth its call: it reads all weights."""
 CACHE, TABLES = 2**21, 13
 """Bytes of a core's private cache; vectors of size c that a node needs in it."""
 
