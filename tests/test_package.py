@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -117,7 +118,20 @@ def test_a_broken_dgl_is_named_where_it_is_needed(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "TreeBatch.graph needs DGL, and importing it failed: OSError: no such" in done.stderr
-    assert "pip install 'dgl>=1.1.3,<2' packaging" in done.stderr
+    assert re.search(r"pip install ('dgl>=1.1.3,<2' packaging|dgl==2.1.0)", done.stderr)
+
+
+def test_dgl_is_imported_without_its_graphbolt(tmp_path: Path) -> None:
+    """Which is there for other versions of torch."""
+    (tmp_path / "dgl" / "graphbolt").mkdir(parents=True)
+    (tmp_path / "dgl" / "__init__.py").write_text("from . import graphbolt")
+    (tmp_path / "dgl" / "function.py").touch()
+    (tmp_path / "dgl" / "graphbolt" / "__init__.py").write_text("raise FileNotFoundError")
+    code = "from dgltrees._dgl import dgl; print(dgl.graphbolt.__doc__)"
+    path = os.pathsep.join([str(tmp_path), str(ROOT.parent)])
+    environment = {**os.environ, "PYTHONPATH": path}
+    argv = [sys.executable, "-c", code]
+    assert subprocess.check_output(argv, env=environment, text=True) == "Empty.\n"
 
 
 def test_files_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
