@@ -303,6 +303,10 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         (["evaluate", "nowhere"], "expected a run directory"),
         (["predict", "nowhere"], "expected --input"),
         (["predict", "x", "--input", "a", "--input", "b"], "--input once, with all its values"),
+        (
+            ["train", "listops", "--data.train", "a", "--data.train", "b", "--out", "x"],
+            "expected --data.train once, with all its values behind it, --data.train A B, got it",
+        ),
         (["make", "listop", "--out", "x"], "listop"),
         (["predict", str(_DATA), "--input", "x"], "expected a run directory"),
         (
@@ -384,6 +388,7 @@ _WRONG = [
     ("training.devices=10000", "training.devices to be at most "),
     ("model.head=[1000000000000]", "model settings whose model fits into memory"),
     (f"model.head=[{10**30}]", "model settings whose model fits into memory"),
+    ("model.head=[1000000000]", "Linear.weight has 4,000,000,000 entries, over the limit of 1,073,"),
     ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
     ("model.head=*a", "model.head to be a list, each a whole number"),
     ("model.head=" + "[" * 1000, "model.head to be a list, each a whole number"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Callable, Optional
 
 import docstring_parser
@@ -21,13 +21,22 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.layout import Layout
 from dgltrees.options import Option, nearest, options_of
 
-__all__ = ["Layer", "arguments", "help_text", "needs_settings"]
+__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings"]
 
 Command = Callable[..., None]
 
 
 class Layer(dict[str, list[str]]):
-    """Settings as they stand on a command line: ``{"model.rank": ["3"]}``."""
+    """Settings as they stand on a command line: ``{"model.rank": ["3"]}``.
+
+    Arguments:
+        flags: the words behind each flag, the last time that it stands there.
+        repeated: the flags that stand there more than once.
+    """
+
+    def __init__(self, flags: Mapping[str, list[str]], repeated: Collection[str] = ()) -> None:
+        super().__init__(flags)
+        self.repeated = repeated
 
 
 SECTIONS = ("data", "model", "training")
@@ -54,7 +63,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
     values: dict[str, Any] = {}
     if needs_settings(command):
         section_flags = {key: v for key, v in flags.items() if _is_setting(key)}
-        values["layer"] = Layer(section_flags)
+        values["layer"] = Layer(section_flags, repeated)
         flags = {key: v for key, v in flags.items() if key not in section_flags}
     positional = [option for option in options.values() if _is_positional(command, option)]
     for option in positional:
@@ -87,10 +96,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
                 f"dgltrees {name} has no flag --{flag}; {hint} (see dgltrees {name} --help)"
             )
         option = options[key]
-        if flag in repeated and option.takes(list):  # of other flags the last one holds
-            raise ConfigError(
-                f"expected --{flag} once, with all its values behind it, --{flag} A B, got it again"
-            )
+        check_once(option, flag, repeated)
         values[key] = option.parse(texts, key)
         _check(option, values[key])
     for option in options.values():
@@ -111,6 +117,20 @@ def _check_required(
         raise ConfigError(
             f"dgltrees {name} expected {shown}, got none{cure}: {sentence} "
             f"(see dgltrees {name} --help)"
+        )
+
+
+def check_once(option: Option, flag: str, repeated: Collection[str]) -> None:
+    """Check that a flag with a list of values stands on a command line once.
+
+    Of other flags the last one holds.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if flag in repeated and option.takes(list):
+        raise ConfigError(
+            f"expected --{flag} once, with all its values behind it, --{flag} A B, got it again"
         )
 
 

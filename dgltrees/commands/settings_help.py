@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dgltrees.commands.arguments import Layer
+from dgltrees.commands.arguments import Layer, check_once
 from dgltrees.errors import ConfigError
 from dgltrees.options import Option, Options, names_below
 from dgltrees.tasks.table import TASKS
@@ -57,6 +57,7 @@ def settings_of(preset: str, layer: Layer) -> Settings:
 def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
     """The words of each flag as a value of its setting's type."""
     texts = {_new_name(flag): words for flag, words in layer.items()}
+    repeated = {RENAMED.get(flag, flag) for flag in layer.repeated}
     result: dict[str, Any] = {}
     options: Mapping[str, Option] = {}
     # Which settings are read depends on the values of others: those come first.
@@ -67,6 +68,7 @@ def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
             break
         for flag in unparsed:
             section, _, name = flag.partition(".")
+            check_once(options[flag], flag, repeated)
             value = options[flag].parse(texts[flag], flag)
             result.setdefault(section, {})[name] = value
     for flag in texts:
@@ -116,7 +118,7 @@ def settings_tables(words: Sequence[str]) -> dict[str, tuple[dict[str, Option], 
     presets = [word for word in words if not word.startswith("--")][:1]
     if not presets or words[0].startswith("--"):
         return {}
-    flags = Layer()
+    flags: dict[str, list[str]] = {}
     name = ""
     for word in words[1:]:
         if word.startswith("--"):

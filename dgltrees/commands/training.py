@@ -78,7 +78,7 @@ def sweep(
     points = []
     for preset in presets:
         for name, chosen in sweeps.combinations(grid or []):
-            settings = settings_of(preset, Layer({**layer, **chosen}))
+            settings = settings_of(preset, Layer({**layer, **chosen}, layer.repeated))
             points.append(sweeps.Point("-".join([settings.preset, *name]), settings))
     folder = Path(out)
     rows = sweeps.run_points(points, seeds or [0], folder)

@@ -78,7 +78,7 @@ def stream_arrow(
         yield _examples(batch, parent, layout, first, path)
         first += len(batch)
     if first == 1:
-        raise empty_file(path)
+        raise empty_file(path, line=None)
 
 
 def _examples(

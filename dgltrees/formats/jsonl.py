@@ -47,8 +47,8 @@ def stream_jsonl(
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is no JSON or too deep
-            for Python's ``json``, a root or node is no object, or a column is not of one kind.
-            Without line: no node has ``layout.children``, but some have other lists of objects.
+            for Python's ``json``, a root or node is no object, a column is not of one kind, or no
+            node has ``layout.children``, but some have other lists of objects.
         ConfigError: ``trees`` is below 1.
     """
     records = Records(path, layout)

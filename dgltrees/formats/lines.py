@@ -103,9 +103,9 @@ def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
     return files
 
 
-def empty_file(path: PathLike, what: str = "tree") -> TreeError:
-    """The error of a file without a single example."""
-    return TreeError(f"expected at least one {what}, got an empty file", file=path)
+def empty_file(path: PathLike, what: str = "tree", line: Optional[int] = 1) -> TreeError:
+    """The error of a file without a single example; None for a file without lines."""
+    return TreeError(f"expected at least one {what}, got an empty file", file=path, line=line)
 
 
 def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:

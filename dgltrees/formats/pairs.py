@@ -54,7 +54,7 @@ def pair_examples(
     labeled: bool = True,
     brackets: bool = False,
 ) -> Examples:
-    """The pairs of one file: arity 2, node column ``word``, example column ``target``.
+    """The pairs of one file: arity 2, node column ``word``, example columns ``target``, ``line``.
 
     With brackets, the node columns ``merges`` and ``splits`` have the operations before each word
     (:mod:`dgltrees.trees.operations.words`).
@@ -81,7 +81,8 @@ def pair_examples(
     ids = _encode(list(chain.from_iterable(sentences)), words, path, lines_of_words)
     columns = {"word": ids, **(_operations(pairs, sizes, path) if brackets else {})}
     forest = chains(sizes, columns, {"word": words})
-    return Examples(forest, {"target": target}, arity=2, targets=classes)
+    example_columns = {"target": target, "line": np.array(lines, np.int64)}
+    return Examples(forest, example_columns, arity=2, targets=classes)
 
 
 def _operations(

@@ -46,7 +46,8 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
         empty = False
         yield part
     if empty:
-        raise TreeError("expected Python source with a function, got none", file=path)
+        line = None if folder else 1
+        raise TreeError("expected Python source with a function, got none", file=path, line=line)
 
 
 def _reader(path: Path) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:

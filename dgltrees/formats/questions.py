@@ -67,7 +67,11 @@ def read_questions(path: PathLike) -> list[Question]:
             )
         questions[key] = Question(key, text, [candidate.strip() for candidate in candidates])
     if not questions:
-        raise TreeError("expected a question below the names of the columns, got none", file=path)
+        raise TreeError(
+            "expected a question below the names of the columns, got none",
+            file=path,
+            line=1,
+        )
     return list(questions.values())
 
 
@@ -132,4 +136,4 @@ def _rows(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[st
     except csv.Error as error:
         raise TreeError(f"expected CSV, got {error}", file=path, line=reader.line_num) from None
     if not header:
-        raise TreeError(f"expected the columns {','.join(columns)}, got nothing", file=path)
+        raise TreeError(f"expected the columns {','.join(columns)}, got nothing", file=path, line=1)

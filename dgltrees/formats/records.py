@@ -44,7 +44,7 @@ class Records:
         self.paths = [path.split(".") for path in layout.paths] or [[]]
         self.nodes, self.beside = (Columns(path, layout.names) for _ in range(2))
         self._has_children = False
-        self._other_lists: set[str] = set()
+        self._other_lists: dict[str, int] = {}  # and the first line of each
 
     def examples(
         self,
@@ -88,7 +88,10 @@ class Records:
                 self._has_children = True
                 del node[children]
         if not self._has_children:
-            self._other_lists.update(k for node in nodes for k, v in node.items() if _objects(v))
+            for at, node in enumerate(nodes):
+                for key, value in node.items():
+                    if _objects(value):
+                        self._other_lists.setdefault(key, line_of(at))
         arrays, vocabs = as_node_columns(self.nodes.of_objects(nodes, line_of))
         forest = lists.walked(arrays, vocabs)
         beside = dict(columns or {})
@@ -96,7 +99,9 @@ class Records:
             for name, column in self.beside.of_objects(records, lines.__getitem__).items():
                 if name in beside:
                     raise TreeError(
-                        f"expected every column once, got {name!r} twice", file=self.path
+                        f"expected every column once, got {name!r} twice",
+                        file=self.path,
+                        line=lines[0],
                     )
                 beside[name] = column
         return Examples(forest, as_example_columns(beside, lines), arity)
@@ -105,7 +110,8 @@ class Records:
         """Check, behind the last record, that not all trees are roots for want of the right key.
 
         Raises:
-            TreeError: no node has the key of the children, but some have lists of objects.
+            TreeError: with file and line: no node has the key of the children, but some have lists
+                of objects.
         """
         if self._other_lists and not self._has_children:
             raise TreeError(
@@ -113,6 +119,7 @@ class Records:
                 f"objects under {', '.join(map(repr, sorted(self._other_lists)))} alone; "
                 "name the key of the children",
                 file=self.path,
+                line=min(self._other_lists.values()),
             )
 
     def _take_root(self, record: Any, keys: Sequence[str], line: int) -> Mapping[str, Any]:

@@ -100,7 +100,8 @@ class Table:
             empty = False
             yield batch
         if empty:
-            raise empty_file(self.path)
+            line = self.header_line if self.is_text else None
+            raise empty_file(self.path, line=line)
 
     def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, Column]:
         """Some columns of a batch, typed; those that have had no values yet are left out.

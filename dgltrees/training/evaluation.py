@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._progress import progress
+from dgltrees.errors import TreeError
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.processes import total
 from dgltrees.training.sampling import evaluation_batches
@@ -61,7 +62,19 @@ def run_model(
 def _run_batch(
     model: nn.Module, task: Task, data: Examples, fabric: Fabric, ids: NDArray[np.int64]
 ) -> dict[str, Tensor]:
-    """The output columns of the rows of examples ``ids``."""
+    """The output columns of the rows of examples ``ids``.
+
+    Raises:
+        TreeError: with line or tree: an example is none that the model can read.
+    """
     batch, targets = task.batch(data, ids)
-    with fabric.autocast():
-        return task.outputs(model, batch.to(fabric.device), targets.to(fabric.device))
+    try:
+        with fabric.autocast():
+            return task.outputs(model, batch.to(fabric.device), targets.to(fabric.device))
+    except TreeError as error:
+        if error.tree is None or error.line is not None:
+            raise
+        example = int(ids[error.tree // data.arity])
+        line = int(data.columns["line"][example]) if "line" in data.columns else None
+        tree = example * data.arity + error.tree % data.arity if line is None else None
+        raise TreeError(error.message, file=error.file, line=line, tree=tree) from None

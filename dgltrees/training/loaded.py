@@ -290,7 +290,9 @@ class LoadedRun:
             try:
                 outputs = self.outputs(data)
             except TreeError as error:  # what a model cannot read, as sentences without trees
-                raise TreeError(error.message, file=error.file or path) from None
+                raise TreeError(
+                    error.message, file=error.file or path, line=error.line, tree=error.tree
+                ) from None
             for line in self.task.predictions(data, outputs):
                 line.update({name: column[line["example"]] for name, column in places.items()})
                 line.update({name: line[name] + first[name] for name in first if name in line})

@@ -102,6 +102,11 @@ class Trainer:
         with deterministic(self.settings.deterministic):
             while not self._over():
                 self._epoch()
+        self._check_best()
+        return self.progress
+
+    def _check_best(self) -> None:
+        """Raise ConfigError if there is no epoch to go back to."""
         if self.progress.best is None:
             last = self.progress.history[-1]
             values = {
@@ -112,7 +117,6 @@ class Trainer:
                 f"examples, got none ({', '.join(map(str, values.values()))} in the last); lower "
                 "training.lr, or choose another training.monitor"
             )
-        return self.progress
 
     @property
     def _finite(self) -> list[str]:
@@ -237,6 +241,7 @@ class Trainer:
         """Let the schedule undo the epoch and set the learning rate of the next."""
         schedule = HalveOnPlateau(**self.progress.schedule)
         if schedule.after(loss):
+            self._check_best()
             self.fabric.barrier()  # the first process has written the best weights by now
             self.plain.load_state_dict(self.run.weights())
         if schedule.halving:

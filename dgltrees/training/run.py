@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Optional
@@ -12,10 +12,12 @@ from typing import Any, Callable, Optional
 import torch
 from lightning_fabric import Fabric
 from torch import nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
 from tqdm import tqdm
 
 import dgltrees
 from dgltrees._files import PathLike
+from dgltrees.cells.aggregators.limits import MAX_ENTRIES
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
 from dgltrees.tasks.files import data_files
@@ -60,6 +62,21 @@ class Prepared:
     model: nn.Module
 
 
+@contextlib.contextmanager
+def _bounded_parameters() -> Iterator[None]:
+    """Raise MemoryError for a parameter that is too large, before it is filled with values."""
+
+    def check(module: nn.Module, name: str, parameter: Optional[nn.Parameter]) -> None:
+        if parameter is not None and parameter.numel() > MAX_ENTRIES:
+            raise MemoryError(
+                f"{type(module).__name__}.{name} has {parameter.numel():,} entries, over the limit "
+                f"of {MAX_ENTRIES:,} of memory for one parameter"
+            )
+
+    with register_module_parameter_registration_hook(check):
+        yield
+
+
 def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
     """Read all data and build the model in its initial state; nothing is written.
 
@@ -83,7 +100,8 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
         test = load_examples(task, settings.data, files, names, settings.model.get("max_children"))
     torch.manual_seed(settings.training.seed)
     try:
-        model = task.build(settings.model, names)
+        with _bounded_parameters():
+            model = task.build(settings.model, names)
     except (MemoryError, OverflowError, RuntimeError, TypeError) as error:
         what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.200}"
         if not any(word in what.lower() for word in ("memory", "overflow")):

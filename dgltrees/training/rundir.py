@@ -142,7 +142,7 @@ class RunDirectory:
 
         Raises:
             ConfigError: the directory holds something else, a run of another format version,
-                a run with other settings, or data files have changed since the run began.
+                a damaged run, one with other settings, or data files have changed since it began.
         """
         for name in ("vocabulary", _PRETRAINED, "run.json"):
             if (self / name).is_symlink():
@@ -154,6 +154,8 @@ class RunDirectory:
                     "yet, or an empty one"
                 )
             return
+        for name in self._sums():
+            self._check_sum(name)
         metadata = self.metadata()
         started, requested = (
             {**flat(each.to_dict()), "training.monitor": each.monitor}
@@ -249,8 +251,8 @@ class RunDirectory:
 
     def settings(self) -> Settings:
         """The run's settings."""
+        self._check_sum("config.yaml")
         with checking(self / "config.yaml"):
-            self._check_sum("config.yaml")
             values = load_yaml((self / "config.yaml").read_text(encoding="utf-8"))
             if not isinstance(values, dict):
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
@@ -267,8 +269,8 @@ class RunDirectory:
         path = self / "schema.json"
         if not path.exists() and "schema.json" not in self._sums():
             return Schema(vocabs)
+        self._check_sum("schema.json")
         with checking(path):
-            self._check_sum("schema.json")
             return Schema.from_dict(vocabs, _json(path))
 
     def pretrained(self) -> Optional[Path]:
@@ -279,8 +281,7 @@ class RunDirectory:
         """
         names = [name for name in self._sums() if name.startswith(f"{_PRETRAINED}/")]
         for name in names:
-            with checking(self / name):
-                self._check_sum(name)
+            self._check_sum(name)
         return (self / _PRETRAINED).absolute() if names else None
 
     def weights(self) -> dict[str, Tensor]:
@@ -382,12 +383,13 @@ class RunDirectory:
         """Check that a file is as it was written; runs of earlier formats do not know.
 
         Raises:
-            OSError, ValueError: it is not.
+            ConfigError: it is not.
         """
-        check_is_file(self / name)
         sums = self._sums()
-        if name in sums:
-            check_sum(file_checksum(self / name), sums[name])
+        with checking(self / name):
+            check_is_file(self / name)
+            if name in sums:
+                check_sum(file_checksum(self / name), sums[name])
 
     def _free(self) -> bool:
         """Whether the directory is empty, or has a run of ours that never made a step."""

@@ -44,6 +44,8 @@ def save(path: Path, rows: Any) -> Path:
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_lists_as_others_write_them(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".parquet" and int(pa.__version__.partition(".")[0]) < 26:
+        pytest.skip("pyarrow before 26 cannot read the null among vectors that it has written")
     vectors = pa.array([[[1, 2], None, [3, 4]], [[5, 6]]], pa.list_(pa.list_(pa.float32(), 2)))
     path = save(tmp_path / f"a{suffix}", {**ROWS, "at": vectors})
     assert guess_format(path) == "arrow"

@@ -121,7 +121,7 @@ def test_long_lines_make_small_chunks(tmp_path: Path, monkeypatch: pytest.Monkey
         ([PLAN, {"Plan": []}], PLANS, ":2: expected an object for the root under 'Plan', got []"),
         ([{"children": [{}, 2]}], Layout(), ":1: expected an object for each node, got 2"),
         ([{"children": {}}], Layout(), ":1: expected a list of nodes under 'children', got {}"),
-        ([PLAN["Plan"]], Layout(), ": expected nodes with their children under 'children', got li"),
+        ([{}, PLAN["Plan"]], Layout(), ":2: expected nodes with their children under 'children', "),
     ],
 )
 def test_records_that_are_no_trees(

@@ -354,15 +354,15 @@ def _meant(damage: Damage) -> Damage:
         ("run.json", _without("majority"), "run.json is damaged"),
         ("run.json", _without("format"), "run.json is damaged"),
         ("run.json", lambda p: p.write_text("[]"), "run.json is damaged"),
-        ("vocabulary", shutil.rmtree, "vocabulary is damaged"),
-        ("vocabulary/op.txt", lambda p: p.unlink(), "vocabulary is damaged"),
-        ("vocabulary/op.txt", lambda p: p.write_text("MAX"), "vocabulary is damaged"),
+        ("vocabulary", shutil.rmtree, "vocabulary/op.txt is damaged"),
+        ("vocabulary/op.txt", lambda p: p.unlink(), "vocabulary/op.txt is damaged"),
+        ("vocabulary/op.txt", lambda p: p.write_text("MAX"), "vocabulary/op.txt is damaged"),
         (
             "vocabulary/op.txt",
             lambda p: p.write_text("dgltrees vocabulary 1 {"),
-            "vocabulary is damaged",
+            "vocabulary/op.txt is damaged",
         ),
-        ("vocabulary/op.txt", _flip, "vocabulary is damaged: it has changed"),
+        ("vocabulary/op.txt", _flip, "vocabulary/op.txt is damaged: it has changed"),
         ("weights.safetensors", _flip, "weights.safetensors is damaged: it has changed"),
         ("config.yaml", _flip, "config.yaml is damaged"),
         ("run.json", _flip, "run.json is damaged"),
@@ -382,12 +382,20 @@ def test_a_damaged_run_is_not_used(
 
 
 @pytest.mark.parametrize(
-    "damage", [_cut, lambda p: p.write_bytes(b"{}"), lambda p: save_file({}, p)]
+    ("name", "damage"),
+    [
+        ("resume.safetensors", _cut),
+        ("resume.safetensors", lambda p: p.write_bytes(b"{}")),
+        ("resume.safetensors", lambda p: save_file({}, p)),
+        ("vocabulary/op.txt", _flip),  # which is not read to go on
+    ],
 )
-def test_a_damaged_run_is_not_resumed(whole: Path, tmp_path: Path, damage: Damage) -> None:
+def test_a_damaged_run_is_not_resumed(
+    whole: Path, tmp_path: Path, name: str, damage: Damage
+) -> None:
     run = shutil.copytree(whole, tmp_path / "run")
-    damage(run / "resume.safetensors")
-    with pytest.raises(ConfigError, match=r"resume.safetensors is damaged: .*; train it again"):
+    damage(run / name)
+    with pytest.raises(ConfigError, match=rf"{name} is damaged: .*; train it again"):
         train(_settings(), run)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -26,6 +27,9 @@ Fill = Callable[[Path], Any]
 def _settings(**training: Any) -> Settings:
     loop = {"batch_size": 8, "workers": 0, **training}
     return with_model(quick("listops-sum-c25", **loop), hidden_size=4)
+
+
+_HALVE = {"schedule": "halve", "monitor": "loss", "epochs": 2}
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -165,23 +169,29 @@ def test_a_loss_that_is_not_finite_stops_before_it_is_saved(
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "training", "message"),
     [
-        ("accuracy", r"a finite accuracy .* none \(inf, "),
-        ("loss", r"and loss .* none \(.*, inf in"),
+        ("accuracy", {}, r"a finite accuracy .* none \(inf, "),
+        ("loss", {}, r"and loss .* none \(.*, inf in"),
+        ("perplexity", _HALVE, r"loss and perplexity .* \(2.0, inf in"),
     ],
 )
 def test_an_epoch_without_finite_metrics_is_not_the_best(
-    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    training: dict[str, Any],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    report = Task.report
+    report, losses = Task.report, itertools.count(1.0)
 
     def infinite(self: Task, *args: Any) -> dict[str, Any]:
-        return {**report(self, *args), name: math.inf}
+        rising = {"loss": next(losses)} if name == "perplexity" else {}
+        return {**report(self, *args), **rising, name: math.inf}
 
     monkeypatch.setattr(Task, "report", infinite)
     with pytest.raises(ConfigError, match=message):
-        train(_settings(), tmp_path)
+        train(_settings(**training), tmp_path)
     assert not (tmp_path / "weights.safetensors").exists()
 
 

@@ -217,11 +217,12 @@ class RRNetEncoder(Encoder):
         if self.policy is not None and not from_data.all():
             steps, from_data = self._choose(batch, steps, masks, start)
         elif not from_data.all():
-            token = int(from_data.byte().argmin())
+            step = int(from_data.byte().argmin())
             raise TreeError(
-                f"expected {self._columns} of every token, got none for token {token} of the "
-                "batch; a model that follows given trees needs sentences with their trees, in "
-                "brackets; for plain sentences train one whose policy decides (model.policy)"
+                f"expected {self._columns} of every token, got a sentence without; a model that "
+                "follows given trees needs sentences with their trees, in brackets; for plain "
+                "sentences train one whose policy decides (model.policy)",
+                tree=int(torch.searchsorted(steps.sizes.cumsum(0), step, right=True)),
             )
         complete = self.policy is None and self.fixed is None and start is None
         nodes = with_tokens(batch, steps) if self.consume == "recur" else batch

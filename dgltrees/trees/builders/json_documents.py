@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
@@ -16,6 +17,9 @@ from dgltrees.trees.vocabulary import Vocabulary
 __all__ = ["JSON_KINDS", "from_json"]
 
 JSON_KINDS = ("object", "array", "string", "number", "boolean", "null")
+
+
+_TEXT_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 
 
 class _Object(list[tuple[str, Any]]):
@@ -91,12 +95,20 @@ def _load(text: Union[str, bytes], tree: int, file: Optional[PathLike]) -> Any:
         message = f"expected JSON in UTF-8, got the byte 0x{error.object[error.start]:02x}"
         line = 1 + error.object.count(b"\n", 0, error.start)
     except TreeError as error:
-        message, line = str(error), None
+        message, line = str(error), _line_of_constant(text)
     raise TreeError(message, file=file, line=line, tree=tree)
 
 
 def _refuse(constant: str) -> NoReturn:
     raise TreeError(f"expected JSON, got {constant}, which is no JSON number")
+
+
+def _line_of_constant(text: Union[str, bytes]) -> int:
+    """The line of the first NaN or Infinity that is no part of a text."""
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text))
+    constants = (m for m in _TEXT_OR_CONSTANT.finditer(text) if not m[0].startswith('"'))
+    return 1 + text.count("\n", 0, next(constants).start())
 
 
 def _children(entry: _Entry) -> Sequence[_Entry]:
