@@ -6,14 +6,14 @@ What a function returns is checked by its shape alone, which costs next to nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Union
 
 from torch import Tensor
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import FieldError, IndexedRows
 
-__all__ = ["call", "check_fields", "name_of"]
+__all__ = ["call", "check_fields", "name_of", "prepared"]
 
 
 def call(
@@ -49,6 +49,41 @@ def call(
                 f"for each it is called with, got {got}"
             )
     return dict(fields)
+
+
+def prepared(
+    prepare: Callable[[Any], Mapping[str, Tensor]],
+    ndata: Mapping[str, Union[Tensor, IndexedRows]],
+    nodes: int,
+) -> dict[str, Union[Tensor, IndexedRows]]:
+    """What ``prepare`` returns for all nodes; if they share rows of their only field, by row.
+
+    Raises:
+        TreeError: a node names no row.
+        ConfigError: see :func:`call`.
+    """
+    shared = [field for field in ndata.values() if isinstance(field, IndexedRows)]
+    for field in shared:
+        _check_index(field)
+    fewer = [field for field in shared if len(field.rows) <= nodes]
+    if len(fewer) == len(ndata) == 1:
+        (x,) = fewer
+        rows, index = call(prepare, dict.fromkeys(ndata, x.rows), len(x.rows)), x.index.long()
+        return {name: IndexedRows(table, index) for name, table in rows.items()}
+    fields = {n: f.dense() if isinstance(f, IndexedRows) else f for n, f in ndata.items()}
+    return dict(call(prepare, fields, nodes))
+
+
+def _check_index(x: IndexedRows) -> None:
+    """Raise TreeError if the index of a node, on a processor, is out of range."""
+    index, rows = x.index, len(x.rows)
+    if len(index) and index.device.type == "cpu":
+        numbers = index.numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if low < 0 or high >= rows:
+            raise TreeError(
+                f"expected shared inputs to name rows from 0 to {rows - 1}, got {low} to {high}"
+            )
 
 
 def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:

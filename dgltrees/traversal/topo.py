@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Optional, Protocol, Union, cast
 
 import torch
@@ -24,7 +25,14 @@ from dgltrees.traversal.reference import run_dgl
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.states import Prepare
 from dgltrees.traversal.views import Edges, IndexedRows, Nodes
-from dgltrees.traversal.ways import Traversal, compiled_states, dense, general_states
+from dgltrees.traversal.ways import (
+    Traversal,
+    accepts_indexed,
+    compiled_states,
+    dense,
+    general_states,
+    goes_second,
+)
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
 
@@ -185,13 +193,15 @@ def traverse(
     fields = batch.ndata if ndata is None else ndata
     check_fields("node", fields, batch.num_nodes)
     with tree_in_errors(batch):
-        if fused and backend == "levels" and edata is None and not checkpoint:
+        own = fused and backend == "levels" and edata is None and not checkpoint
+        second = own and goes_second(cell)
+        if own and not second:
             states = compiled_states(cell, batch, fields)
             if states is not None:
                 return states if outputs is None else {name: states[name] for name in outputs}
         return _run(
             batch,
-            dense(fields),
+            fields if second and accepts_indexed(cell) else dense(fields),
             batch.edata if edata is None else edata,
             _functions(cell),
             backend,
@@ -201,6 +211,7 @@ def traverse(
             outputs=outputs,
             fused=fused,
             checkpoint=checkpoint,
+            second=partial(compiled_states, cell, batch, fields) if second else None,
         )
 
 
@@ -253,7 +264,7 @@ def schedule_of(
 
 def _run(
     batch: TreeBatch,
-    ndata: Mapping[str, Tensor],
+    ndata: Mapping[str, Union[Tensor, IndexedRows]],
     edata: Mapping[str, Tensor],
     functions: tuple[Union[Message, Any], Union[Reduce, Any], Optional[Update]],
     backend: str,
@@ -265,6 +276,7 @@ def _run(
     outputs: Optional[Sequence[str]] = None,
     fused: bool = False,
     checkpoint: bool = False,
+    second: Optional[Callable[[], Optional[dict[str, Tensor]]]] = None,
 ) -> dict[str, Tensor]:
     message, reduce, update = functions
     check_fields("node", ndata, batch.num_nodes)
@@ -275,12 +287,13 @@ def _run(
     if backend == "dgl" and checkpoint:
         raise ConfigError("expected backend 'levels' with checkpoint=True, got 'dgl'")
     if backend == "dgl" and batch.num_nodes:
+        fields = dense(ndata)
         if prepare is not None:
-            ndata = {**ndata, **call(prepare, ndata, batch.num_nodes)}
+            fields = {**fields, **call(prepare, fields, batch.num_nodes)}
         if group_by is not None:
-            _groups(ndata, group_by, reduce)
+            _groups(fields, group_by, reduce)
         states = run_dgl(
-            batch, ndata, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
+            batch, fields, edata, *functions, reverse=reverse, group_by=group_by, slots=slots
         )
         return states if outputs is None else {name: states[name] for name in outputs}
     three = message_function(message), reduce_function(reduce), update
@@ -292,15 +305,17 @@ def _run(
 
         traversal = Traversal(*three[:2], update, prepare, slots, group_by, generic)
         compiled = general_states(traversal, batch, ndata, edata)
+        if compiled is None and second is not None:
+            compiled = second()
         if compiled is not None:
             return compiled if outputs is None else {name: compiled[name] for name in outputs}
-    group = None
+    fields, group = dense(ndata), None
     if group_by is not None:
-        prepared = {} if prepare is None or group_by in ndata else prepare(ndata)
-        group = _groups({**ndata, **prepared}, group_by, reduce)
-    device = next(iter(ndata.values())).device if ndata else torch.device("cpu")
+        prepared = {} if prepare is None or group_by in fields else prepare(fields)
+        group = _groups({**fields, **prepared}, group_by, reduce)
+    device = next(iter(fields.values())).device if fields else torch.device("cpu")
     schedule = schedule_of(batch, group, edata.get("pos"), slots, reverse=reverse, device=device)
-    return run(schedule, ndata, edata, *three, prepare, outputs, checkpoint)
+    return run(schedule, fields, edata, *three, prepare, outputs, checkpoint)
 
 
 def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:

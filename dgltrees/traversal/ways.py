@@ -18,6 +18,7 @@ __all__ = [
     "dense",
     "general_states",
     "general_way",
+    "goes_second",
     "way_of",
 ]
 
@@ -27,12 +28,15 @@ Way = TypeVar("Way", bound=Callable[..., Any])
 class _Entry(NamedTuple):
     way: Callable[..., Any]
     accepts_indexed: bool
+    second: bool
 
 
 _WAYS: dict[type, _Entry] = {}
 
 
-def compiled_way(kind: type, *, accepts_indexed: bool = False) -> Callable[[Way], Way]:
+def compiled_way(
+    kind: type, *, accepts_indexed: bool = False, second: bool = False
+) -> Callable[[Way], Way]:
     """Register a function as the compiled way of objects of one class.
 
     The compiled way of a cell is a function ``way(cell, batch, ndata)``. It returns the states of
@@ -44,10 +48,13 @@ def compiled_way(kind: type, *, accepts_indexed: bool = False) -> Callable[[Way]
         kind: the class.
         accepts_indexed: whether fields of ``ndata`` may be
             :class:`~dgltrees.traversal.views.IndexedRows`; otherwise they are tensors.
+        second: whether the general way (:func:`general_way`) goes first, and this one only where
+            that does not apply. Then fields that it accepts are read by ``prepare`` alone, row by
+            row.
     """
 
     def register(way: Way) -> Way:
-        _WAYS[kind] = _Entry(way, accepts_indexed)
+        _WAYS[kind] = _Entry(way, accepts_indexed, second)
         return way
 
     return register
@@ -95,8 +102,10 @@ _GENERAL: list[Callable[..., Any]] = []
 def general_way(way: Way) -> Way:
     """Register the compiled way of functions that have none of their own.
 
-    It is a function ``way(traversal, batch, ndata, edata)`` of a :class:`Traversal`. It returns the
-    states of all nodes, or None where it does not support the functions, the graph or the tensors.
+    It is a function ``way(traversal, batch, ndata, edata)`` of a :class:`Traversal`, whose node
+    fields may be :class:`~dgltrees.traversal.views.IndexedRows` if ``prepare`` alone reads them. It
+    returns the states of all nodes, or None where it does not support the functions, the graph or
+    the tensors.
     """
     _GENERAL[:] = [way]
     return way
@@ -105,7 +114,7 @@ def general_way(way: Way) -> Way:
 def general_states(
     traversal: Traversal,
     batch: TreeBatch,
-    ndata: Mapping[str, Tensor],
+    ndata: Mapping[str, Union[Tensor, IndexedRows]],
     edata: Mapping[str, Tensor],
 ) -> Optional[dict[str, Tensor]]:
     """The states of all nodes by the general compiled way; None where it does not apply."""
@@ -124,3 +133,9 @@ def accepts_indexed(cell: object) -> bool:
     """Whether a cell's compiled way supports :class:`~dgltrees.traversal.views.IndexedRows`."""
     entry = _WAYS.get(type(cell))
     return entry is not None and entry.accepts_indexed
+
+
+def goes_second(cell: object) -> bool:
+    """Whether the general compiled way goes before that of a cell's class."""
+    entry = _WAYS.get(type(cell))
+    return entry is not None and entry.second

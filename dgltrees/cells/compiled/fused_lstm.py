@@ -3,9 +3,9 @@
 The equations are those of :class:`~dgltrees.cells.child_sum.ChildSumTreeLSTM` and of
 :class:`~dgltrees.cells.tree_lstm.TreeLSTM` with a sum; a test checks that both agree. With rows
 instead of mailboxes (:mod:`dgltrees.cells.compiled.plans.rows`) a level costs a dozen operations
-on slices of a few tables, and the gradient of the weights is one product over all levels. On a
-processor the levels run as machine code where numba is installed
-(:mod:`dgltrees.cells.compiled.kernels`).
+on slices of a few tables, and the gradient of the weights is one product over all levels. That is
+for CUDA, where each call of torch is a launch, and for processors without numba; elsewhere the
+three functions are compiled (:mod:`dgltrees.cells.compiled.compiler`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.compiled.compiled_lstm import CompiledLSTM
-from dgltrees.cells.compiled.kernels import compiles, shards_for
 from dgltrees.cells.compiled.once import refuse_second_derivative
-from dgltrees.cells.compiled.plans.rows import Part, RowPlan, num_levels, row_plan
-from dgltrees.errors import TreeError
-from dgltrees.traversal.views import IndexedRows
+from dgltrees.cells.compiled.plans.rows import Part, RowPlan, row_plan
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["autocasts", "check_index", "drops", "fused_lstm"]
+__all__ = ["autocasts", "drops", "fused_lstm"]
 
 aten = torch.ops.aten
 
@@ -38,7 +34,6 @@ def fused_lstm(
     U_f: Tensor,
     b_f: Optional[Tensor] = None,
     types: Optional[NDArray[np.int64]] = None,
-    index: Optional[Tensor] = None,
 ) -> Optional[dict[str, Tensor]]:
     r"""States of all nodes, from the leaves up.
 
@@ -52,13 +47,12 @@ def fused_lstm(
 
     Arguments:
         batch: the trees.
-        wx: ``(V, 3 c)``, the input's part of i, o and u, biases included.
-        wx_f: ``(V, c)``, the input's part of the forget gates of a node's children, or None.
+        wx: ``(N, 3 c)``, the input's part of i, o and u, biases included.
+        wx_f: ``(N, c)``, the input's part of the forget gates of a node's children, or None.
         U: ``(T, c, 3 c)``, the matrices of i, o and u for each of T types.
         U_f: ``(T, c, c)``, those of f.
         b_f: ``(T, c)``, or None.
         types: ``(E,)`` the type of each edge; all 0, if not given.
-        index: ``(N,)`` the row of ``wx`` and ``wx_f`` of each node; without it V is N.
 
     Returns:
         ``{"h": (N, c), "c": (N, c)}`` in the order of the nodes; None where a node has two parents
@@ -67,27 +61,12 @@ def fused_lstm(
     same_dtype = all(t is None or t.dtype == wx.dtype for t in (wx_f, U, U_f, b_f))
     if not same_dtype or autocasts(wx.device.type):
         return None
-    shards = 1
-    if compiles(wx):
-        shards = shards_for(batch.num_nodes, num_levels(batch), U.shape[1], wx.itemsize)
-    plan = row_plan(batch, types, shards, device=wx.device)
+    plan = row_plan(batch, types, device=wx.device)
     if plan is None:
         return None
-    way: Any = CompiledLSTM if compiles(wx) else _FusedLSTM
-    h, c = way.apply(wx, wx_f, U, U_f, b_f, index, plan)
+    way: Any = _FusedLSTM
+    h, c = way.apply(wx, wx_f, U, U_f, b_f, plan)
     return {"h": h, "c": c}
-
-
-def check_index(x: IndexedRows) -> None:
-    """Raise TreeError if the index of a node, on a processor, is out of range."""
-    index, rows = x.index, len(x.rows)
-    if len(index) and index.device.type == "cpu":
-        numbers = index.numpy()
-        low, high = int(numbers.min()), int(numbers.max())
-        if low < 0 or high >= rows:
-            raise TreeError(
-                f"expected shared inputs to name rows from 0 to {rows - 1}, got {low} to {high}"
-            )
 
 
 def autocasts(device: str) -> bool:
@@ -137,22 +116,15 @@ class _FusedLSTM(torch.autograd.Function):
         U: Tensor,
         U_f: Tensor,
         b_f: Optional[Tensor],
-        index: Optional[Tensor],
         plan: RowPlan,
     ) -> tuple[Tensor, Tensor]:
-        node_rows, parent_rows = plan.order, plan.parent_node
-        if index is not None:
-            node_rows, parent_rows = (
-                index.index_select(0, node_rows),
-                index.index_select(0, parent_rows),
-            )
-        A, F = wx.index_select(0, node_rows), _forget_inputs(U, wx_f, b_f, parent_rows, plan)
-        inner = int(plan.inner[-1]) if len(U) == 1 else 0
+        A, F = wx.index_select(0, plan.order), _forget_inputs(U, wx_f, b_f, plan)
+        inner = len(plan.order) - _leaves(plan) if len(U) == 1 else 0
         C, S = torch.zeros_like(F), F.new_zeros(inner, F.shape[1])
         tables = _Tables(A, F, C, torch.empty_like(F), torch.empty_like(F), S)
         _up(plan, U, U_f, tables)
-        ctx.save_for_backward(U, U_f, node_rows, parent_rows, *tables)
-        ctx.plan, ctx.rows, ctx.shared = plan, len(wx), index is not None
+        ctx.save_for_backward(U, U_f, *tables)
+        ctx.plan = plan
         ctx.has_input, ctx.has_bias = wx_f is not None, b_f is not None
         ctx.set_materialize_grads(False)
         return tables.H.index_select(0, plan.back), tables.C.index_select(0, plan.back)
@@ -160,7 +132,7 @@ class _FusedLSTM(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
         refuse_second_derivative()
-        U, U_f, node_rows, parent_rows, *saved = ctx.saved_tensors
+        U, U_f, *saved = ctx.saved_tensors
         tables, plan = _Tables(*saved), ctx.plan
         dH, dC = (
             torch.zeros_like(tables.H) if grad is None else grad.index_select(0, plan.order)
@@ -172,25 +144,22 @@ class _FusedLSTM(torch.autograd.Function):
         _down(plan, V, V_f, tables, gradients)
         dwx_f = db_f = None
         if ctx.has_input:
-            dwx_f = dF.new_zeros(ctx.rows, dF.shape[1]).index_add_(0, parent_rows, dF)
+            dwx_f = torch.zeros_like(dF).index_add_(0, plan.parent_node, dF)
         if ctx.has_bias:
             db_f = torch.zeros_like(U_f[:, 0]).index_add_(0, plan.types, dF)
-        if ctx.shared:
-            dwx = dF.new_zeros(ctx.rows, gradients.A.shape[1]).index_add_(0, node_rows, gradients.A)
-        else:
-            dwx = gradients.A.index_select(0, plan.back)
+        dwx = gradients.A.index_select(0, plan.back)
         dU, dU_f = _weight_gradients(tables, gradients, U, U_f, plan)
-        return dwx, dwx_f, dU, dU_f, db_f, None, None
+        return dwx, dwx_f, dU, dU_f, db_f, None
 
 
 def _forget_inputs(
-    like: Tensor, wx_f: Optional[Tensor], b_f: Optional[Tensor], parent_rows: Tensor, plan: RowPlan
+    like: Tensor, wx_f: Optional[Tensor], b_f: Optional[Tensor], plan: RowPlan
 ) -> Tensor:
     """``(N, c)``: the input's and the bias' part of each row's forget gate."""
     bias = None if b_f is None else b_f.index_select(0, plan.types)
     if wx_f is None:
         return like.new_zeros(len(plan.order), like.shape[1]) if bias is None else bias
-    F = wx_f.index_select(0, parent_rows)
+    F = wx_f.index_select(0, plan.parent_node)
     return F if bias is None else F.add_(bias)
 
 

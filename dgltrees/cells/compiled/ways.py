@@ -1,5 +1,6 @@
 """Fast implementations of whole traversals, for the cells and settings that have one.
 
+Those of sums run where cells are not compiled: on other devices, without numba, in small batches.
 Each returns None where it does not apply, and the traversal then calls the three functions of the
 cell. A test compares every one with these functions: values, gradients and errors.
 """
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from dgltrees.cells.aggregators import SharedSum, Sum
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
-from dgltrees.cells.compiled.fused_lstm import autocasts, check_index, drops, fused_lstm
+from dgltrees.cells.compiled.fused_lstm import autocasts, drops, fused_lstm
 from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
 from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
 from dgltrees.cells.compiled.fused_scores import FusedScores
@@ -29,9 +30,10 @@ from dgltrees.cells.s_lstm import SLSTM
 from dgltrees.cells.scores import Score
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_lstm import TreeLSTM
+from dgltrees.traversal.calls import prepared
 from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows
-from dgltrees.traversal.ways import compiled_way
+from dgltrees.traversal.ways import compiled_way, dense
 from dgltrees.trees.batch import TreeBatch
 
 __all__: list[str] = []
@@ -41,25 +43,18 @@ Fields = Mapping[str, Tensor]
 States = Optional[dict[str, Tensor]]
 
 
-@compiled_way(ChildSumTreeLSTM, accepts_indexed=True)
+@compiled_way(ChildSumTreeLSTM, accepts_indexed=True, second=True)
 def child_sum(
     cell: ChildSumTreeLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
 ) -> States:
     """Run a child-sum Tree-LSTM without dropout and layer normalisation over trees."""
     if not isinstance(cell.norm, nn.Identity) or drops(cell.dropout):
         return None
-    x, index = ndata.get("x"), None
-    if isinstance(x, IndexedRows):
-        check_index(x)
-        if len(x.index) < len(x.rows):  # fewer products than with all rows
-            ndata = {"x": x.dense()}
-        else:
-            ndata, index = {"x": x.rows}, x.index.long()
-    label = cell.prepare(ndata)  # type: ignore[arg-type]
-    return fused_lstm(batch, label["wx"], label["wx_f"], cell.U[None], cell.U_f[None], index=index)
+    label = dense(prepared(cell.prepare, ndata, batch.num_nodes))
+    return fused_lstm(batch, label["wx"], label["wx_f"], cell.U[None], cell.U_f[None])
 
 
-@compiled_way(TreeLSTM)
+@compiled_way(TreeLSTM, second=True)
 def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
     """Run a Tree-LSTM with a sum, without dropout and layer normalisation, over trees."""
     if cell.activation is not torch.tanh or cell.layer_norm or drops(cell.dropout):

@@ -17,7 +17,7 @@ __all__ = ["compiling", "interpreted"]
 
 
 def _sigmoid(x: Any) -> Any:
-    return type(x)(1 / (1 + math.exp(-x)))
+    return type(x)(1 / (1 + math.exp(min(-x, 700))))
 
 
 def _multiply(A: Any, B: Any, C: Any, beta: float, space: Any) -> None:

@@ -11,15 +11,17 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, settings
 from torch import Tensor
+from torch.testing import assert_close
 
-from dgltrees import Forest, TreeBatch, TreeError, traverse
+from dgltrees import Forest, TreeBatch, TreeError, explain_compile, traverse
 from dgltrees.cells import BaseCell, ChildSumTreeLSTM, TreeLSTM
+from dgltrees.cells.compiled.compiler.program import Machine
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.cells.compiled.plans.rows import plan_rows
-from dgltrees.traversal import IndexedRows, compiled_states
+from dgltrees.traversal import IndexedRows
+from tests.cells.compiled.interpreter import compiling
 from tests.worlds import chain, forests, random_forest, star
 
 M, C, L, K = 3, 4, 3, 2
@@ -75,15 +77,17 @@ def test_operators_of_any_integer_type(dtype: torch.dtype) -> None:
     torch.testing.assert_close(traverse(cell, batch, small), traverse(cell, batch, ndata))
 
 
-@pytest.mark.parametrize("name", NAMES[3:])
-def test_the_input_of_inner_nodes_is_not_read(name: str) -> None:
+@pytest.mark.parametrize("on", WAYS)
+@pytest.mark.parametrize("name", [*NAMES[3:], "full operators"])
+def test_the_input_of_inner_nodes_is_not_read(name: str, on: bool) -> None:
     batch, cell = star(2).batch(), make(name)
-    x = torch.randn(3, M).double()
-    x[0] = torch.nan
-    x.requires_grad_()
-    ndata = {"x": x, "op": torch.tensor([0, -1, -1])}
-    assert compiled_states(cell, batch, ndata) is not None
-    traverse(cell, batch, ndata)["h"].sum().backward()
+    x, op = torch.randn(3, M).double(), torch.tensor([0, -1, -1])
+    with compiling() if on else compiled(False):
+        traverse(cell, batch, {"x": x, "op": op})  # else the first batch may not be compiled
+        x[0] = torch.nan
+        x.requires_grad_()
+        traverse(cell, batch, {"x": x, "op": op})["h"].sum().backward()
+    assert explain_compile(cell).endswith("is compiled") == on
     for p in (x, *cell.parameters()):
         assert torch.isfinite(p.grad).all()
 
@@ -98,11 +102,11 @@ def test_children_and_operators_out_of_range_are_refused() -> None:
         traverse(make("sum operators"), batch, {**ndata, "op": torch.full((3,), 5)})
 
 
-@given(forests(), st.integers(1, 3))
-def test_rows(forest: Forest, shards: int) -> None:
+@given(forests())
+def test_rows(forest: Forest) -> None:
     batch = forest.batch()
     types = np.random.default_rng(0).integers(0, 3, len(batch.src))
-    plan = plan_rows(batch, types, shards)
+    plan = plan_rows(batch, types)
     count, up = batch.num_nodes, forest.global_parent
     assert sorted(plan.order.tolist()) == list(range(count))
     assert plan.order[plan.back].tolist() == list(range(count))
@@ -110,7 +114,6 @@ def test_rows(forest: Forest, shards: int) -> None:
     assert [span.start for span in plan.spans] == bounds[:-1]
     assert bounds[-1] == count
     span_of = np.repeat(np.arange(len(plan.spans)), np.diff(bounds))
-    shard_of = np.repeat(np.arange(len(plan.shards) - 1), np.diff(plan.shards))[span_of]
     edge_of = {int(s): e for e, s in enumerate(batch.src)}
     handed = []
     for kind, start, stop, first in (part for span in plan.spans for part in span.parts):
@@ -119,7 +122,6 @@ def test_rows(forest: Forest, shards: int) -> None:
             assert types[edge_of[node]] == kind == plan.types[row]
             assert plan.order[plan.parent[row]] == up[node] == plan.parent_node[row]
             assert span_of[plan.parent[row]] > span_of[row]
-            assert shard_of[plan.parent[row]] == shard_of[row]
             if first >= 0:
                 assert plan.parent[row] == first + row - start
             handed.append(row)
@@ -128,18 +130,10 @@ def test_rows(forest: Forest, shards: int) -> None:
     for kind, rows in plan.by_type:
         chosen = torch.arange(count)[rows].tolist()
         assert chosen == [row for row in sorted(handed) if plan.types[row] == kind]
-    leaves = forest.degree[plan.order.numpy()] == 0
-    first, last = plan.shards[:-1], plan.shards[1:] - 1
-    bounds = np.c_[plan.levels[first, :2], plan.levels[last, 1]]
-    for shard, (start, receiving, stop) in enumerate(bounds.tolist()):
-        assert (shard_of[start:stop] == shard).all()
-        assert leaves[start:receiving].all()
-        assert not leaves[receiving:stop].any()
-    assert plan.inner.tolist() == [0, *np.cumsum(bounds[:, 2] - bounds[:, 1])]
-    assert plan.largest == max(bounds[:, 2] - bounds[:, 0])
 
 
 @pytest.mark.parametrize("on", WAYS)
+@settings(max_examples=6)
 @given(forest=forests())
 def test_shared_inputs(on: bool, forest: Forest) -> None:
     batch, cell = forest.batch(), make("child_sum")
@@ -148,7 +142,7 @@ def test_shared_inputs(on: bool, forest: Forest) -> None:
     for shared in (True, False):
         rows = torch.linspace(-1, 1, 3 * M, dtype=torch.float64).view(3, M).requires_grad_()
         x = IndexedRows(rows, index)
-        with compiled(on):
+        with compiling() if on else compiled(False):
             made = traverse(cell, batch, {"x": x if shared else x.dense()})
         found.append(made)
         total = made["h"].sin().sum() + made["c"].sum()
@@ -166,26 +160,12 @@ def test_shared_inputs_reach_every_backend() -> None:
         torch.testing.assert_close(made, expected)
 
 
-@pytest.mark.skipif(not available(), reason="no numba")
-@pytest.mark.parametrize("name", NAMES)
-def test_single_precision_is_as_exact_as_torch(name: str) -> None:
-    batch = random_forest(np.random.default_rng(0), 30, 20, L).batch()
-    exact, ndata = make(name), fields(batch)
-    expected = traverse(exact, batch, ndata, fused=False)
-    cell = make(name).float()
-    single = {"x": ndata["x"].float(), "op": ndata["op"]}
-    with compiled(True):
-        made = traverse(cell, batch, single)
-    for field, tensor in made.items():
-        torch.testing.assert_close(tensor.double(), expected[field], rtol=0, atol=2e-6)
-
-
 @pytest.mark.parametrize("on", WAYS)
 def test_what_is_not_a_number_stays_so(on: bool) -> None:
     batch, cell = star(3).batch(), make("child_sum").float()
     x = torch.zeros(batch.num_nodes, M)
     x[-1] = torch.nan
-    with compiled(on):
+    with compiling() if on else compiled(False):
         h = traverse(cell, batch, {"x": x})["h"]
     assert h[[0, -1]].isnan().all()
     assert h[1:-1].isfinite().all()
@@ -196,20 +176,30 @@ def test_large_activations(on: bool) -> None:
     batch, cell = star(3).batch(), make("child_sum").float()
     for size in (50.0, 1e4, 1e30):
         x = torch.full((batch.num_nodes, M), size)
-        with compiled(on):
+        with compiling() if on else compiled(False):
             made = traverse(cell, batch, {"x": x})
         torch.testing.assert_close(made, traverse(cell, batch, {"x": x}, fused=False))
 
 
 @pytest.mark.skipif(not available(), reason="no numba")
-def test_threads_stay_as_they_are() -> None:
-    before = torch.get_num_threads()
+@pytest.mark.parametrize("threads", [1, 2])
+def test_machine_code_is_as_exact_as_torch(threads: int) -> None:
+    batch = random_forest(np.random.default_rng(0), 30, 20, L).batch()
+    exact, x = make("child_sum"), fields(batch)["x"].detach()
+    cell, before, leaf = make("child_sum").float(), torch.get_num_threads(), int(batch.src[-1])
+    torch.set_num_threads(threads)
     try:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            batch, cell = random_forest(np.random.default_rng(0), 30, 20, L).batch(), make("sum")
-            traverse(cell, batch, fields(batch))["h"].sum().backward()
+        for factor in (1.0, 1e4, 1e30, torch.nan):
+            other = x.float()
+            other[leaf] *= factor
+            with compiling(interpret=False):
+                states = traverse(cell, batch, {"x": other.requires_grad_()})
+            states["h"].sum().backward()
             assert torch.get_num_threads() == threads
+            expected = traverse(exact, batch, {"x": other.double()}, fused=False)
+            for name, field in states.items():
+                expect = expected[name]
+                assert_close(field.double(), expect, rtol=0, atol=2e-6, equal_nan=True)
     finally:
         torch.set_num_threads(before)
 
@@ -218,7 +208,7 @@ def test_threads_stay_as_they_are() -> None:
 def test_inputs_that_do_not_fit_the_nodes_are_refused(on: bool) -> None:
     batch, cell = chain(3).batch(), make("child_sum")
     rows = torch.zeros(batch.num_nodes + 1, M, dtype=torch.float64)
-    with compiled(on):
+    with compiling() if on else compiled(False):
         for wrong in (rows, rows[:2]):
             with pytest.raises(TreeError, match="to have 3 rows, one per node, got"):
                 traverse(cell, batch, {"x": wrong})
@@ -229,13 +219,14 @@ def test_inputs_that_do_not_fit_the_nodes_are_refused(on: bool) -> None:
                 traverse(cell, batch, {"x": IndexedRows(rows, index)})
 
 
+@pytest.mark.skipif(not available(), reason="no numba")
 @pytest.mark.parametrize("name", NAMES)
 def test_edges_between_trees_are_no_matter(name: str) -> None:
     one = random_forest(np.random.default_rng(0), 1, 300, L).batch()
     sizes = torch.tensor([100] * 2 + [one.num_nodes - 200])
     cut = TreeBatch(one.src, one.dst, sizes, edata=one.edata)
     ndata, cell = fields(one), make(name)
-    with patch("dgltrees.cells.compiled.fused_lstm.shards_for", lambda *_: 3):
+    with compiling(), patch.object(Machine, "shards", lambda *_: 3):
         made = traverse(cell, cut, ndata)
     torch.testing.assert_close(made, traverse(cell, one, ndata, fused=False))
 
@@ -248,9 +239,9 @@ import os, torch
 torch.set_num_threads(1)
 from dgltrees import Forest, traverse
 from dgltrees.cells import ChildSumTreeLSTM
-batch, cell = Forest.build([-1, 0, 0]).batch(), ChildSumTreeLSTM(2, 3)
+batch, cell = Forest.build([-1] + [0] * 40).batch(), ChildSumTreeLSTM(2, 3)
 def step():
-    traverse(cell, batch, {"x": torch.ones(3, 2)})["h"].sum().backward()
+    traverse(cell, batch, {"x": torch.ones(41, 2)})["h"].sum().backward()
 step()
 child = os.fork()
 step()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Callable, NamedTuple, Optional
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,32 +27,21 @@ from tests.worlds import forests
 Fields = dict[str, Tensor]
 Inputs = tuple[TreeBatch, Fields]
 
-KINDS: dict[str, tuple[str, ...]] = {
-    "sum": ("torch", "kernels", "three shards"),
-    "other": ("torch",),
-}
-NOT_COMPILED = ("symmetric", "rrnet")
-"""Cells whose functions the compiler does not take: they index, or choose rows by the data."""
+NOT_COMPILED = ("symmetric", "selective", "rrnet")
+"""Cells whose functions the compiler does not take: they index, sort, or call by the data."""
 OF_EACH = ("child_sum", "nary", "lstm-hosvd-3", "gru-sum", "top_down-1-0-False")
 """The rows whose functions, compiled, are under all laws; the others are under the first."""
-"""How a compiled way can go."""
 
 
 @contextmanager
 def going(way: str) -> Iterator[None]:
-    """Within this context compiled ways go one of their ways."""
-    with ExitStack() as stack:
-        stack.enter_context(compiled(not way.startswith("torch")))
-        if way == "compiled":
-            stack.enter_context(compiling())
-        if way == "three shards":
-            shards = "dgltrees.cells.compiled.fused_lstm.shards_for"
-            stack.enter_context(patch(shards, lambda *_: 3))
+    """Within this context cells go by calls of torch, or are compiled."""
+    with compiled(False) if way == "torch" else compiling():
         yield
 
 
 def kind(row: Row) -> Optional[str]:
-    """Which compiled way a row has."""
+    """Which way by hand a row has, ``"sum"`` or ``"other"``, if any."""
     if ("layer_norm" in row.options and row.cell != "rrnet") or "label" in row.options:
         return None
     aggregator = row.options.get("aggregator")
@@ -75,11 +63,11 @@ class Case(NamedTuple):
         return f"{self.row} {self.way}"
 
     def make(self) -> BaseCell:
-        """The cell; to be compiled, of a class without a way by hand."""
+        """The cell; to be compiled, of a class without a way by hand that would go first."""
         name = str(self)
         if name not in _cells:
             _cells[name] = cell = self.row.make()
-            if self.way == "compiled":
+            if self.way == "compiled" and kind(self.row) == "other":
                 cell.__class__ = type("Other", (type(cell),), {})
         return _cells[name]
 
@@ -98,13 +86,11 @@ CASES = [
     pytest.param(
         Case(row, way),
         id=str(Case(row, way)),
-        marks=pytest.mark.skipif(
-            not way.startswith("torch") and not available(), reason="no numba"
-        ),
+        marks=pytest.mark.skipif(way == "compiled" and not available(), reason="no numba"),
     )
     for row in TABLE
     for way in (
-        *KINDS.get(kind(row) or "", ()),
+        *(("torch",) if kind(row) else ()),
         *(() if any(part in str(row) for part in NOT_COMPILED) else ("compiled",)),
     )
 ]

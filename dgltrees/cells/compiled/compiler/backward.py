@@ -13,7 +13,7 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Load,
     Op,
 )
-from dgltrees.cells.compiled.compiler.loops import Group, Layout, Loop, key_of, row_of
+from dgltrees.cells.compiled.compiler.loops import Group, Layout, Loop, key_of
 from dgltrees.cells.compiled.compiler.scalar import RULES
 
 __all__ = ["Backward", "Gradients"]
@@ -118,7 +118,7 @@ class Backward:
             if s.target.source in self.known:
                 self.known.read(s.target.source)
                 depth = loop.depth(s.target)
-                parts.append(loop.define(loop.at(s.target, row_of(s.target, True)), depth))
+                parts.append(loop.define(loop.at(s.target, True), depth))
             if not parts:
                 continue
             g = parts[0] if len(parts) == 1 else loop.define(" + ".join(parts), len(loop.axes))
@@ -168,7 +168,7 @@ class Backward:
     def _add(self, load: Load, parts: list[str]) -> None:
         """Add to the gradient of a number."""
         loop, depth, whole = self.loop, self.loop.depth(load), " + ".join(parts)
-        at = loop.at(load, row_of(load, True))
+        at = loop.at(load, True)
         own = load.rows == "edge" or (load.rows == "node" and not self.group.edges)
         sizes = [axis.size for axis in loop.axes[:depth]]
         inner = [a for a in loop.axes[:depth] if not dict(load.strides).get(a)]

@@ -9,6 +9,7 @@ is a function of its own, then the matrix products of all its rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dgltrees.cells.compiled.compiler.backward import Backward, Gradients
 from dgltrees.cells.compiled.compiler.expressions import (
@@ -20,6 +21,7 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Statement,
     loads,
 )
+from dgltrees.cells.compiled.compiler.layout import compact
 from dgltrees.cells.compiled.compiler.loops import (
     Group,
     Layout,
@@ -35,7 +37,7 @@ from dgltrees.cells.compiled.compiler.loops import (
 )
 from dgltrees.cells.compiled.compiler.lower import Program
 
-__all__ = ["down_code", "up_code"]
+__all__ = ["down_code", "layout_of", "up_code"]
 
 SPANS = {"send": "first, last", "leaf": "first, middle", "inner": "middle, last"}
 """The rows that steps of each kind are done for, and their runs of the same type."""
@@ -52,12 +54,12 @@ CONSTANTS = (
 class Code:
     """The code of ``up_shard`` or ``down_shard``, and of the functions of its stages."""
 
-    def __init__(self, program: Program, tables: str, inputs: str) -> None:
-        self.program, self.layout = program, Layout.of(program)
+    def __init__(self, program: Program, layout: Layout, tables: str, inputs: str) -> None:
+        self.program, self.layout, self.reads = program, layout, set[Any]()
         self.phases = {name: stages(steps) for name, steps in program.steps.items()}
         names = [f"{letter}{i.number}" for i in program.inputs.values() for letter in inputs]
         names += [f"O{i}" for i in range(len(program.states))]
-        plan = "start, stop, kind, order, edges, child, numbers, slots"
+        plan = "start, stop, kind, order, edges, child, numbers, slots, rows"
         self.arguments = ", ".join([plan, tables, *names])
         self.functions: list[str] = []
         self.main = Writer()
@@ -76,7 +78,7 @@ class Code:
     def unpack(self) -> None:
         """Write names for the parts of the arguments."""
         out, inputs = self.main, [i.number for i in self.program.inputs.values()]
-        out("bounds, levels, runs, order, edges, child, numbers, slots = plan")
+        out("bounds, levels, runs, order, edges, child, numbers, slots, rows = plan")
         out("".join(f"I{i}, " for i in inputs) + "= inputs")
         out("".join(f"O{i}, " for i in range(len(self.program.states))) + "= outputs")
         out("space = scratch(T)")
@@ -84,7 +86,8 @@ class Code:
 
     def columns(self, load: Load, shift: int, width: int, gradient: bool = False) -> str:
         """The columns of a product, in the rows of a level."""
-        begin = self.layout.offsets[load.source] + load.offset + shift  # type: ignore[index]
+        begins = self.layout.gradients if gradient else self.layout.offsets
+        begin = begins[load.source] + load.offset + shift  # type: ignore[index]
         rows = "edges[start]:edges[stop]" if load.rows == "edge" else "start:stop"
         if gradient:
             base = " - edge_base" if load.rows == "edge" else " - base"
@@ -96,9 +99,9 @@ class Code:
         return "\n\n".join([*self.functions, self.main.text()])
 
 
-def up_code(program: Program) -> str:
+def up_code(program: Program, layout: Layout) -> str:
     """The code of ``up_shard``, which computes the states of a shard."""
-    code = Code(program, "T, E", "I")
+    code = Code(program, layout, "T, E", "I")
     out = code.main
     out("@njit(**LOOPS)")
     out("def up_shard(shard, plan, T, E, inputs, outputs):")
@@ -180,13 +183,30 @@ def _forward(out: Writer, group: Group, layout: Layout) -> None:
         out.depth -= 1
 
 
-def down_code(program: Program, wanted: set[Input]) -> str:
+def down_code(program: Program, layout: Layout, wanted: set[Input]) -> str:
     """The code of ``down_shard``, which computes the gradients of a shard.
 
     Arguments:
         program: what to derive.
+        layout: where its buffers are.
         wanted: the inputs whose gradients are computed.
     """
+    return _down_code(program, layout, wanted)[0].text()
+
+
+def layout_of(program: Program) -> Layout:
+    """Where the buffers of a program are: few columns, of what the backward pass needs."""
+    plain = dict[Buffer, int](), dict[Buffer, int]()
+    for begins in plain:
+        for buffer in program.buffers:
+            begins[buffer] = 0
+    wanted = set(program.inputs.values())
+    code, known = _down_code(program, Layout(*plain, (0, 0, 0, 0)), wanted)
+    return compact(program, code.phases, code.reads, known.cleared.union(known.written))
+
+
+def _down_code(program: Program, layout: Layout, wanted: set[Input]) -> tuple[Code, Gradients]:
+    """The code of ``down_shard``, and which gradients it stores."""
     states = {buffer for buffer, _ in program.states.values()}
     cleared = states.union(
         load.source
@@ -196,7 +216,7 @@ def down_code(program: Program, wanted: set[Input]) -> str:
         if load.rows == "child" and isinstance(load.source, Buffer)
     )
     while True:
-        code = Code(program, "T, E, G, H, base, edge_base, thread", "ID")
+        code = Code(program, layout, "T, E, G, H, base, edge_base, thread", "ID")
         known = Gradients(wanted, cleared)
         calls = {name: _down(code, name, known) for name in ("send", "inner", "leaf")}
         if known.stable:
@@ -221,7 +241,8 @@ def down_code(program: Program, wanted: set[Input]) -> str:
         by_type = [p for p in products if p.weight.rows == "type"]
         _of_weights(code, [p for p in products if p not in by_type], rows)
         _of_weights(code, by_type, rows, RUNS.get(name, ""))
-    return code.text()
+        code.reads.update(p.x.source for p in products)
+    return code, known
 
 
 def _matrix(product: Product, first: int, gradient: bool = False) -> str:
@@ -252,18 +273,18 @@ def _outside(program: Program, layout: Layout, cleared: set[Buffer]) -> Writer:
     out = Writer()
     out("for v in range(start, stop):")
     for buffer in sorted(cleared, key=lambda b: b.number):
-        begin = layout.offsets[buffer]
+        begin = layout.gradients[buffer]
         if buffer.rows == "node":
             out(f"    clear(G[v - base, {begin}:{begin + buffer.width}])")
     for number, (buffer, _) in enumerate(program.states.values()):
-        begin = layout.offsets[buffer]
+        begin = layout.gradients[buffer]
         columns = f"G[v - base, {begin}:{begin + buffer.width}]"
         out(f"    outside_gradient({columns}, O{number}, order[v])")
     edges = [b for b in sorted(cleared, key=lambda b: b.number) if b.rows == "edge"]
     if edges:
         out("for e in range(edges[start], edges[stop]):")
     for buffer in edges:
-        begin = layout.offsets[buffer]
+        begin = layout.gradients[buffer]
         out(f"    clear(H[e - edge_base, {begin}:{begin + buffer.width}])")
     return out
 
@@ -283,19 +304,20 @@ def _down(code: Code, phase: str, known: Gradients) -> list[str]:
                 a = code.columns(p.x, x, k, gradient=True)
                 b = code.columns(p.target, y, m, gradient=True)
                 lines.append(f"multiply_by_transposed({b}, {_matrix(p, w)}, {a}, {beta}, space)")
-        body = _derived(groups, code.layout, known)
+        body = _derived(groups, code, known)
         if body is not None:
             lines.append(code.function(f"down_{phase}_{number}", body))
     return lines
 
 
-def _derived(groups: Sequence[Group], layout: Layout, known: Gradients) -> Writer | None:
+def _derived(groups: Sequence[Group], code: Code, known: Gradients) -> Writer | None:
     """The loop over the nodes of a stage, backwards; None if no gradient comes out of it."""
     backs = []
     for group in reversed(groups):
-        back = Backward(group, layout, known)
+        back = Backward(group, code.layout, known)
         back.run()
         if back.total:
+            code.reads.update(back.loop.clean())
             backs.append(back)
     if not backs:
         return None

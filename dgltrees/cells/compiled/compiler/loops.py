@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees.cells.compiled.compiler.expressions import (
     SLOT,
@@ -24,7 +25,6 @@ from dgltrees.cells.compiled.compiler.expressions import (
     loads,
     replaced,
 )
-from dgltrees.cells.compiled.compiler.lower import Program
 from dgltrees.cells.compiled.compiler.scalar import RULES
 
 __all__ = [
@@ -45,20 +45,16 @@ __all__ = [
 
 @dataclass
 class Layout:
-    """Where the buffers of a program are in the tables of nodes and edges."""
+    """Where the buffers of a program, and their gradients, are in the tables of nodes and edges.
 
-    offsets: dict[Buffer, int]
-    node_width: int
-    edge_width: int
+    Attributes:
+        offsets, gradients: the first column of each buffer, and of its gradient.
+        widths: the numbers of columns of T, E, G and H.
+    """
 
-    @classmethod
-    def of(cls, program: Program) -> Layout:
-        """One buffer after another."""
-        widths, offsets = {"node": 0, "edge": 0}, {}
-        for buffer in program.buffers:
-            offsets[buffer] = widths[buffer.rows]
-            widths[buffer.rows] += buffer.width
-        return cls(offsets, widths["node"], widths["edge"])
+    offsets: Mapping[Buffer, int]
+    gradients: Mapping[Buffer, int]
+    widths: tuple[int, int, int, int]
 
 
 @dataclass
@@ -194,6 +190,7 @@ class Loop:
         self.before: list[list[str]] = [[] for _ in range(len(self.axes) + 1)]
         self.after: list[list[str]] = [[] for _ in range(len(self.axes) + 1)]
         self.names: dict[Any, tuple[str, int]] = {}
+        self.sources: dict[str, Any] = {}
         self.fresh = (f"x{i}" for i in count())
 
     def depth(self, load: Load) -> int:
@@ -201,15 +198,16 @@ class Loop:
         used = [a for a, stride in load.strides if stride and a is not SLOT]
         return max((self.axes.index(a) + 1 for a in used), default=0)
 
-    def at(self, load: Load, table: Optional[str] = None) -> str:
-        """The place of a number, such as ``t[128 + j0]``."""
-        offset = load.offset + self.layout.offsets.get(load.source, 0)  # type: ignore[arg-type]
+    def at(self, load: Load, gradient: bool = False) -> str:
+        """The place of a number, such as ``t[128 + j0]``, or of its gradient."""
+        begins = self.layout.gradients if gradient else self.layout.offsets
+        offset = load.offset + begins.get(load.source, 0)  # type: ignore[arg-type]
         terms = [str(offset)] if offset else []
         for axis, stride in load.strides:
             if stride:
                 name = "slot" if axis is SLOT else f"j{self.axes.index(axis)}"
                 terms.append(name if stride == 1 else f"{stride} * {name}")
-        return f"{table or row_of(load)}[{' + '.join(terms) or '0'}]"
+        return f"{row_of(load, gradient)}[{' + '.join(terms) or '0'}]"
 
     def load(self, load: Load) -> str:
         """The variable that holds a number."""
@@ -217,6 +215,7 @@ class Loop:
         if key not in self.names:
             depth = self.depth(load)
             self.names[key] = self.define(self.at(load), depth), depth
+            self.sources[self.names[key][0]] = load.source
         return self.names[key][0]
 
     def define(self, code: str, depth: int) -> str:
@@ -243,8 +242,27 @@ class Loop:
             self.names[key] = self.define(code, depth), depth
         return self.names[key]
 
+    def clean(self) -> set[Any]:
+        """Leave out variables that nothing reads; the sources that are read."""
+        lines = [line for place in (*self.before, *self.after) for line in place]
+        defined: dict[str, list[str]] = {}
+        used: set[str] = set()
+        for line in lines:
+            if match := _DEFINITION.match(line):
+                defined.setdefault(match[1], []).append(line)
+            else:
+                used.update(_names(line))
+        for name in sorted(defined, key=lambda name: -int(name[1:])):  # each reads earlier ones
+            if name in used:
+                used.update(n for line in defined[name] for n in _names(line))
+        dead = {line for name in defined.keys() - used for line in defined[name]}
+        for place in (*self.before, *self.after):
+            place[:] = [line for line in place if line not in dead]
+        return {source for name, source in self.sources.items() if name in used}
+
     def write(self, out: Writer) -> None:
         """Write the loops."""
+        self.clean()
         start = out.depth
         for depth, axis in enumerate((*self.axes, None)):
             for line in self.before[depth]:
@@ -259,6 +277,14 @@ class Loop:
             for line in self.after[depth]:
                 out(line)
         out.depth = start
+
+
+_DEFINITION = re.compile(r"(x\d+) = ")
+
+
+def _names(line: str) -> list[str]:
+    """The variables in a line, but that which it defines."""
+    return re.findall(r"\bx\d+\b", _DEFINITION.sub("", line, count=1))
 
 
 def row_of(load: Load, gradient: bool = False) -> str:
@@ -308,13 +334,14 @@ def needed_rows(reads: Iterable[Load], gradients: Iterable[Load]) -> dict[str, s
             index = {"node": "v", "child": "u", "edge": "e"}.get(load.rows, "")
             if isinstance(source, Input):
                 table = f"{'D' if gradient else 'I'}{source.number}"
-                where = {"node": "order[v]", "child": "order[u]", "edge": "numbers[e]"}
+                where = {"node": "rows[v]", "child": "rows[u]", "edge": "numbers[e]"}
                 if load.rows == "none":
                     rows[name] = f"{table}[thread]" if gradient else table
                 elif load.rows == "type":
                     rows[name] = f"{table}[thread, kind]" if gradient else f"{table}[kind]"
                 else:
-                    rows[name] = f"{table}[{where[load.rows]}]"
+                    own = f"thread % len({table}), " if gradient and load.rows != "edge" else ""
+                    rows[name] = f"{table}[{own}{where[load.rows]}]"
             else:
                 table = (
                     ("G" if gradient else "T")

@@ -1,6 +1,8 @@
 """Where compiled code finds nodes and edges: rows by shard and level, edges by the row they enter.
 
-It holds for trees up and down, and for any other graph without cycles.
+It holds for trees up and down, and for any other graph without cycles. Trees are independent, so
+rows can be cut into shards of whole trees, each with its own leaves and levels: threads then never
+wait for one another, and a shard stays in a cache.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from typing import NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.cells.compiled.plans.rows import shards_of
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, offsets_of, run_offsets, within
@@ -98,6 +99,21 @@ def plan_levels(
         numbers,
         within(degree[order]) if slots is None else slots[numbers],
     )
+
+
+def shards_of(batch: TreeBatch, shards: int) -> Ints:
+    """The shard of each node, ``(N,)``: the one that holds the middle of its tree.
+
+    If an edge would lead from one shard to another, all nodes are in shard 0.
+    """
+    if shards > 1:
+        sizes = batch.sizes.numpy()
+        middle = sizes.cumsum() - sizes // 2
+        shard: Ints = np.minimum(middle * shards // max(batch.num_nodes, 1), shards - 1)
+        shard = shard.repeat(sizes)
+        if (shard[batch.src.numpy()] == shard[batch.dst.numpy()]).all():
+            return shard
+    return np.zeros(batch.num_nodes, np.int64)
 
 
 def _parts(run: Ints, kinds: int, top: int) -> tuple[Ints, Ints, Ints]:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.compiler.expressions import Input
-from dgltrees.cells.compiled.compiler.generate import down_code, up_code
-from dgltrees.cells.compiled.compiler.loops import Layout
+from dgltrees.cells.compiled.compiler.expressions import Input, Statement, loads
+from dgltrees.cells.compiled.compiler.generate import down_code, layout_of, up_code
 from dgltrees.cells.compiled.compiler.lower import Key, Program
 from dgltrees.cells.compiled.compiler.machine import kernels
 from dgltrees.cells.compiled.compiler.noise import Noise, bernoulli
 from dgltrees.cells.compiled.compiler.plan import LevelPlan, level_plan
-from dgltrees.cells.compiled.kernels import CACHE, NARROWEST, SMALLEST_SHARD
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.workspace import Workspace, as_arrays
+from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["Machine"]
 
+SMALLEST_SHARD = 64
+"""The fewest nodes for which another thread pays."""
+NARROWEST = 64
+"""The fewest rows for which a level's matrix product is worth its call: it reads all weights."""
+CACHE = 2**21
+"""Bytes of a core's private cache."""
 _SHARED = ("none", "type")
 """Inputs that threads add gradients to, each in a table of its own."""
 Ints = NDArray[np.int64]
@@ -44,9 +49,10 @@ class Machine:
     program: Program
 
     def __post_init__(self) -> None:
-        self.layout = Layout.of(self.program)
+        self.layout = layout_of(self.program)
         self.inputs = list(self.program.inputs.items())
-        self.up = up_code(self.program)
+        self.of_leaves = _of_leaves(self.program)
+        self.up = up_code(self.program, self.layout)
         self.checked: frozenset[int] = frozenset()
         self._down: dict[frozenset[int], str] = {}
 
@@ -54,13 +60,13 @@ class Machine:
         """The code for the gradients of the inputs ``wanted``."""
         if wanted not in self._down:
             inputs = {i for i in self.program.inputs.values() if i.number in wanted}
-            self._down[wanted] = down_code(self.program, inputs)
+            self._down[wanted] = down_code(self.program, self.layout, inputs)
         return self._down[wanted]
 
     def __call__(
         self,
         batch: TreeBatch,
-        find: Callable[[Key], Tensor],
+        find: Callable[[Key], Union[Tensor, IndexedRows]],
         types: Optional[Ints] = None,
         slots: Optional[Ints] = None,
         noise: Noise = bernoulli,
@@ -75,11 +81,12 @@ class Machine:
             noise: draws random numbers.
         """
 
-        values = self._inputs(find, batch, noise)
+        values, index = self._inputs(find, batch, noise)
         like = values[0]
         plan = level_plan(batch, self.shards(batch, like.itemsize), types, slots)
+        rows = plan.order if index is None else index.numpy()[plan.order]
         way: Any = _Compiled
-        states = way.apply(self, plan, batch.num_nodes, *values)
+        states = way.apply(self, plan, rows, batch.num_nodes, *values)
         shapes = self.program.states.items()
         return {
             name: state.view(len(state), *shape)
@@ -87,10 +94,19 @@ class Machine:
         }
 
     def _inputs(
-        self, find: Callable[[Key], Tensor], batch: TreeBatch, noise: Noise
-    ) -> list[Tensor]:
-        """Fields, parameters and results of :attr:`Program.before`, as the kernels read them."""
+        self, find: Callable[[Key], Union[Tensor, IndexedRows]], batch: TreeBatch, noise: Noise
+    ) -> tuple[list[Tensor], Optional[Tensor]]:
+        """Fields, parameters and results of :attr:`Program.before`, as the kernels read them.
+
+        If nodes share the rows of all their fields, also the row of each node.
+        """
         known: dict[Key, Tensor] = {}
+        index = None if self.program.before else _index(self.inputs, find)
+        for key in self.of_leaves:  # what no inner node reads may be NaN, and 0 times NaN is NaN
+            x = find(key)
+            x = x if isinstance(x, Tensor) else x.dense()
+            inner = torch.zeros(len(x), dtype=torch.bool).index_fill_(0, batch.dst.long(), True)
+            known[key] = x.masked_fill(inner.view(-1, *[1] * (x.dim() - 1)), 0)
 
         def value(arg: Any) -> Any:
             if isinstance(arg, list):
@@ -100,8 +116,13 @@ class Machine:
             if arg[0] == "rows":
                 return batch.num_nodes * arg[1]
             if arg not in known:
-                known[arg] = drawn(*arg[1:4]) if arg[0] == "noise" else find(arg)
+                known[arg] = drawn(*arg[1:4]) if arg[0] == "noise" else field(find(arg))
             return known[arg]
+
+        def field(found: Union[Tensor, IndexedRows]) -> Tensor:
+            if isinstance(found, Tensor):
+                return found
+            return found.dense() if index is None else found.rows
 
         def drawn(mean: float, rows: str, width: int) -> Tensor:
             count = len(batch.src) if rows == "edge" else batch.num_nodes
@@ -114,16 +135,51 @@ class Machine:
             known[key] = function(*(value(arg) for arg in args), **options)
         tensors = [value(key) for (key, _), _ in self.inputs]
         dtype = self.program.dtype
-        return [_rows(t.to(dtype), source) for t, (_, source) in zip(tensors, self.inputs)]
+        rows = [_rows(t.to(dtype), source) for t, (_, source) in zip(tensors, self.inputs)]
+        return rows, index
 
     def shards(self, batch: TreeBatch, itemsize: int) -> int:
         """How many shards to cut a batch into, so that each fits a cache and threads have some."""
         nodes = batch.num_nodes
-        by_cache = nodes * 2 * self.layout.node_width * itemsize // CACHE + 1
+        by_cache = nodes * sum(self.layout.widths) * itemsize // CACHE + 1
         levels = int(batch.depth.max(initial=0)) + 1 if batch.depth is not None else nodes
         by_width = nodes // (levels * NARROWEST)
         threads = min(torch.get_num_threads(), nodes // SMALLEST_SHARD)
         return max(1, threads, min(by_cache, by_width))
+
+
+def _of_leaves(program: Program) -> set[Key]:
+    """The fields that calls of torch before the traversal read for leaves alone."""
+
+    def fields(arg: Any) -> set[Key]:
+        if isinstance(arg, list):
+            return set[Key]().union(*map(fields, arg))
+        if arg.__class__ is not tuple or arg[0] == "field":
+            return {arg} if arg.__class__ is tuple else set()
+        _, args, kwargs = program.before.get(arg, (None, (), {}))
+        return fields([*args, *kwargs.values()])
+
+    keys = {source: key for (key, _), source in program.inputs.items()}
+    read: dict[str, set[Key]] = {}
+    for phase, steps in program.steps.items():
+        found = {x.source for s in steps if isinstance(s, Statement) for x in loads(s.expr)}
+        used = [keys[source] for source in found if isinstance(source, Input)]
+        read[phase] = fields([key for key in used if phase != "leaf" or key in program.before])
+    return read["leaf"] - read["inner"] - read["send"]
+
+
+def _index(
+    inputs: Sequence[tuple[tuple[Key, str], Input]],
+    find: Callable[[Key], Union[Tensor, IndexedRows]],
+) -> Optional[Tensor]:
+    """The row of each node, if all inputs of nodes are fields whose rows nodes share."""
+    keys = [key for (key, rows), _ in inputs if rows == "node"]
+    if any(key[0] != "field" for key in keys):
+        return None
+    fields = [find(key) for key in keys]
+    shared = [field.index for field in fields if isinstance(field, IndexedRows)]
+    same = len(shared) == len(fields) > 0 and all(index is shared[0] for index in shared)
+    return shared[0] if same else None
 
 
 def _rows(tensor: Tensor, source: Input) -> Tensor:
@@ -138,24 +194,30 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, machine: Machine, plan: LevelPlan, nodes: int, *inputs: Tensor
+        ctx: Any, machine: Machine, plan: LevelPlan, rows: Ints, nodes: int, *inputs: Tensor
     ) -> tuple[Tensor, ...]:
         from dgltrees.cells.compiled.kernels.rows import run
 
-        like, layout = inputs[0], machine.layout
-        space = Workspace(like, [(nodes, layout.node_width), (len(plan.child), layout.edge_width)])
+        like, (width, edge_width, *_) = inputs[0], machine.layout.widths
+        space = Workspace(like, [(nodes, width), (len(plan.child), edge_width)])
         states = tuple(like.new_empty(nodes, b.width) for b, _ in machine.program.states.values())
         threads = _threads(plan)
-        wanted = frozenset(i for i, need in enumerate(ctx.needs_input_grad[3:]) if need)
+        wanted = frozenset(i for i, need in enumerate(ctx.needs_input_grad[4:]) if need)
         up = kernels(machine.up, "up", "plan, T, E, inputs, outputs", threads > 1)
         arrays = as_arrays(*inputs)
         run(
             up,
             threads,
-            (len(plan.bounds), tuple(plan), *as_arrays(*space.tensors), arrays, as_arrays(*states)),
+            (
+                len(plan.bounds),
+                (*plan, rows),
+                *as_arrays(*space.tensors),
+                arrays,
+                as_arrays(*states),
+            ),
         )
         ctx.save_for_backward(*inputs)
-        ctx.machine, ctx.plan, ctx.wanted = machine, plan, wanted
+        ctx.machine, ctx.plan, ctx.rows, ctx.wanted = machine, plan, rows, wanted
         ctx.space = space  # lives as long as the autograd graph
         ctx.set_materialize_grads(False)
         return states
@@ -166,13 +228,12 @@ class _Compiled(torch.autograd.Function):
 
         refuse_second_derivative("a compiled cell")
         inputs, machine, plan = ctx.saved_tensors, ctx.machine, ctx.plan
-        like, layout, threads = inputs[0], machine.layout, _threads(ctx.plan)
-        nodes, edges = plan.largest
-        memory = Workspace(
-            like, [(threads, nodes, layout.node_width), (threads, edges, layout.edge_width)]
-        )
+        like, threads = inputs[0], _threads(ctx.plan)
+        (nodes, edges), (*_, width, edge_width) = plan.largest, machine.layout.widths
+        memory = Workspace(like, [(threads, nodes, width), (threads, edges, edge_width)])
+        copies = 1 if ctx.rows is plan.order else threads
         totals = [
-            _total(t, i, n in ctx.wanted, threads)
+            _total(t, i, n in ctx.wanted, threads if i.rows in _SHARED else copies)
             for n, (t, (_, i)) in enumerate(zip(inputs, machine.inputs))
         ]
         none = [like.new_empty(0, b.width) for b, _ in machine.program.states.values()]
@@ -188,7 +249,7 @@ class _Compiled(torch.autograd.Function):
             threads,
             (
                 len(plan.bounds),
-                tuple(plan),
+                (*plan, ctx.rows),
                 *as_arrays(*ctx.space.tensors),
                 *as_arrays(*memory.tensors),
                 as_arrays(*inputs),
@@ -197,10 +258,10 @@ class _Compiled(torch.autograd.Function):
             ),
         )
         results = [
-            None if n not in ctx.wanted else _joined(t) if i.rows in _SHARED else t
+            None if n not in ctx.wanted else t if i.rows == "edge" else _joined(t)
             for n, (t, (_, i)) in enumerate(zip(totals, machine.inputs))
         ]
-        return (None, None, None, *results)
+        return (None, None, None, None, *results)
 
 
 def _joined(totals: Tensor) -> Tensor:
@@ -208,13 +269,13 @@ def _joined(totals: Tensor) -> Tensor:
     return totals[0] if len(totals) == 1 else totals.sum(0)
 
 
-def _total(tensor: Tensor, source: Input, wanted: bool, threads: int) -> Tensor:
-    """Zeros for the gradient of an input; of a parameter, for each thread."""
+def _total(tensor: Tensor, source: Input, wanted: bool, copies: int) -> Tensor:
+    """Zeros for the gradient of an input; so many, each for a thread, where threads share rows."""
     if not wanted:
-        return tensor.new_zeros((0, 0, 0) if source.rows == "type" else (0, 0))
-    if source.rows in _SHARED:
-        return tensor.new_zeros(threads, *tensor.shape)
-    return torch.zeros_like(tensor)
+        return tensor.new_zeros((0, 0, 0) if source.rows in ("type", "node") else (0, 0))
+    if source.rows == "edge":
+        return torch.zeros_like(tensor)
+    return tensor.new_zeros(copies, *tensor.shape)
 
 
 def _threads(plan: LevelPlan) -> int:

@@ -34,17 +34,18 @@ from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.kernels import compiles
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.builtin import BuiltinReduce
-from dgltrees.traversal.calls import call
+from dgltrees.traversal.calls import prepared
 from dgltrees.traversal.positions import check_positions
-from dgltrees.traversal.ways import Traversal, general_way, way_of
+from dgltrees.traversal.views import IndexedRows
+from dgltrees.traversal.ways import Traversal, dense, general_way, goes_second, way_of
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["SMALLEST", "compiled_traversal", "explain_compile"]
 
-SMALLEST, PATIENCE = 256, 64
+SMALLEST, PATIENCE = 32, 2**14
 """The fewest nodes of a batch for which a cell is compiled; without gradients a smaller one uses
-what there is, until together they have so many times as many nodes. In training the batch alone
-decides: dropout and rounding after a resume are those of a run that was never stopped."""
+what there is, until together they have so many nodes. In training the batch alone decides: dropout
+and rounding after a resume are those of a run that was never stopped."""
 MANY = 4
 """Numbers of children from which on there is no difference."""
 WIDEST = 16
@@ -55,6 +56,7 @@ MOST = 8
 Ints = NDArray[np.int64]
 Outcome = Union[Machine, str]
 Fields = dict[str, Tensor]
+Shared = Mapping[str, Union[Tensor, IndexedRows]]
 _versions: WeakKeyDictionary[nn.Module, dict[Any, Outcome]] = WeakKeyDictionary()
 _nodes: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 _of_functions: dict[Any, dict[Any, Outcome]] = {}
@@ -63,13 +65,14 @@ _lock = threading.RLock()
 
 @general_way
 def compiled_traversal(
-    traversal: Traversal, batch: TreeBatch, ndata: Fields, edata: Fields
+    traversal: Traversal, batch: TreeBatch, ndata: Shared, edata: Fields
 ) -> Optional[Fields]:
     """The states of all nodes by compiled code; None where the generic way has to go."""
-    floats = [t for t in ndata.values() if t.is_floating_point()]
+    rows = {name: t.rows if isinstance(t, IndexedRows) else t for name, t in ndata.items()}
+    floats = [t for t in rows.values() if t.is_floating_point()]
     if not floats or not len(batch.src) or not compiles(floats[0]) or autocasts("cpu"):
         return None
-    if _watched() or any(type(t) not in (Tensor, nn.Parameter) for t in ndata.values()):
+    if _watched() or any(type(t) not in (Tensor, nn.Parameter) for t in rows.values()):
         return None
     small = batch.num_nodes < SMALLEST
     if small and torch.is_grad_enabled():
@@ -81,7 +84,7 @@ def compiled_traversal(
         enough = not small or _adds_up(modules, batch)
         if not versions and not enough:  # before the fingerprint, which takes long
             return None
-        key = fingerprint(three), _signature(ndata), _signature(edata), traversal.group_by
+        key = fingerprint(three), _signature(rows), _signature(edata), traversal.group_by
     except (CompileError, TypeError):
         return None
     work: Optional[_Work] = None
@@ -90,9 +93,9 @@ def compiled_traversal(
         if isinstance(outcome, str) or (outcome is None and not enough):
             continue
         if work is None:
-            prepare, fields = traversal.prepare, ndata
-            if prepare is not None:
-                fields = {**ndata, **call(prepare, ndata, batch.num_nodes)}
+            fields: Shared = {n: t for n, t in ndata.items() if not isinstance(t, IndexedRows)}
+            if traversal.prepare is not None:
+                fields = {**fields, **prepared(traversal.prepare, ndata, batch.num_nodes)}
             work = _Work(traversal, batch, fields, edata, modules, _types(traversal, batch, fields))
         if not isinstance(outcome, Machine) or not outcome.checked >= work.seen:
             with _lock:
@@ -107,7 +110,7 @@ def compiled_traversal(
 def explain_compile(cell: nn.Module) -> str:
     """Whether the functions of a cell run as machine code, and if not, why.
 
-    A cell is compiled when backend ``levels`` first runs it over a batch of at least 256 nodes, or
+    A cell is compiled when backend ``levels`` first runs it over a batch of at least 32 nodes, or
     without gradients has run it over 16,384 nodes in smaller ones, on a processor, in single or
     double precision, with numba installed.
 
@@ -124,7 +127,7 @@ def explain_compile(cell: nn.Module) -> str:
     if not isinstance(cell, nn.Module):
         raise ConfigError(f"expected a cell, or a module whose methods are passed, got {name}")
     versions = _versions.get(cell, {})
-    if not versions and way_of(cell) is not None:
+    if not versions and way_of(cell) is not None and not goes_second(cell):
         return f"{name} has a compiled way of its own"
     by_settings: dict[Any, list[tuple[Optional[int], Outcome]]] = {}
     for (*key, arity), outcome in versions.items():
@@ -179,7 +182,7 @@ def _adds_up(modules: Sequence[nn.Module], batch: TreeBatch) -> bool:
     if not modules:
         return False
     _nodes[modules[0]] = total = _nodes.get(modules[0], 0) + batch.num_nodes
-    return total >= PATIENCE * SMALLEST
+    return total >= PATIENCE
 
 
 def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict[Any, Outcome]:
@@ -190,10 +193,10 @@ def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict
     return _of_functions.setdefault(codes, {})
 
 
-def _types(traversal: Traversal, batch: TreeBatch, fields: Fields) -> Optional[Ints]:
+def _types(traversal: Traversal, batch: TreeBatch, fields: Shared) -> Optional[Ints]:
     """The type of each node that has children, 0 at others; None without types."""
     field = None if traversal.group_by is None else fields.get(traversal.group_by)
-    if field is None or field.is_floating_point():
+    if not isinstance(field, Tensor) or field.is_floating_point():
         return None
     types: Ints = batch.on_host(field).numpy().astype(np.int64)
     return types
@@ -212,7 +215,7 @@ class _Work(NamedTuple):
 
     traversal: Traversal
     batch: TreeBatch
-    fields: Fields
+    fields: Shared
     edata: Fields
     modules: Sequence[nn.Module]
     types: Optional[Ints]
@@ -272,25 +275,26 @@ class _Work(NamedTuple):
             raise CompileError("its reduce function is a built-in")
         grouped, slotted = self.traversal.group_by is not None, self.traversal.slots is not None
         functions = Functions(message, reduce, update, arity, slotted, 2 if grouped else None)
+        fields = dense(self.fields)
         try:
-            traces = trace_cell(functions, self.fields, self.edata)
+            traces = trace_cell(functions, fields, self.edata)
         except Exception:
             if self.types is None or self.types.any(where=_degrees(self.batch) > 0):
                 raise
             functions = replace(functions, types=1)  # there may be one type
-            traces = trace_cell(functions, self.fields, self.edata)
+            traces = trace_cell(functions, fields, self.edata)
         program = lower(*traces, names_of(self.modules), arity)
         if functions.types == 1:
             program.types = 1
         return Machine(program)
 
     def run(
-        self, machine: Machine, fields: Optional[Fields] = None, noise: Noise = bernoulli
+        self, machine: Machine, fields: Optional[Shared] = None, noise: Noise = bernoulli
     ) -> Fields:
         """The states of all nodes by compiled code."""
         source = self.fields if fields is None else fields
 
-        def find(key: tuple[Any, ...]) -> Tensor:
+        def find(key: tuple[Any, ...]) -> Union[Tensor, IndexedRows]:
             if key[0] == "param":
                 return parameter(self.modules, key)
             return (source if key[0] == "field" else self.edata)[key[1]]
@@ -316,7 +320,7 @@ class _Work(NamedTuple):
         with torch.inference_mode(False), torch.set_grad_enabled(gradients), WithoutNoise():
             leaves = {
                 name: t.detach().clone().requires_grad_(gradients and t.is_floating_point())
-                for name, t in self.fields.items()
+                for name, t in dense(self.fields).items()
             }
             own = [p for module in self.modules for p in module.parameters() if p.requires_grad]
             inputs = [*(t for t in leaves.values() if t.requires_grad), *dict.fromkeys(own)]

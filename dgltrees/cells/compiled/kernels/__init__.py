@@ -1,4 +1,4 @@
-"""Traversals compiled to machine code by numba, for processors.
+"""What compiled traversals call, and whether numba can compile them on this machine.
 
 They need numba (``pip install dgltrees[fast]``), a folder for its machine code, and the BLAS
 routines of torch's own library; :func:`available` says whether all are there. On other devices and
@@ -19,14 +19,7 @@ from torch import Tensor
 
 from dgltrees.cells.compiled.kernels.library import has_products
 
-__all__ = ["available", "compiled", "compiles", "shards_for"]
-
-SMALLEST_SHARD = 64
-"""The fewest nodes for which another thread pays."""
-NARROWEST = 64
-"""The fewest rows for which a level's matrix product is worth its call: it reads all weights."""
-CACHE, TABLES = 2**21, 13
-"""Bytes of a core's private cache; vectors of size c that a node needs in it."""
+__all__ = ["available", "compiled", "compiles"]
 
 _state = threading.local()
 
@@ -68,21 +61,3 @@ def compiles(like: Tensor) -> bool:
     """Whether kernels are on, available, and support the device and dtype of ``like``."""
     supported = like.device.type == "cpu" and like.dtype in (torch.float32, torch.float64)
     return supported and getattr(_state, "on", True) and available()
-
-
-def shards_for(nodes: int, levels: int, width: int, itemsize: int) -> int:
-    """The number of shards to cut a batch into, so that each fits a cache.
-
-    There is at least one per thread; beyond that, a level of a shard has at least
-    :data:`NARROWEST` rows.
-
-    Arguments:
-        nodes: the number of nodes of the batch.
-        levels: the number of levels of its deepest tree.
-        width: c, the size of a state.
-        itemsize: the bytes of a number.
-    """
-    by_cache = nodes * width * TABLES * itemsize // CACHE + 1
-    by_width = nodes // (max(levels, 1) * NARROWEST)
-    threads = min(torch.get_num_threads(), nodes // SMALLEST_SHARD)
-    return max(1, threads, min(by_cache, by_width))

@@ -1,4 +1,4 @@
-"""Exponentials, of one number and of whole rows, which a compiler makes vector instructions of.
+"""Exponentials, which a compiler makes vector instructions of.
 
 In single precision ``exp(x) = 2^k exp(r)`` with ``x = k ln 2 + r`` and ``|r| <= ln 2 / 2``, where
 eight terms of the power series of exp(r) are exact to rounding; 2^k is made of its bits. In double
@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-__all__ = ["MATH", "exp", "sigmoid", "sigmoids", "tanh", "tanhs"]
+__all__ = ["MATH", "exp", "sigmoid", "tanh"]
 
 MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 """No check for division by zero, which would prevent vectorisation, and fused multiply-adds."""
@@ -94,17 +94,3 @@ def sigmoid(x):
 def tanh(x):
     """The hyperbolic tangent."""
     return _tanh_from(x, _exp(-(x + x)))
-
-
-@njit(**MATH)
-def sigmoids(a: Any) -> None:
-    """The logistic function of a row, in place."""
-    for j in range(len(a)):
-        a[j] = sigmoid(a[j])
-
-
-@njit(**MATH)
-def tanhs(x: Any, out: Any) -> None:
-    """The hyperbolic tangent of a row."""
-    for j in range(len(x)):
-        out[j] = tanh(x[j])

@@ -3,9 +3,6 @@
 If a node only reads sums over its children, no mailboxes are needed. Nodes become rows of one
 table: all leaves first, then level after level, so that a level is a slice. The messages of a level
 are computed by one product per type of edge; all leaves form one such level.
-
-Trees are independent, so the table can be cut into shards of whole trees, each with its own leaves
-and levels: threads then never wait for one another, and a shard stays in a cache.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, offsets_of, ranges, run_offsets
 
-__all__ = ["Part", "RowPlan", "Span", "num_levels", "plan_rows", "row_plan", "shards_of"]
+__all__ = ["Part", "RowPlan", "Span", "plan_rows", "row_plan"]
 
 Ints = NDArray[np.int64]
 
@@ -57,10 +54,8 @@ class RowPlan:
 
     Attributes:
         levels: ``(levels, 4)``, the first row of each level, the row after its last, and the same
-            for its parts; shard after shard, and within a shard from the leaves up, so that a
-            parent's level comes after its child's.
+            for its parts; from the leaves up, so that a parent's level comes after its child's.
         parts: ``(parts, 3)``, type, start and stop of each :class:`Part`.
-        shards: ``(S + 1,)``, the first level of each shard; last, the number of levels.
         host_parent: ``parent`` on the host, from which nothing need be read back.
         order: ``(N,)`` the node of each row.
         back: ``(N,)`` the row of each node.
@@ -71,7 +66,6 @@ class RowPlan:
 
     levels: Ints
     parts: Ints
-    shards: Ints
     host_parent: Ints
     order: Tensor
     back: Tensor
@@ -100,18 +94,6 @@ class RowPlan:
             for kind in np.unique(kinds).tolist()
         ]
 
-    @cached_property
-    def inner(self) -> Ints:
-        """The number of inner rows before each shard, and in all, ``(S + 1,)``."""
-        leaves, top = self.shards[:-1], self.shards[1:] - 1
-        return offsets_of(self.levels[top, 1] - self.levels[leaves, 1])
-
-    @property
-    def largest(self) -> int:
-        """The number of rows of the largest shard."""
-        leaves, top = self.shards[:-1], self.shards[1:] - 1
-        return int((self.levels[top, 1] - self.levels[leaves, 0]).max(initial=0))
-
     def to(self, device: Union[str, torch.device]) -> RowPlan:
         """The same plan with its tensors on ``device``."""
         names = ("order", "back", "parent", "parent_node", "types")
@@ -119,19 +101,12 @@ class RowPlan:
         return replace(self, **moved)
 
 
-def num_levels(batch: TreeBatch) -> int:
-    """The number of levels, which for trees is one more than the depth of the deepest node."""
-    depth = levels_of(batch) if batch.depth is None else batch.depth
-    return int(depth.max(initial=0)) + 1
-
-
-def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -> Optional[RowPlan]:
+def plan_rows(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[RowPlan]:
     """Plan the rows of ``batch``, with vectorised code and no loop over nodes.
 
     Arguments:
         batch: the graph.
         types: ``(E,)`` the type of each edge; all 0, if not given.
-        shards: how many shards of about the same size to cut the trees into.
 
     Returns:
         the plan, or None where a node has two parents.
@@ -147,43 +122,25 @@ def plan_rows(batch: TreeBatch, types: Optional[Ints] = None, shards: int = 1) -
     up, inner = np.arange(count), np.zeros(count, np.bool_)
     up[src], inner[dst] = dst, True
 
-    # Leaves are one level, the first of their shard; roots are the last rows of their level. The
+    # Leaves are the first level; roots are the last rows of their level. The
     # rows of a run share the level and the type, and are all roots or none is.
     run, kinds = level * inner * 2 + (level == top), 1
     kind = np.zeros(count, np.int64)
     if types is not None:
         kind[src], kinds = types, int(types.max(initial=0)) + 1
         run = run * kinds + kind
-    of_shard = (top + 1) * 2 * kinds
-    if shards > 1:
-        run += shards_of(batch, shards) * of_shard
-    small = shards * of_shard <= 2**16  # then a radix sort
+    small = (top + 1) * 2 * kinds <= 2**16  # then a radix sort
     order = (run.astype(np.uint16) if small else run).argsort(kind="stable")
     back = inverse(order)
     parent_node = up.take(order)
     parent = back.take(parent_node)
     rows = order, back, parent, parent_node, kind if types is None else kind.take(order)
-    cut = _cut(run.take(order), kinds, top + 1)
+    cut = _cut(run.take(order), kinds)
     return RowPlan(*cut, parent, *map(torch.from_numpy, rows))
 
 
-def shards_of(batch: TreeBatch, shards: int) -> Ints:
-    """The shard of each node, ``(N,)``: the one that holds the middle of its tree.
-
-    If an edge would lead from one shard to another, all nodes are in shard 0.
-    """
-    if shards > 1:
-        sizes = batch.sizes.numpy()
-        middle = sizes.cumsum() - sizes // 2
-        shard: Ints = np.minimum(middle * shards // max(batch.num_nodes, 1), shards - 1)
-        shard = shard.repeat(sizes)
-        if (shard[batch.src.numpy()] == shard[batch.dst.numpy()]).all():
-            return shard
-    return np.zeros(batch.num_nodes, np.int64)
-
-
-def _cut(run: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
-    """The levels, parts and shards of rows that are sorted by their runs."""
+def _cut(run: Ints, kinds: int) -> tuple[Ints, Ints]:
+    """The levels and parts of rows that are sorted by their runs."""
     runs = run_offsets(run)
     number = run.take(runs[:-1])
     level = number // (2 * kinds)
@@ -193,7 +150,7 @@ def _cut(run: Ints, kinds: int, levels: int) -> tuple[Ints, Ints, Ints]:
     of_level = run_offsets(level)
     rows, behind = runs[of_level], offsets_of(has_parent)[of_level]
     table = _columns(rows[:-1], rows[1:], behind[:-1], behind[1:])
-    return table, parts[has_parent], run_offsets(level[of_level[:-1]] // levels)
+    return table, parts[has_parent]
 
 
 def _columns(*columns: Ints) -> Ints:
@@ -207,14 +164,13 @@ def _columns(*columns: Ints) -> Ints:
 def row_plan(
     batch: TreeBatch,
     types: Optional[Ints] = None,
-    shards: int = 1,
     *,
     device: Union[str, torch.device] = "cpu",
 ) -> Optional[RowPlan]:
     """:func:`plan_rows`, cached with the batch and moved to ``device``."""
     return batch.cache.get(
-        ("rows", shards),
-        lambda: plan_rows(batch, types, shards),
+        "rows",
+        lambda: plan_rows(batch, types),
         values=[types],
         device=device,
     )
