@@ -11,7 +11,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
@@ -270,6 +270,7 @@ class Drawn(Cell):
     st.sampled_from(sorted(OVER_CHILDREN)),
     st.lists(st.sampled_from(sorted(POINTWISE)), max_size=2),
 )
+@example(["exp", "heads", "chunks"], "amax", ["heads", "chunks"])
 def test_any_cell(before: list[str], over: str, behind: list[str]) -> None:
     cell = Drawn(before, over, behind).double()
     agree(cell, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
