@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dgltrees._files import draft_folder, remove_leftovers, replacing
-from dgltrees._json import load_json
+from dgltrees._json import JSONError, load_json
 
 
 def _age(path: Path) -> None:
@@ -51,17 +51,21 @@ def test_drafts_of_killed_processes_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "message"),
     [
-        (r'{"a": "\ud800"}', r"expected whole characters, got half of one, \\ud800"),
-        (r'{"\udc00": 1}', r"got half of one, \\udc00"),
-        ("[" * 100_000, "nested too deep"),
-        ('{"a"', "expected JSON, got expecting ':' delimiter at column 5"),
+        (r'{"a": "\ud800"}', 1, r"expected whole characters, got half of one, \\ud800"),
+        ('["\\ud83c\\udf33",\n"\\\\ud83c",\n"\\ud83c"]', 3, r"got half of one, \\ud83c"),
+        (r'{"\udc00": 1}', 1, r"got half of one, \\udc00"),
+        ("[" * 100_000, 1, "nested too deep"),
+        ('["]",\n' * 100_000, 100_000, "nested too deep"),
+        ('["' + "9" * 9000 + '",\n1,\n' + "9" * 5000 + "]", 3, "4300 digits"),
+        ('{"a"', 1, "expected JSON, got expecting ':' delimiter at column 5"),
     ],
 )
-def test_json_that_is_refused(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_json_that_is_refused(text: str, line: int, message: str) -> None:
+    with pytest.raises(JSONError, match=message) as caught:
         load_json(text)
+    assert caught.value.line == line
 
 
 def test_both_halves_are_a_character() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dgltrees._files import PathLike
-from dgltrees._json import load_json
+from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, empty_file, open_bytes
@@ -44,12 +44,11 @@ def stream_json_records(
         raise empty_file(path)
     try:
         values = load_json(data.decode("utf-8"))
-    except ValueError as error:
-        line = getattr(error.__context__, "lineno", None)
-        raise TreeError(str(error), file=path, line=line) from None
+    except JSONError as error:
+        raise TreeError(str(error), file=path, line=error.line) from None
     if not isinstance(values, list) or not values:
         got = "an empty list" if values == [] else type(values).__name__
-        raise TreeError(f"expected a list of objects, got {got}", file=path)
+        raise TreeError(f"expected a list of objects, got {got}", file=path, line=1)
     records = Records(path, layout)
     for start in range(0, len(values), trees):
         part = values[start : start + trees]

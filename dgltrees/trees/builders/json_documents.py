@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from dgltrees._files import PathLike
+from dgltrees._json import line_of_deepest
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.builders.walk import NodeLists, walk
@@ -87,7 +88,7 @@ def _load(text: Union[str, bytes], tree: int, file: Optional[PathLike]) -> Any:
         )
     except RecursionError:
         message = "expected JSON that Python's json can read, got one nested too deep for it"
-        line = None
+        line = line_of_deepest(_text_of(text))
     except json.JSONDecodeError as error:
         message = f"expected JSON, got {error.msg.lower()} at column {error.colno}"
         line = error.lineno
@@ -103,10 +104,13 @@ def _refuse(constant: str) -> NoReturn:
     raise TreeError(f"expected JSON, got {constant}, which is no JSON number")
 
 
+def _text_of(text: Union[str, bytes]) -> str:
+    return text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+
+
 def _line_of_constant(text: Union[str, bytes]) -> int:
     """The line of the first NaN or Infinity that is no part of a text."""
-    if isinstance(text, bytes):
-        text = text.decode(json.detect_encoding(text))
+    text = _text_of(text)
     constants = (m for m in _TEXT_OR_CONSTANT.finditer(text) if not m[0].startswith('"'))
     return 1 + text.count("\n", 0, next(constants).start())
 

@@ -73,9 +73,9 @@ def test_wide() -> None:
     [
         (
             "[" * 100_000 + "]" * 100_000,
-            "d.json: tree 1: expected JSON that Python's json can read",
+            "d.json:1: tree 1: expected JSON that Python's json can read",
         ),
-        ('{"a":' * 100_000, "d.json: tree 1: expected JSON that Python's json can read"),
+        ('{"a":\n' * 100_000, "d.json:100000: tree 1: expected JSON that Python's json can read"),
         ('{"a":\n[1,', "d.json:2: tree 1: expected JSON, got expecting value at column 4"),
         ("", "d.json:1: tree 1: expected JSON, got expecting value at column 1"),
         ("[1]\n[2]", "d.json:2: tree 1: expected JSON, got extra data at column 1"),
