@@ -20,8 +20,11 @@ __all__ = ["FIELDS", "check_lines", "check_text", "words_of"]
 
 FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)", re.ASCII)  # a multiword token, such as 3-4
-_EMPTY = re.compile(r"([0-9]+)\.([1-9][0-9]*)", re.ASCII)  # an empty node, such as 8.1
+# Python makes no numbers of more than 4,300 digits.
+_RANGE = re.compile(
+    r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})", re.ASCII
+)  # a multiword token, such as 3-4
+_EMPTY = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)  # an empty node, such as 8.1
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ONCE = re.compile(r"#\s*(sent_id|text)\s*=")
 
