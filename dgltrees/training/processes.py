@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
+from collections.abc import Iterator
 from typing import Optional
 
 import torch
@@ -57,6 +59,7 @@ def adopt_torchrun(settings: Settings) -> Settings:
 
 
 _WATCHER = "dgltrees-parent"
+_PARENT = "DGLTREES_PARENT"
 
 
 def make_fabric(
@@ -89,7 +92,8 @@ def make_fabric(
             precision=settings.precision,
             loggers=logger,
         )
-        fabric.launch()
+        with _named_parent():
+            fabric.launch()
     except (MisconfigurationException, RuntimeError, ValueError) as error:
         names = ("accelerator", "devices", "nodes", "strategy", "precision")
         asked = [f"training.{name} {getattr(settings, name)}" for name in names]
@@ -133,13 +137,24 @@ def _check_size(settings: TrainingSettings, one_device: bool) -> None:
             )
 
 
+@contextlib.contextmanager
+def _named_parent() -> Iterator[None]:
+    """Tell the processes that this one starts which one it is."""
+    os.environ[_PARENT] = str(os.getpid())
+    try:
+        yield
+    finally:
+        del os.environ[_PARENT]
+
+
 def _end_with_parent() -> None:
     """Let a process that another one has started for the same run end with that one."""
     if os.environ.get("LOCAL_RANK", "0") == "0" or any(
         thread.name == _WATCHER for thread in threading.enumerate()
     ):
         return
-    parent, ending = os.getppid(), threading.Event()
+    # which may have ended before this process got here
+    parent, ending = int(os.environ.pop(_PARENT, os.getppid())), threading.Event()
 
     def watch() -> None:
         while not ending.wait(0.5):

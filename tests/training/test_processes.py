@@ -120,3 +120,12 @@ def test_auto_is_never_mps(monkeypatch: pytest.MonkeyPatch, gpu: bool, chosen: s
     with pytest.raises(Stop):
         make_fabric(quick("listops-sum-c25", accelerator="auto").training)
     assert asked["accelerator"] == chosen
+
+
+def test_a_process_whose_parent_ended_while_it_started_ends_too() -> None:
+    code = (
+        "import time; from dgltrees.training import processes; processes._end_with_parent(); "
+        "time.sleep(60)"
+    )
+    environment = {**os.environ, "LOCAL_RANK": "1", "DGLTREES_PARENT": str(os.getpid() + 2**23)}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, timeout=50).returncode == 1
