@@ -87,14 +87,16 @@ def sparsemax(m: Tensor) -> Tensor:
 
     .. math::
 
-        p_j = \max(m_j - \tau, 0), \quad \tau = (\textstyle\sum_{j \le k} m_{(j)} - 1) / k
+        p_j = \max(m_j - \tau, 0), \quad
+        \tau = (\textstyle\sum_{j \in S} m_j - 1) / |S|, \quad
+        S = \{j : 1 + k_j m_j > \textstyle\sum_{l : m_l \ge m_j} m_l\}
 
-    with :math:`m_{(j)}` in falling order and k the largest for which :math:`1 + k m_{(k)} > \sum_{j
-    \le k} m_{(j)}`. A score of minus infinity has the weight 0; every row must have a finite score.
+    with :math:`k_j` the number of scores :math:`m_l \ge m_j`: scores are compared in pairs and not
+    sorted. A score of minus infinity has the weight 0; every row must have a finite score.
     """
-    ordered = m.sort(1, descending=True).values
-    total = ordered.cumsum(1)  # (n, L)
-    rank = torch.arange(1, m.shape[1] + 1, device=m.device)
-    k = (1 + rank * ordered > total).sum(1, keepdim=True)  # (n, 1)
-    tau = (total.gather(1, k - 1) - 1) / k
+    above = m.unsqueeze(1) >= m.unsqueeze(2)  # (n, L, L), for each j the l
+    k = above.to(m.dtype).sum(2)
+    selected = 1 + k * m > torch.where(above, m.unsqueeze(1), 0).sum(2)
+    total = torch.where(selected, m, 0).sum(1, keepdim=True)
+    tau = (total - 1) / selected.to(m.dtype).sum(1, keepdim=True)
     return (m - tau).clamp(min=0)
