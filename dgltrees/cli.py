@@ -63,7 +63,12 @@ def main(argv: Union[Sequence[str], None] = None) -> int:
     usual = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:
-        return _run(words)
+        status = _run(words)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader of the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     finally:
         warnings.formatwarning = usual
 
@@ -89,12 +94,11 @@ def _run(words: Sequence[str]) -> int:
             raise ConfigError(f"no command {name!r}; {nearest(name, COMMANDS)}")
         _call(name, argv)
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except (ConfigError, TreeError) as error:
         return _fail(str(error))
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # the reader of the output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         return _fail(file_problem(error))
     except KeyboardInterrupt:
         resumes = name in ("train", "train-shape", "sweep", "demo")

@@ -479,3 +479,14 @@ def test_as_a_module() -> None:
     argv = [sys.executable, "-m", "dgltrees", "presets"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1].startswith("boolsent ")
+
+
+@pytest.mark.parametrize("command", ["--help", "presets"])
+def test_the_reader_of_the_output_may_leave(command: str) -> None:
+    argv = [sys.executable, "-m", "dgltrees", command]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
