@@ -34,6 +34,8 @@ PathLike = Union[str, os.PathLike[str]]
 _ENDING = ".writing"
 _MINUTE = 60.0
 _LOCK = ".lock"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says of a full disk, which it does without the name of the file."""
 
 STANDARD_INPUT = "-"
 """What stands for standard input in place of the name of a file."""
@@ -71,11 +73,20 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     Arguments:
         path: the file to write; its folder is created if it does not exist.
         mode: ``"w"`` or ``"wb"``.
+
+    Raises:
+        OSError: ``path`` is a folder, a device or a pipe, which is not replaced; or it cannot be
+            written.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        check_is_file(path)
     remove_leftovers(path.parent, path.name, age=_MINUTE)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ENDING)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ENDING)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
         with open(handle, mode, **text) as file:  # type: ignore[call-overload]
@@ -86,8 +97,10 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
             os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(name)
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            error.filename = os.fspath(path)
         raise
 
 

@@ -135,6 +135,10 @@ def test_train_evaluate_predict(capsys: Capture, run: Path, tmp_path: Path) -> N
     out = tmp_path / "predictions.jsonl"
     assert main(["predict", str(run), "--input", str(_DATA / "test.tsv"), "--out", str(out)]) == 0
     assert out.read_text().splitlines() == lines
+    assert main(["predict", str(run), "--input", str(_DATA / "test.tsv"), "--out", "-"]) == 0
+    assert capsys.readouterr().out.splitlines() == lines
+    message = _fails(capsys, "predict", str(run), "--input", str(out), "--out", str(out))
+    assert "expected --out with another file than --input" in message
 
 
 def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:

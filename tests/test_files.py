@@ -27,6 +27,14 @@ def test_what_killed_processes_left_goes(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"a.txt", other.name}
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is no file"), replacing(tmp_path / "pipe"):
+        raise AssertionError("it was opened")
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_what_others_write_stays(tmp_path: Path) -> None:
     with replacing(tmp_path / "a.txt") as file:
         file.write("whole")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Optional
 
-from dgltrees._files import PathLike, replacing
+from dgltrees._files import STANDARD_INPUT, PathLike, in_file, replacing
 from dgltrees.analyses import shape
 from dgltrees.errors import ConfigError
 from dgltrees.formats.vectors import writer_of_vectors
@@ -67,7 +67,10 @@ def predict(
         batch_size: examples to read at a time; with 1, each line is answered at once.
     """
     loaded = load(run)
-    files, out = _share(loaded.files(input, flag="--input"), out)
+    files = loaded.files(input, flag="--input")
+    if out is not None and any(in_file(f) and _same_file(f, out) for f in files):
+        raise ConfigError(f"expected --out with another file than --input, got {out} twice")
+    files, out = _share(files, out)
 
     def lines() -> Iterator[dict[str, Any]]:
         if process_count() == 1:
@@ -125,10 +128,14 @@ def _share(files: list[PathLike], out: Optional[str]) -> tuple[list[PathLike], O
     return files[rank::count], str(name.with_name(f"{name.stem}-{rank}-of-{count}{name.suffix}"))
 
 
+def _same_file(one: PathLike, other: PathLike) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
 def write_lines(rows: Iterable[dict[str, Any]], out: Optional[str]) -> None:
-    """Write dictionaries as JSON lines, to a file or to standard output, each at once."""
+    """Write dictionaries as JSON lines, to a file, or each at once to standard output."""
     lines: Iterator[str] = (json.dumps(row, ensure_ascii=False) for row in rows)
-    if out is None:
+    if out in (None, STANDARD_INPUT):
         for line in lines:
             print(line, flush=True)
         return

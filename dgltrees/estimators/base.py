@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 from dgltrees._files import PathLike, draft_folder
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.own_trees.base import OwnTreesTask
+from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.tasks.splits import split_examples
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
@@ -35,7 +36,8 @@ __all__ = ["TreeEstimator", "Trees", "as_examples", "with_targets"]
 
 Trees = Union[Forest, TreePairs, Sequence[Forest], Sequence[TreePairs], Sequence[dict[str, Any]]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
-nested dictionaries, where the setting ``data.children`` names the key of their children."""
+nested dictionaries, whose children are under ``children`` or the key that the setting
+``data.children`` names."""
 
 _FILE = "estimator.json"
 _SECTIONS = {
@@ -222,15 +224,16 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return {}
 
     def _trees(self, X: Trees) -> Examples:
-        """The trees as examples; nested dictionaries too, where the settings name their children.
+        """The trees as examples; nested dictionaries too, whose children the settings may name.
 
         Raises:
             TreeError: see :func:`as_examples`.
         """
-        children = (self.settings or {}).get("data.children")
-        if children is None or not (isinstance(X, (list, tuple)) and X and isinstance(X[0], dict)):
+        if not (isinstance(X, (list, tuple, np.ndarray)) and len(X) and isinstance(X[0], dict)):
             return as_examples(X)
-        nodes = walk(X, lambda node: node.get(children)).objects
+        children = (self.settings or {}).get("data.children", OwnTreesData.children)
+        X = list(X)
+        nodes = walk(X, partial(_below, key=children)).objects
         names = dict.fromkeys(key for node in nodes for key in node if key != children)
         return Examples(Forest.from_objects(X, children, [*names]))
 
@@ -359,12 +362,12 @@ def as_examples(X: Trees) -> Examples:
         parts = list(X)
     else:
         raise TreeError(f"expected trees as a Forest, got {type(X).__name__} {X!r:.40}")
-    wrong = next((each for each in parts if not isinstance(each, (Forest, TreePairs))), None)
-    if wrong is not None:
+    wrong = [each for each in parts if not isinstance(each, (Forest, TreePairs))]
+    if wrong:
         raise TreeError(
-            f"expected trees as a Forest, got a {type(wrong).__name__}; "
-            "Forest.from_objects makes one of objects, and where the settings of the estimator "
-            "name the key of their children, {'data.children': 'Plans'}, it takes dictionaries"
+            f"expected trees as a Forest, got a {type(wrong[0]).__name__}; "
+            "Forest.from_objects makes one of objects, and an estimator takes a list of nested "
+            "dictionaries, whose children settings={'data.children': 'Plans'} may name"
         )
     examples = Examples.concat(
         [each.examples() if isinstance(each, TreePairs) else Examples(each) for each in parts]
@@ -374,9 +377,31 @@ def as_examples(X: Trees) -> Examples:
     return examples
 
 
+def _below(node: Any, key: str) -> Any:
+    """The children of a nested dictionary.
+
+    Raises:
+        TreeError: it is none, or its children stand under another key.
+    """
+    if not isinstance(node, dict):
+        raise TreeError(f"expected nodes as dictionaries, got {type(node).__name__} {node!r:.40}")
+    children = node.get(key)
+    if children is not None and not isinstance(children, (list, tuple)):
+        raise TreeError(f"expected a list of children under {key!r}, got {children!r:.40}")
+    for other, value in node.items():
+        if other != key and isinstance(value, list) and value and isinstance(value[0], dict):
+            raise TreeError(
+                f"expected children under {key!r}, got dictionaries under {other!r}; name the key "
+                f"with settings={{'data.children': {other!r}}}, or leave that column out"
+            )
+    return children
+
+
 def _columns(y: ArrayLike) -> dict[str, NDArray[Any]]:
     """Targets by name, each ``(T,)``: those of a table by its columns, else ``target``."""
     names = [str(name) for name in getattr(y, "columns", [])]
+    if y is None:
+        raise TreeError("expected targets, got None")
     values = np.asarray(y)
     if values.ndim == 1:
         return {"target": values}

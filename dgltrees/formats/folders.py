@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Optional
@@ -64,6 +64,7 @@ def stream_folder(
     trees: int = 10_000,
     *,
     stream_of: Callable[[Path], Optional[Callable[[Path, int], Iterator[Examples]]]],
+    names: Sequence[str] = (),
 ) -> Iterator[Examples]:
     """The trees of all files of a folder and the folders in it, in the order of their paths.
 
@@ -78,6 +79,7 @@ def stream_folder(
         path: the folder.
         trees: about how many trees per chunk.
         stream_of: returns what streams a file, by its ending; None for no format.
+        names: columns of ``labels.csv`` that hold names, whatever their values look like.
 
     Raises:
         TreeError: the folder has no such files; ``labels.csv`` has no column ``file``, or with line
@@ -91,41 +93,41 @@ def stream_folder(
     streams = [(file, stream) for file in files if (stream := stream_of(file)) is not None]
     if not streams:
         raise TreeError("expected a folder with files of trees, got one without", file=path)
-    labels = _Labels(folder, [file for file, _ in streams])
+    labels = _Labels(folder, [file for file, _ in streams], names)
     parts: list[Examples] = []
-    names: list[str] = []
+    read: list[str] = []
     size = 0
     for file, stream in streams:
         for part in stream(file, trees - size):
             parts.append(labels.add(part, file))
-            names.append(str(file))
+            read.append(str(file))
             size += len(part)
             if size >= trees:
-                yield gather(parts, names)
-                parts, names, size = [], [], 0
+                yield gather(parts, read)
+                parts, read, size = [], [], 0
     if parts:
-        yield gather(parts, names)
+        yield gather(parts, read)
 
 
 class _Labels:
     """What is known of each file of a folder."""
 
-    def __init__(self, folder: Path, files: list[Path]) -> None:
+    def __init__(self, folder: Path, files: list[Path], names: Sequence[str]) -> None:
         self.folder = folder
         self.rows: dict[str, int] = {}
         self.columns: dict[str, NDArray[Any]] = {}
         path = folder / LABELS
         if not path.exists():
             return
-        table = Table(path)
+        table = Table(path, names)
         if "file" not in table.header:
             raise TreeError(
                 f"expected a column 'file' among {', '.join(table.header)}", file=path, line=1
             )
-        names = {file.relative_to(folder).as_posix() for file in files}
+        known = {file.relative_to(folder).as_posix() for file in files}
         for batch in table.batches(2**31):
             for row, (name, line) in enumerate(zip(batch.cells["file"], batch.lines.tolist())):
-                if name not in names or name in self.rows:
+                if name not in known or name in self.rows:
                     got = "again" if name in self.rows else "which there is not"
                     raise TreeError(
                         f"expected every file of the folder once, got {name!r} {got}",

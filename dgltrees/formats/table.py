@@ -136,7 +136,7 @@ TABLES = (".csv", ".parquet", ".arrow", ".feather")
 
 def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examples]:
     """The trees of a folder; each file reads of the layout what its format does."""
-    read: dict[str, None] = {}
+    read = {"names": None}  # of labels.csv
 
     def stream_of(file: PathLike) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:
         if format_by_suffix(file) is None:
@@ -146,7 +146,8 @@ def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examp
         part = Layout(**{name: getattr(layout, name) for name in form.layout})
         return partial(form.chunks, layout=part)
 
-    for number, examples in enumerate(stream_folder(path, trees, stream_of=stream_of)):
+    parts = stream_folder(path, trees, stream_of=stream_of, names=layout.names)
+    for number, examples in enumerate(parts):
         if not number:  # by now all files have been looked at
             _check_layout(layout, read, FORMATS["folder"].description)
         yield examples

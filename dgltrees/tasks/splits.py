@@ -11,6 +11,7 @@ from typing import Callable, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees._checksums import checksum
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.files import data_files
@@ -46,6 +47,23 @@ class Splits:
     def all(self) -> list[Examples]:
         """The parts that are not None."""
         return [part for part in (self.train, self.valid, self.test) if part is not None]
+
+    def checksum(self) -> str:
+        """A checksum of all trees and targets, by which a resumed run knows them."""
+
+        def parts() -> Iterator[bytes]:
+            for examples in self.all:
+                forest = examples.forest
+                fields = {"parent": forest.parent, "pos": forest.pos, "offsets": forest.offsets}
+                for name, values in {**fields, **forest.columns, **examples.columns}.items():
+                    array = np.asarray(values)
+                    text = array.dtype == object
+                    yield f"{name} {array.dtype} {array.shape}".encode()
+                    yield repr(array.tolist()).encode() if text else array.tobytes()
+                for vocabulary in (examples.targets, *forest.vocabs.values()):
+                    yield repr(list(vocabulary.names)).encode()
+
+        return checksum(parts())
 
 
 def load_examples(

@@ -161,6 +161,8 @@ def train(
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
     files = {**fingerprints(settings), **encoder_fingerprint(settings)}
+    if splits is not None:
+        files["train"] = [{"name": None, "sha256": splits.checksum()}]
     run.check(settings, files)
     with locked(run.path) if fabric.is_global_zero else contextlib.nullcontext():
         run.check(settings, files)  # what another process did in the meantime

@@ -182,10 +182,15 @@ class RunDirectory:
                 )
             for old, new in zip(before, now):
                 if old["sha256"] != new["sha256"]:
+                    name = new["name"]
+                    what = "the trees or targets" if name is None else f"data file {name}"
+                    verb, cure = (
+                        ("have", "give the same") if name is None else ("has", "restore it")
+                    )
                     raise ConfigError(
-                        f"data file {new['name']} (data.{role}) has changed since the run in "
-                        f"{self.path} began: SHA-256 was {old['sha256'][:12]}…, is "
-                        f"{new['sha256'][:12]}…; restore the file or choose another directory"
+                        f"{what} (data.{role}) {verb} changed since the run in {self.path} began: "
+                        f"SHA-256 was {old['sha256'][:12]}…, is {new['sha256'][:12]}…; {cure} or "
+                        "choose another directory"
                     )
 
     def start(self, settings: Settings, schema: Schema, metadata: Mapping[str, Any]) -> None:

@@ -136,8 +136,28 @@ def test_nested_dictionaries_are_trees_where_the_key_of_children_is_known() -> N
     model.fit(plans, SECONDS)
     assert model.predict(plans[:1]).shape == (1,)
     np.testing.assert_allclose(model.predict(X), model.predict(plans), rtol=1e-5)
-    with pytest.raises(TreeError, match=r"got a dict; .*\{'data.children': 'Plans'\}, it takes"):
+    with pytest.raises(
+        TreeError, match=r"dictionaries under 'Plans'; .*\{'data.children': 'Plans'\}"
+    ):
         TreeRegressor(**QUICK).fit(plans, SECONDS)
+    for wrong, message in (([None], "as a Forest, got a NoneType"), ([{"Plans": "x"}], "'Plans'")):
+        with pytest.raises(TreeError, match=message):
+            model.predict(wrong)
+    with pytest.raises(TreeError, match="expected targets, got None"):
+        model.fit(plans, None)
+
+
+def test_a_folder_of_a_run_takes_no_other_trees_or_targets(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    expected = TreeRegressor(**QUICK).fit(X, SECONDS, out=out).predict(X)
+    np.testing.assert_array_equal(
+        TreeRegressor(**QUICK).fit(X, SECONDS, out=out).predict(X), expected
+    )
+    for trees, targets in ((X, SECONDS + 1), (X[1:], SECONDS[1:])):
+        with pytest.raises(
+            ConfigError, match=r"the trees or targets .* have changed since the run"
+        ):
+            TreeRegressor(**QUICK).fit(trees, targets, out=out)
 
 
 def test_pairs_of_trees_are_fitted_and_cross_validated() -> None:

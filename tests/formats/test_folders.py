@@ -48,6 +48,8 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert examples.columns["kind"].tolist() == [None, None, None, "good", "bad"]
     np.testing.assert_array_equal(examples.columns["score"], [np.nan, np.nan, np.nan, 1, 0.5])
     assert "label" not in examples.columns
+    names = FORMATS["folder"].read(folder, layout=Layout(names=("score",)))
+    assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
 
 
 def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:

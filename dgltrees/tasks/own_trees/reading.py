@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Optional
@@ -9,7 +11,7 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees._files import PathLike
+from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, guess_format
 from dgltrees.formats.lines import gather
@@ -123,6 +125,13 @@ def input_examples(
             schema = names
             if not schema["target"].frozen:
                 _check_same_columns(raw.forest, schema, settings)
+            elif missing := [c.name for c in schema.inputs if c.name not in raw.forest.columns]:
+                of = f" of {os.fspath(file)}" if file is not None and in_file(file) else ""
+                warnings.warn(
+                    f"the trees{of} have no column {', '.join(missing)}, which those of training "
+                    "have: every value of it is missing",
+                    stacklevel=2,
+                )
         else:
             _check_edges(raw.forest)
             aside = _names_aside(settings)

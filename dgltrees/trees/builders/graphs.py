@@ -25,7 +25,7 @@ __all__ = ["from_dgl", "from_pyg"]
 
 
 def from_dgl(
-    *graphs: Union[DGLGraph, TreeBatch],
+    *graphs: Union[DGLGraph, TreeBatch, Sequence[Union[DGLGraph, TreeBatch]]],
     down: Optional[bool] = None,
     edge_columns: bool = True,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
@@ -39,7 +39,7 @@ def from_dgl(
     ``forest.batch().graph`` is the way back.
 
     Arguments:
-        graphs: the graphs, or batches.
+        graphs: the graphs, or batches; or a list of them.
         down: whether edges go from parent to child. By default that is so if a node has several
             edges out and none has several in; graphs of chains alone go from child to parent,
             which is how this package has them.
@@ -48,15 +48,16 @@ def from_dgl(
         max_children: the largest number of children of a node; None for any.
 
     Raises:
-        TreeError: a graph has no nodes, a node has two parents, there is a cycle, node and edge
-            data of one name, or other data than another graph; or what
+        TreeError: it is no graph, a graph has no nodes, a node has two parents, there is a cycle,
+            node and edge data of one name, or other data than another graph; or what
             :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
     """
 
     def edges(data: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         return data if edge_columns else {key: data[key] for key in data if key == "pos"}
 
-    batches = [g if isinstance(g, TreeBatch) else TreeBatch.from_graph(g) for g in graphs]
+    listed = _listed(graphs, "edges", "a DGLGraph")
+    batches = [g if isinstance(g, TreeBatch) else TreeBatch.from_graph(g) for g in listed]
     for number, batch in enumerate(batches):
         if len(batch.sizes) == 0 or int(batch.sizes.min()) == 0:
             raise TreeError("expected nodes in every graph, got none", tree=number)
@@ -73,8 +74,17 @@ def from_dgl(
     )
 
 
+def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
+    """The graphs, of which some may stand in lists; what has no such method is none."""
+    listed = [g for each in graphs for g in (each if isinstance(each, (list, tuple)) else [each])]
+    for number, graph in enumerate(listed):
+        if not (isinstance(graph, TreeBatch) or hasattr(graph, method)):
+            raise TreeError(f"expected {kind}, got {type(graph).__name__}", tree=number)
+    return listed
+
+
 def from_pyg(
-    *graphs: Data,
+    *graphs: Union[Data, Sequence[Data]],
     down: Optional[bool] = None,
     vocabs: Optional[Mapping[str, Vocabulary]] = None,
     max_children: Optional[int] = None,
@@ -86,7 +96,7 @@ def from_pyg(
     Attributes of a whole graph, such as a target ``y`` of one row, are not read.
 
     Arguments:
-        graphs: ``Data`` objects, batches of them among these.
+        graphs: ``Data`` objects, batches of them among these; or a list of them.
         down: whether edges go from parent to child; see :func:`from_dgl`.
         vocabs: vocabularies of columns of ids.
         max_children: the largest number of children of a node; None for any.
@@ -94,16 +104,17 @@ def from_pyg(
     Raises:
         TreeError: as :func:`from_dgl` does.
     """
-    graphs = tuple(
-        data for graph in graphs for data in (graph.to_data_list() if "ptr" in graph else [graph])
-    )
-    names = {k for g in graphs for k, v in g.to_dict().items() if isinstance(v, Tensor)}
+    listed = _listed(graphs, "is_node_attr", "a Data object")
+    single: list[Data] = [
+        data for graph in listed for data in (graph.to_data_list() if "ptr" in graph else [graph])
+    ]
+    names = {k for g in single for k, v in g.to_dict().items() if isinstance(v, Tensor)}
     names.discard("edge_index")
     # A value of one row may be of the node or of the graph, where a graph has one node.
-    nodes = {k for k in names if all(g.is_node_attr(k) for g in graphs if k in g)}
-    edges = {k for k in names if all(g.is_edge_attr(k) for g in graphs if k in g)}
+    nodes = {k for k in names if all(g.is_node_attr(k) for g in single if k in g)}
+    edges = {k for k in names if all(g.is_edge_attr(k) for g in single if k in g)}
     rows = []
-    for number, graph in enumerate(graphs):
+    for number, graph in enumerate(single):
         if not graph.num_nodes:
             raise TreeError("expected nodes in every graph, got none", tree=number)
         src, dst = graph.edge_index.long().cpu()

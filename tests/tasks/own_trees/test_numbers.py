@@ -240,8 +240,11 @@ def test_unseen_names_are_refused_where_the_settings_say_so(tmp_path: Path) -> N
     strange = write(tmp_path / "other.jsonl", other)
     for unseen in ("unknown", "refuse"):
         train(settings("regress", path, target="seconds", unseen=unseen), tmp_path / unseen)
-    (line,) = load(tmp_path / "unknown").predict([strange])
+    with pytest.warns(UserWarning, match="other.jsonl have no column Table, which those of train"):
+        (line,) = load(tmp_path / "unknown").predict([strange])
     assert np.isfinite(line["prediction"])
+    other[0]["plan"]["Table"] = "orders"
+    strange = write(strange, other)
     with pytest.raises(TreeError, match="other.jsonl: in column 'Node Type': .* got 'Bitmap Scan'"):
         list(load(tmp_path / "refuse").predict([strange]))
 

@@ -94,7 +94,7 @@ def test_pairs_of_sentences_are_learned_without_operations(tmp_path: Path, polic
 
 
 def test_given_operations_must_be_in_the_data(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="with the operations of every token, got none for tok"):
+    with pytest.raises(TreeError, match="operations of every token, got a sentence without"):
         train(settings("snli"), tmp_path / "run", bar=False)
 
 

@@ -39,6 +39,7 @@ def test_batches_and_graphs_come_back(turn: bool, forest: Forest) -> None:
     assert_equal(from_dgl(batch, down=turn), forest)
     assert_equal(from_dgl(batch.graph, down=turn), forest)
     assert_equal(from_dgl(*dgl.unbatch(batch.graph), down=turn), forest)
+    assert_equal(from_dgl(dgl.unbatch(batch.graph), down=turn), forest)
     one_graph = dgl.graph(batch.graph.edges(), num_nodes=forest.num_nodes)
     one_graph.ndata.update(batch.ndata)
     one_graph.edata.update(batch.edata)
@@ -113,3 +114,10 @@ def test_bad_graphs(graphs: list[Any], message: str) -> None:
 def test_node_and_edge_data_of_one_name() -> None:
     with pytest.raises(TreeError, match="one name for node or edge data, got 'x' for both"):
         from_dgl(broken([1], [0], x=torch.ones(1)))
+
+
+def test_what_is_no_graph_is_named() -> None:
+    with pytest.raises(TreeError, match="tree 1: expected a DGLGraph, got int"):
+        from_dgl([star(3).batch().graph, 1])  # type: ignore[list-item]
+    with pytest.raises(TreeError, match="tree 0: expected a Data object, got int"):
+        from_pyg(1)  # type: ignore[arg-type]
