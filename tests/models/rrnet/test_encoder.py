@@ -206,7 +206,7 @@ def test_settings_that_do_not_go_together(options: dict[str, Any], message: str)
 @pytest.mark.parametrize(
     ("operations", "options", "message"),
     [
-        ([2, 0, 2], {"policy": False}, "with the operations of every token, got none for token 1"),
+        ([2, 0, 2], {"policy": False}, "of every token, got a sentence without"),
         ([1, 3, 3], {"policy": False}, "node 3: expected a split for every merge"),
         (
             [1, 1, 1],

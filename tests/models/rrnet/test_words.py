@@ -178,7 +178,7 @@ def test_rewards_of_words_are_those_of_the_steps_that_consume_them() -> None:
 
 def test_what_is_refused() -> None:
     columns = "node columns 'merges' and 'splits' with the operations"
-    with pytest.raises(TreeError, match=f"expected {columns} of every token, got none for token 0"):
+    with pytest.raises(TreeError, match=f"expected {columns} of every token, got a sentence"):
         network(policy=False, consume="recur")(sentences([2]))
     with pytest.raises(TreeError, match=f"expected {columns} that supervise the policy"):
         network(consume="recur", supervised_fraction=1.0)(sentences([2]))
