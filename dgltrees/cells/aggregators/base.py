@@ -138,7 +138,7 @@ class Aggregator(nn.Module, ABC):
             return a + label.view(n, self.G, self.c)
         if n <= e:
             return self.aggregate(label.new_zeros(n, self.L, self.c), None, label)
-        basis = torch.eye(e + 1, e, device=label.device).to(label.dtype).roll(1, 0)  # bf16 has none
+        basis = nn.functional.pad(torch.diag(label.new_ones(e)), (0, 0, 1, 0))
         a = self.aggregate(label.new_zeros(e + 1, self.L, self.c), None, basis)
         a = a.flatten(1)
         return (a[0] + label @ (a[1:] - a[0])).view(n, self.G, self.c)
