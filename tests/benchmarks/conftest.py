@@ -12,6 +12,8 @@ import torch
 
 from dgltrees.bench import Row, table
 from dgltrees.bench.timing import machine
+from dgltrees.cells.compiled import kernels
+from dgltrees.cells.compiled.compiler import way
 
 THREADS = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
@@ -20,6 +22,12 @@ THREADS = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 def _threads() -> None:
     torch.set_num_threads(THREADS)
     torch.set_flush_denormal(True)  # as training does
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other tests do not compile."""
+    monkeypatch.setattr(way, "compiles", kernels.compiles)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

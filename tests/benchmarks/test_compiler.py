@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -14,7 +12,6 @@ from dgltrees.bench.cases import Case
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiler import way
 from tests.benchmarks.test_speed import by_case, measure
-from tests.cells.compiled.interpreter import compiling
 from tests.cells.compiled.user_cells import CELLS
 
 
@@ -24,13 +21,6 @@ class ChildSum(ChildSumTreeLSTM):
 
 ALL = {**CELLS, "child_sum": ChildSum}
 WAYS = {"generic": False, "compiled": True}
-
-
-@pytest.fixture(autouse=True)
-def _compiled() -> Iterator[None]:
-    """The other tests do not compile, and small batches in training never are."""
-    with compiling(interpret=False):
-        yield
 
 
 @by_case
