@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
+import warnings
 from collections.abc import Iterator
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import open_bytes
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.json_documents import from_json
@@ -17,15 +20,31 @@ from dgltrees.trees.examples import Examples
 
 __all__ = ["python_text", "stream_json", "stream_python", "stream_xml"]
 
+_ATTRIBUTE = re.compile(rb"<\w[^<>]*\s[\w:.-]+\s*=")
+
 
 def stream_json(path: PathLike, trees: int = 1) -> Iterator[Examples]:
     """The tree of a JSON document; see :func:`~dgltrees.trees.builders.from_json`."""
     yield Examples(from_json(_contents(path), file=path))
 
 
-def stream_xml(path: PathLike, trees: int = 1) -> Iterator[Examples]:
-    """The tree of an XML document; see :func:`~dgltrees.trees.builders.from_xml`."""
-    yield Examples(from_xml(_contents(path), file=path))
+def stream_xml(
+    path: PathLike,
+    trees: int = 1,
+    layout: Layout = Layout(),  # noqa: B008
+) -> Iterator[Examples]:
+    """The tree of an XML document; see :func:`~dgltrees.trees.builders.from_xml`.
+
+    A warning says so where there are attributes, and ``layout`` does not make them nodes.
+    """
+    data = _contents(path)
+    forest = from_xml(data, attributes=layout.attributes, file=path)
+    if not layout.attributes and _ATTRIBUTE.search(data):
+        warnings.warn(
+            "attributes of XML elements are not read; with attributes true they are nodes",
+            stacklevel=2,
+        )
+    yield Examples(forest)
 
 
 def stream_python(path: PathLike, trees: int = 1) -> Iterator[Examples]:

@@ -34,6 +34,8 @@ class Layout:
     there is no column of parents."""
     names: tuple[str, ...] = ()
     """Columns that hold names even where they look like numbers, or hold both."""
+    attributes: bool = False
+    """Attributes of the elements of XML are nodes too: children ``@name`` with their value."""
 
     @property
     def paths(self) -> tuple[str, ...]:

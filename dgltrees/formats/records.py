@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
@@ -14,6 +15,7 @@ from dgltrees.formats.layout import Layout
 from dgltrees.formats.values import Column, Columns, as_example_columns, as_node_columns, shown
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Records", "parse_json"]
 
@@ -93,6 +95,8 @@ class Records:
                     if _objects(value):
                         self._other_lists.setdefault(key, line_of(at))
         arrays, vocabs = as_node_columns(self.nodes.of_objects(nodes, line_of))
+        if self._has_children:
+            self._warn_of_lists(vocabs)
         forest = lists.walked(arrays, vocabs)
         beside = dict(columns or {})
         if self.layout.paths:
@@ -105,6 +109,16 @@ class Records:
                     )
                 beside[name] = column
         return Examples(forest, as_example_columns(beside, lines), arity)
+
+    def _warn_of_lists(self, vocabs: Mapping[str, Vocabulary]) -> None:
+        """Say which other keys hold lists of objects, some of which may be meant as children."""
+        lists = [n for n, names in vocabs.items() if any(v.startswith('[{"') for v in names.names)]
+        if lists:
+            warnings.warn(
+                f"lists of objects under {', '.join(map(repr, lists))} are read as names; children "
+                f"are under {self.layout.children!r}",
+                stacklevel=2,
+            )
 
     def check_children(self) -> None:
         """Check, behind the last record, that not all trees are roots for want of the right key.

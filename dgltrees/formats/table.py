@@ -212,7 +212,12 @@ FORMATS = {
         stream_json_records,
         layout=("children", "tree", "names"),
     ),
-    "xml": Format("An XML document, which is one tree.", stream_xml, suffixes=(".xml",)),
+    "xml": Format(
+        "An XML document, which is one tree.",
+        stream_xml,
+        suffixes=(".xml",),
+        layout=("attributes",),
+    ),
     "python": Format("Python source, whose syntax is one tree.", stream_python, suffixes=(".py",)),
     "python-functions": Format(
         "Python source, or a folder of it, each of whose functions is a tree.",

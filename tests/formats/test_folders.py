@@ -52,6 +52,15 @@ def test_labels_from_a_table(folder: Path) -> None:
     assert names.columns["score"].tolist() == [None, None, None, "1", "0.5"]
 
 
+def test_attributes_of_xml_are_nodes_or_said(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text('<a><b c="3">x</b></a>')
+    with pytest.warns(UserWarning, match="attributes of XML elements are not read; with attribut"):
+        assert FORMATS["folder"].read(tmp_path).forest.num_nodes == 2
+    forest = FORMATS["folder"].read(tmp_path, layout=Layout(attributes=True)).forest
+    assert names_of(forest, "label") == ["a", "b", "@c"]
+    assert names_of(forest, "value") == [None, "x", "3"]
+
+
 def test_a_layout_is_read_by_the_files_that_have_it(tmp_path: Path) -> None:
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "plans.jsonl").write_text('{"plan": {"x": 1, "Plans": [{"x": 2}]}}\n')

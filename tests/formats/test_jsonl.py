@@ -134,6 +134,13 @@ def test_records_that_are_no_trees(
         assert str(caught.value).startswith(f"{path}{message}")
 
 
+def test_lists_of_objects_under_another_key_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "trees.jsonl"
+    path.write_text('{"children": [{"x": 1}]}\n{"Plans": [{"x": 2}]}\n')
+    with pytest.warns(UserWarning, match="under 'Plans' are read as names; children are under 'ch"):
+        assert read_jsonl(path).forest.sizes.tolist() == [2, 1]
+
+
 def test_a_tree_too_deep_for_json(tmp_path: Path) -> None:
     deep = '{"children": [' * 100_000 + "]}" * 100_000
     with pytest.raises(TreeError, match=r"data.txt:2: expected JSON that Python's json can read"):

@@ -321,7 +321,8 @@ def _flags(layout: Layout, start: str) -> list[str]:
     for field in fields(layout):
         value = getattr(layout, field.name)
         if (value or field.default) != field.default:
-            words += [start + field.name, *([value] if isinstance(value, str) else value)]
+            values = [value] if isinstance(value, str) else [] if value is True else value
+            words += [start + field.name, *values]
     return words
 
 
