@@ -25,6 +25,7 @@ __all__ = [
     "Expr",
     "Input",
     "Load",
+    "Lookup",
     "Op",
     "Position",
     "Product",
@@ -63,6 +64,14 @@ class Input:
     number: int
     rows: str
     width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup(Axis):
+    """An index that is read from a table of numbers, at the index ``of``; only of what is added."""
+
+    table: Input
+    of: Axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +155,14 @@ def replaced(expr: Expr, axes: Mapping[Axis, Index]) -> Expr:
     """An expression with axes replaced by sums of others."""
     if isinstance(expr, Op):
         return Op(expr.name, tuple(replaced(arg, axes) for arg in expr.args))
-    if not isinstance(expr, Load) or not any(axis in axes for axis, _ in expr.strides):
+    if not isinstance(expr, Load):
         return expr
     offset, strides = expr.offset, dict[Axis, int]()
     for axis, stride in expr.strides:
         more, terms = axes.get(axis, (0, ((axis, 1),)))
+        if isinstance(axis, Lookup) and axis.of in axes:
+            _, ((of, _),) = axes[axis.of]
+            terms = ((Lookup(axis.size, axis.table, of), 1),)
         offset += stride * more
         for term, times in terms:
             strides[term] = strides.get(term, 0) + stride * times
@@ -324,7 +336,8 @@ class Statement:
         target: the load that reads what is stored.
         axes: the axes of the target.
         expr: the expression to store.
-        reduction: ``"sum"``, ``"max"`` or ``"min"`` over more axes, or none.
+        reduction: ``"sum"``, ``"max"`` or ``"min"`` over more axes, or none; a sum with a target
+            whose index is looked up adds there.
         over: these axes.
         children: whether it runs over the children too.
     """
@@ -340,6 +353,11 @@ class Statement:
     def edges(self) -> bool:
         """Whether the statement runs over the edges of a node."""
         return self.children or self.target.rows == "edge"
+
+    @property
+    def scatters(self) -> bool:
+        """Whether it adds at an index that is no sum of its axes, to what is cleared before."""
+        return any(a is SLOT or isinstance(a, Lookup) for a, _ in self.target.strides)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from typing import Any
 
 from dgltrees.cells.compiled.compiler.backward import Backward, Gradients
 from dgltrees.cells.compiled.compiler.expressions import (
-    SLOT,
     Buffer,
     Input,
     Load,
@@ -148,11 +147,11 @@ def _up(code: Code, phase: str) -> list[str]:
 def _forward(out: Writer, group: Group, layout: Layout) -> None:
     """Write the loop of a group."""
     loop, inside = Loop(group, layout), len(group.axes)
-    starts = [s for s in group.statements if s.reduction and s.children]
+    starts = [s for s in group.statements if s.reduction and (s.children or s.scatters)]
     if starts:
         clear = Loop(Group(True, group.axes, ()), layout)
         for s in starts:
-            if any(axis is SLOT for axis, _ in s.target.strides):
+            if s.scatters:
                 begin = layout.offsets[s.target.source]  # type: ignore[index]
                 out(f"clear(t[{begin}:{begin + s.target.source.width}])")
             else:
@@ -176,7 +175,7 @@ def _forward(out: Writer, group: Group, layout: Layout) -> None:
             loop.before[inside].append(f"{total} = {FIRST[s.reduction]}")
             loop.before[-1].append(f"{total} = {rule.format(total, code)}")
             code = total
-        value = rule.format(at, code) if s.children else code
+        value = rule.format(at, code) if s.children or s.scatters else code
         (loop.after[inside] if group.over else loop.before[-1]).append(f"{at} = {value}")
     loop.write(out)
     if group.edges:

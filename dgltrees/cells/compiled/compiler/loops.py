@@ -17,6 +17,7 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Expr,
     Input,
     Load,
+    Lookup,
     Op,
     Position,
     Product,
@@ -195,8 +196,8 @@ class Loop:
 
     def depth(self, load: Load) -> int:
         """How many loops a load is in."""
-        used = [a for a, stride in load.strides if stride and a is not SLOT]
-        return max((self.axes.index(a) + 1 for a in used), default=0)
+        axes = [a.of if isinstance(a, Lookup) else a for a, stride in load.strides if stride]
+        return max((self.axes.index(a) + 1 for a in axes if a is not SLOT), default=0)
 
     def at(self, load: Load, gradient: bool = False) -> str:
         """The place of a number, such as ``t[128 + j0]``, or of its gradient."""
@@ -205,9 +206,16 @@ class Loop:
         terms = [str(offset)] if offset else []
         for axis, stride in load.strides:
             if stride:
-                name = "slot" if axis is SLOT else f"j{self.axes.index(axis)}"
+                name = self._index(axis)
                 terms.append(name if stride == 1 else f"{stride} * {name}")
         return f"{row_of(load, gradient)}[{' + '.join(terms) or '0'}]"
+
+    def _index(self, axis: Axis) -> str:
+        if axis is SLOT:
+            return "slot"
+        if isinstance(axis, Lookup):
+            return f"np.int64({row_of(table_row(axis))}[j{self.axes.index(axis.of)}])"
+        return f"j{self.axes.index(axis)}"
 
     def load(self, load: Load) -> str:
         """The variable that holds a number."""
@@ -287,6 +295,11 @@ def _names(line: str) -> list[str]:
     return re.findall(r"\bx\d+\b", _DEFINITION.sub("", line, count=1))
 
 
+def table_row(axis: Lookup) -> Load:
+    """The load of the table that an index is read from."""
+    return Load(axis.table, "none", 0, ())
+
+
 def row_of(load: Load, gradient: bool = False) -> str:
     """The name of the row that a load reads, or of its gradient."""
     kind = {"node": "", "child": "c", "edge": "e", "type": "k", "none": "p"}[load.rows]
@@ -327,6 +340,9 @@ def leaves(expr: Expr) -> Iterator[Expr]:
 def needed_rows(reads: Iterable[Load], gradients: Iterable[Load]) -> dict[str, str]:
     """The rows that a loop needs, as a name and an expression each."""
     rows: dict[str, str] = {}
+    reads = list(reads)
+    strides = [axis for load in reads for axis, _ in load.strides]
+    reads += [table_row(axis) for axis in strides if isinstance(axis, Lookup)]
     for gradient, some in ((False, reads), (True, gradients)):
         for load in some:
             name = row_of(load, gradient)

@@ -49,10 +49,11 @@ _RAW = frozenset(
     f"{name}.default"
     for name in (
         *("view", "_unsafe_view", "reshape", "expand", "zeros", "ones", "full"),
-        *("new_zeros", "new_ones", "new_full"),
+        *("new_zeros", "new_ones", "new_full", "index_add"),
     )
 )
-"""Operations whose arguments are sizes, which say nothing that the shape of the result does not."""
+"""Operations whose arguments are sizes, which say nothing that the shape of the result does not, or
+indices."""
 _OF_INTEGERS = frozenset(["max.dim", "min.dim", "arange.start_step", "sum.dim_IntList"])
 """Operations whose results, or some of them, may be integers."""
 LONGEST = 16

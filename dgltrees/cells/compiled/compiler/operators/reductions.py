@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from dgltrees.cells.compiled.compiler.expressions import (
     CHILDREN,
+    Axis,
+    Const,
+    Load,
+    Lookup,
     Op,
     Position,
+    Statement,
     Value,
     aligned,
+    as_number,
+    by_edge,
     loads,
 )
 from dgltrees.cells.compiled.compiler.operators.registry import rule
-from dgltrees.cells.compiled.compiler.operators.views import squeeze
+from dgltrees.cells.compiled.compiler.operators.views import one_axis, squeeze
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 
 if TYPE_CHECKING:
@@ -41,6 +48,31 @@ def _count(low: Lowering, node: fx.Node, dims: Any) -> Any:
     """The number of entries of some dimensions of the first argument."""
     shape = node.args[0].meta["val"].shape  # type: ignore[union-attr]
     return low.number(prod(shape[dim] for dim in dims))
+
+
+@rule("index_add.default")
+def _index_add(
+    low: Lowering, node: fx.Node, into: Any, dim: int, index: fx.Node, source: Any, alpha: float = 1
+) -> Value:
+    x, dim = low.value(source), dim % len(node.meta["val"].shape)
+    if low.value(into).expr != Const(0.0) or alpha != 1:
+        raise CompileError("it adds by an index to what is not zero")
+    if index.op != "get_attr":
+        raise CompileError("it adds by an index that is no buffer of the cell")
+    if by_edge(x.expr):
+        raise CompileError("it adds by an index to what each child has")
+    x, axis = one_axis(low, x, dim) if x.dims[dim] else (x, Axis(1))
+    out = Axis(node.meta["val"].shape[dim])
+    dims = (*x.dims[:dim], (out,), *x.dims[dim + 1 :])
+    axes = [a for each in dims for a in each if a.size > 0]
+    target = low.new_target("node", axes)
+    table = low.program.input(low.key(index), "none", index.meta["val"].numel())
+    lookup = Lookup(out.size, table, axis)
+    strides = tuple((lookup if a is out else a, stride) for a, stride in target.strides)
+    own = tuple(axis if a is out else a for a in axes)
+    at = Load(target.source, "node", 0, strides)
+    low.emit(Statement(at, own, as_number(x.expr), "sum"))
+    return Value(target, dims)
 
 
 @rule("amax.default")

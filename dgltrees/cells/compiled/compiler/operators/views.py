@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from dgltrees.cells.compiled.compiler.lower import Lowering
 
-__all__ = ["squeeze"]
+__all__ = ["one_axis", "squeeze"]
 
 
 @rule("alias.default", "clone.default", "contiguous.default", "lift_fresh_copy.default")
@@ -138,13 +138,13 @@ def _part(low: Lowering, x: Value, dim: int, start: int, size: int, step: int) -
         raise CompileError("it picks children, or nodes, by their place")
     if not x.dims[dim]:
         return x
-    x, axis = _single(low, x, dim)
+    x, axis = one_axis(low, x, dim)
     new = (Axis(size),) if size > 1 else ()
     change = {axis: (start, tuple((a, step) for a in new))}
     return x.replaced(change, (*x.dims[:dim], new, *x.dims[dim + 1 :]))
 
 
-def _single(low: Lowering, x: Value, dim: int) -> tuple[Value, Axis]:
+def one_axis(low: Lowering, x: Value, dim: int) -> tuple[Value, Axis]:
     """A value whose dimension has one axis; stored anew where its parts are not in a row."""
     try:
         return single(x, dim)
@@ -162,7 +162,7 @@ def _cat(low: Lowering, node: fx.Node, parts: list[Value], dim: int = 0) -> Valu
     for part in parts:
         if any(axis.size < 0 for axis in part.dims[dim]):
             raise CompileError("it joins children, or nodes, with others")
-        pieces.append(_single(low, part, dim) if part.dims[dim] else (part, Axis(1)))
+        pieces.append(one_axis(low, part, dim) if part.dims[dim] else (part, Axis(1)))
     whole = Axis(sum(axis.size for _, axis in pieces))
     flat = [Value(p.expr, (*p.dims[:dim], (), *p.dims[dim + 1 :])) for p, _ in pieces]
     exprs, dims = aligned(flat)
