@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from dgltrees.cells.compiled.compiler.noise import dropout
 from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.compiler.zeros import without_products_of_zeros
 from dgltrees.traversal.views import Edges, Fields, Groups, Nodes
 
 __all__ = ["Functions", "Sizes", "Trace", "named", "trace_cell"]
@@ -351,6 +352,7 @@ def _trace(
         if any(map(_writes, module.graph.nodes)):
             module = make_fx(torch.func.functionalize(call), **options)(ids, *tensors)
     _without_writes(module.graph)
+    without_products_of_zeros(module.graph)
     for node in module.graph.nodes:
         node.meta["place"] = places.of(node)
         if _writes(node):
