@@ -41,6 +41,8 @@ __all__ = ["down_code", "layout_of", "up_code"]
 SPANS = {"send": "first, last", "leaf": "first, middle", "inner": "middle, last"}
 """The rows that steps of each kind are done for, and their runs of the same type."""
 RUNS = {"leaf": "leaf_run, inner_run", "inner": "inner_run, end_run"}
+ABOVE = "levels[low, 1] if low < high else last, last"
+"""The rows above the lowest level of inner nodes, whose children are all leaves."""
 FIRST = {"sum": "zero", "max": "-infinity", "min": "infinity"}
 MERGE = {"sum": "{0} + {1}", "max": "larger({0}, {1})", "min": "smaller({0}, {1})"}
 CONSTANTS = (
@@ -140,8 +142,16 @@ def _up(code: Code, phase: str) -> list[str]:
             k, m = product.shape
             for x, y, w in product.parts:
                 a, b = code.columns(product.x, x, k), code.columns(product.target, y, m)
-                lines.append(f"multiply({a}, {_matrix(product, w)}, {b}, 0.0, space)")
+                call = f"multiply({a}, {_matrix(product, w)}, {b}, 0.0, space)"
+                lines += _above_leaves(code, product, call, f"{b}[:] = 0")
     return lines
+
+
+def _above_leaves(code: Code, product: Product, call: str, otherwise: str) -> list[str]:
+    """A product; where all rows of its first factor are zero, what is done instead."""
+    if product.x.source not in code.program.gathered:
+        return [call]
+    return ["if level > low:", f"    {call}", "else:", f"    {otherwise}"]
 
 
 def _forward(out: Writer, group: Group, layout: Layout) -> None:
@@ -238,7 +248,9 @@ def _down_code(program: Program, layout: Layout, wanted: set[Input]) -> tuple[Co
     for name, rows in SPANS.items():
         products = [p for _, ps in code.phases[name] for p in ps if p.weight in wanted]
         by_type = [p for p in products if p.weight.rows == "type"]
-        _of_weights(code, [p for p in products if p not in by_type], rows)
+        above = [p for p in products if p.x.source in program.gathered and not program.types]
+        _of_weights(code, [p for p in products if p not in (*by_type, *above)], rows)
+        _of_weights(code, above, ABOVE)
         _of_weights(code, by_type, rows, RUNS.get(name, ""))
         code.reads.update(p.x.source for p in products)
     return code, known
@@ -302,7 +314,8 @@ def _down(code: Code, phase: str, known: Gradients) -> list[str]:
                 beta = 0.0 if known.sign_of_columns(at, k) == "=" else 1.0
                 a = code.columns(p.x, x, k, gradient=True)
                 b = code.columns(p.target, y, m, gradient=True)
-                lines.append(f"multiply_by_transposed({b}, {_matrix(p, w)}, {a}, {beta}, space)")
+                call = f"multiply_by_transposed({b}, {_matrix(p, w)}, {a}, {beta}, space)"
+                lines += _above_leaves(code, p, call, "pass" if beta else f"{a}[:] = 0")
         body = _derived(groups, code, known)
         if body is not None:
             lines.append(code.function(f"down_{phase}_{number}", body))

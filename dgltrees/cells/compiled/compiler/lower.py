@@ -75,6 +75,8 @@ class Program:
         dtype: that of all numbers.
         types: the number of types that pick from parameters; 0 if none does.
         leaf_types: whether those of leaves do.
+        empty: the states that are zero at leaves.
+        gathered: what inner nodes gather of them, which is zero on their lowest level.
         steps: what is done for leaves, for other nodes, and then for all (``"send"``).
     """
 
@@ -87,6 +89,8 @@ class Program:
     dtype: torch.dtype = torch.float32
     types: int = 0
     leaf_types: bool = False
+    empty: set[Any] = field(default_factory=set)
+    gathered: set[Any] = field(default_factory=set)
     steps: dict[str, list[Step]] = field(
         default_factory=lambda: {"leaf": [], "inner": [], "send": []}
     )
@@ -308,6 +312,8 @@ class Lowering:
         target = self.new_target("node", own)
         slot = (SLOT, prod(axis.size for axis in axes))
         at = Load(target.source, "node", 0, (slot, *row_major(axes)))
+        if isinstance(expr, Load) and expr.source in self.program.empty:
+            self.program.gathered.add(target.source)
         self.emit(Statement(at, tuple(axes), expr, "sum", (), True))
         return Value(target, dims)
 
@@ -398,6 +404,8 @@ class Lowering:
         buffer, _ = self.program.states[name]
         if not value.dims or value.dims[0] != (NODES,) or by_edge(value.expr):
             raise CompileError(f"its state {name!r} is not a row for each node")
+        if self.phase == "leaf" and value.expr == Const(0.0):
+            self.program.empty.add(buffer)
         axes = value.axes
         target = Load(buffer, "node", 0, row_major(axes))
         self.emit(Statement(target, tuple(axes), as_number(value.expr)))
