@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import inverse, offsets_of, run_offsets, within
+from dgltrees.trees.segments import inverse, offsets_of, run_offsets, starts, within
 
 __all__ = ["LevelPlan", "level_plan"]
 
@@ -67,7 +67,7 @@ def plan_levels(
     """
     src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
     degree = np.bincount(dst, minlength=count)
-    inner, level = degree > 0, levels_of(batch)
+    inner, level = degree > 0, _from_own_lowest(levels_of(batch), batch.sizes.numpy())
     kinds = 1 if types is None else int(types.max(initial=0)) + 1
     top = int(level.max(initial=0)) + 1
     run = shards_of(batch, shards) * 2 + inner
@@ -114,6 +114,15 @@ def shards_of(batch: TreeBatch, shards: int) -> Ints:
         if (shard[batch.src.numpy()] == shard[batch.dst.numpy()]).all():
             return shard
     return np.zeros(batch.num_nodes, np.int64)
+
+
+def _from_own_lowest(level: Ints, sizes: Ints) -> Ints:
+    """Levels that begin at 0 in each tree, so that full trees of all widths share their lowest."""
+    sizes = sizes[sizes > 0]
+    if len(sizes) < 2:
+        return level
+    lowest: Ints = np.minimum.reduceat(level, starts(sizes))
+    return level - lowest.repeat(sizes)
 
 
 def _parts(run: Ints, kinds: int, top: int) -> tuple[Ints, Ints, Ints]:

@@ -139,13 +139,13 @@ class Machine:
         return rows, index
 
     def shards(self, batch: TreeBatch, itemsize: int) -> int:
-        """How many shards to cut a batch into, so that each fits a cache and threads have some."""
+        """How many shards to cut a batch into, so that each fits a cache and threads have as many."""
         nodes = batch.num_nodes
         by_cache = nodes * sum(self.layout.widths) * itemsize // CACHE + 1
         levels = int(batch.depth.max(initial=0)) + 1 if batch.depth is not None else nodes
         by_width = nodes // (levels * NARROWEST)
-        threads = min(torch.get_num_threads(), nodes // SMALLEST_SHARD)
-        return max(1, threads, min(by_cache, by_width))
+        threads = max(1, min(torch.get_num_threads(), nodes // SMALLEST_SHARD))
+        return max(1, min(by_cache, by_width) // threads) * threads
 
 
 def _of_leaves(program: Program) -> set[Key]:
