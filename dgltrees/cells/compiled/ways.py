@@ -20,13 +20,10 @@ from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
 from dgltrees.cells.compiled.fused_lstm import autocasts, drops, fused_lstm
 from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
-from dgltrees.cells.compiled.fused_s_lstm import FusedSLSTM
 from dgltrees.cells.compiled.fused_scores import FusedScores
-from dgltrees.cells.compiled.plans.full_levels import full_levels
 from dgltrees.cells.compiled.plans.operations import operation_plan
 from dgltrees.cells.grouped import check_types, to_device
 from dgltrees.cells.rrnet import RRNetCell, operations_in
-from dgltrees.cells.s_lstm import SLSTM
 from dgltrees.cells.scores import Score
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_lstm import TreeLSTM
@@ -95,37 +92,6 @@ def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
     op = batch.on_host(ndata["op"]).numpy().astype(np.int64)[dst]
     check_types(op, cell.operators, lambda edge: int(dst[edge]))
     return np.asarray(op * (cell.max_children if cell.ordered else 1) + types)
-
-
-@compiled_way(SLSTM, accepts_indexed=True)
-def s_lstm(
-    cell: SLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
-) -> States:
-    """Run an S-LSTM over full trees with the cell's branching factor."""
-    if cell.layer_norm:
-        return None
-    x, c0 = ndata.get("x"), ndata.get("c0")
-    if not isinstance(x, IndexedRows):
-        x = cell.check(ndata)  # type: ignore[arg-type]
-    device = (x.rows if isinstance(x, IndexedRows) else x).device
-    plan = full_levels(batch, device=device)
-    if plan is None or plan.branching != cell.max_children or autocasts(device.type):
-        return None
-    leaves = plan.order[: plan.leaves]
-    h, c = cell.leaf(_rows(x, leaves)), None if c0 is None else _rows(c0, leaves)
-    mask = None
-    if drops(cell.dropout):
-        mask = cell.dropout(h.new_ones(len(plan.order), cell.hidden_size))
-    way: Any = FusedSLSTM.apply
-    h, c = way(h, c, mask, cell.U, cell.P, cell.V, cell.b, plan)
-    return {"h": h, "c": c}
-
-
-def _rows(field: Union[Tensor, IndexedRows], nodes: Tensor) -> Tensor:
-    """The values of a node field at some nodes."""
-    if isinstance(field, IndexedRows):
-        return field.rows.index_select(0, field.index.index_select(0, nodes))
-    return field.index_select(0, nodes)
 
 
 @compiled_way(RRNetCell)

@@ -18,7 +18,7 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
-from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
+from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM, RRNetCell, make_cell
 from dgltrees.cells.compiled.compiler import plan, program, way
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
@@ -222,7 +222,7 @@ def test_hooks_and_autocast_go_the_generic_way() -> None:
     assert seen
     assert explain_compile(cell) == "Largest is not compiled: one of its modules has hooks"
     handle.remove()
-    assert explain_compile(SLSTM(2, 2, 2)).endswith("has a compiled way of its own")
+    assert explain_compile(RRNetCell(2, 2)).endswith("has a compiled way of its own")
 
 
 Step = Callable[[Tensor, Tensor, nn.Linear], Tensor]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Callable, NamedTuple, Optional
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -18,9 +17,8 @@ from dgltrees import Forest, TreeBatch, explain_compile, traverse
 from dgltrees.cells import BaseCell
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.traversal import compiled_states
-from dgltrees.trees.builders import full_trees
 from tests.cells.compiled.interpreter import compiling
-from tests.cells.table import CHILDREN, INPUT, TABLE, Row
+from tests.cells.table import INPUT, TABLE, Row
 from tests.cells.test_laws import graph, sample, world
 from tests.worlds import forests
 
@@ -47,7 +45,7 @@ def kind(row: Row) -> Optional[str]:
     aggregator = row.options.get("aggregator")
     if row.cell == "child_sum" or (row.cell == "lstm" and aggregator in ("sum", "shared_sum")):
         return "sum"
-    return "other" if row.cell in ("s_lstm", "rrnet") else None
+    return "other" if row.cell == "rrnet" else None
 
 
 _cells: dict[str, BaseCell] = {}  # so that each is compiled once
@@ -73,13 +71,8 @@ class Case(NamedTuple):
 
     def inputs(self, cell: BaseCell, forest: Forest) -> Inputs:
         """A graph for which the way holds, and the fields of its nodes."""
-        if self.row.cell != "s_lstm":
-            batch, ndata = graph(cell, forest, *world(forest))
-            return batch, {name: ndata[name] for name in cell.input_fields if name in ndata}
-        batch = full_trees(np.diff(forest.offsets), CHILDREN)
-        x = torch.linspace(-1, 1, batch.num_nodes * INPUT, dtype=torch.float64).sin()
-        x = x.view(-1, INPUT)
-        return batch, {"x": x, "c0": torch.cat([x, x], 1)[:, : cell.hidden_size].cos()}
+        batch, ndata = graph(cell, forest, *world(forest))
+        return batch, {name: ndata[name] for name in cell.input_fields if name in ndata}
 
 
 CASES = [

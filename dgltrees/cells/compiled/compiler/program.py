@@ -139,7 +139,7 @@ class Machine:
         return rows, index
 
     def shards(self, batch: TreeBatch, itemsize: int) -> int:
-        """How many shards to cut a batch into, so that each fits a cache and threads have as many."""
+        """How many shards to cut a batch into: each fits a cache, and all threads have as many."""
         nodes = batch.num_nodes
         by_cache = nodes * sum(self.layout.widths) * itemsize // CACHE + 1
         levels = int(batch.depth.max(initial=0)) + 1 if batch.depth is not None else nodes
