@@ -18,8 +18,9 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
-from dgltrees.cells import ChildSumTreeLSTM, NaryTreeLSTM, RRNetCell, make_cell
+from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, RRNetCell, make_cell
 from dgltrees.cells.compiled.compiler import plan, program, way
+from dgltrees.cells.compiled.compiler.expressions import Product
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
 from tests.cells.compiled.interpreter import compiling
@@ -80,6 +81,21 @@ def test_layer_normalisation_of_a_cell_of_ours_and_graphs_with_two_parents() -> 
     agree(CELLS["attention"](3, 4).double(), batch, inputs(6), fused=False)
     batch = FOREST.batch().reversed()  # from the root down
     agree(CELLS["gated"](3, 4).double(), batch, inputs(FOREST.num_nodes), fused=False)
+
+
+def test_products_with_zeros_are_left_out() -> None:
+    """Those of leaves whose state before is zero, and of children without a memory."""
+    gru = CELLS["gru"](3, 4).double()
+    agree(gru, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    (machine,) = way._versions[gru].values()
+    assert isinstance(machine, program.Machine)
+    assert not any(isinstance(step, Product) for step in machine.program.steps["leaf"])
+    assert torch.ops.aten.addmm.default not in {f for f, *_ in machine.program.before.values()}
+    s_lstm = SLSTM(3, 4, 5).double()
+    agree(s_lstm, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
+    (machine,) = way._versions[s_lstm].values()
+    assert isinstance(machine, program.Machine)
+    assert machine.up.count("if level > low:") == 1
 
 
 def test_functions_of_dgl_need_no_change() -> None:
@@ -161,6 +177,7 @@ class Other(Cell):
         super().__init__(3, 4)
         self.function = below
         self.calls = 0
+        self.register_buffer("at", torch.tensor([1, 0, 3, 2]))
 
     def below(self, nodes: Nodes, h: Tensor) -> Tensor:
         return self.function(self, nodes, h)
@@ -190,6 +207,7 @@ REASONS: dict[str, tuple[Callable[[Other, Nodes, Tensor], Tensor], str]] = {
     "level": (lambda c, n, h: h.sum(1) - h.sum((0, 1)), "it computes something of all nodes"),
     "rule": (lambda c, n, h: h.sort(1).values.sum(1), "there is no rule for sort.default"),
     "numbers": (lambda c, n, h: h.sum(1) + n.nodes()[:, None], "it computes with torch.int64"),
+    "adds": (lambda c, n, h: h.sum(1).index_add(1, c.at, h.mean(1)), "to what is not zero"),
     "no_grad": (_no_grad, "the gradients of its compiled code would differ"),
     "counts": (_counts, "its attributes change between traversals"),
 }
