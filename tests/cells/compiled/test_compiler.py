@@ -20,7 +20,7 @@ from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_t
 from dgltrees._dgl import dgl
 from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, RRNetCell, make_cell
 from dgltrees.cells.compiled.compiler import plan, program, way
-from dgltrees.cells.compiled.compiler.expressions import Product
+from dgltrees.cells.compiled.compiler.statements import Product
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes
 from tests.cells.compiled.interpreter import compiling

@@ -7,9 +7,9 @@ cost nothing; only what is stored gets memory (:class:`Buffer`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
-from typing import Optional, Union
+from typing import Union
 
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.scalar import RULES
@@ -28,9 +28,6 @@ __all__ = [
     "Lookup",
     "Op",
     "Position",
-    "Product",
-    "Statement",
-    "Step",
     "Value",
     "aligned",
     "as_number",
@@ -326,57 +323,3 @@ def _common(
     if any(rest[i] for i in filled):
         raise CompileError("it combines tensors in a way that is not understood")
     return tuple(common), [_resolved(change) for change in changes]
-
-
-@dataclass(frozen=True, eq=False)
-class Statement:
-    """Columns of a buffer, computed row by row.
-
-    Attributes:
-        target: the load that reads what is stored.
-        axes: the axes of the target.
-        expr: the expression to store.
-        reduction: ``"sum"``, ``"max"`` or ``"min"`` over more axes, or none; a sum with a target
-            whose index is looked up adds there.
-        over: these axes.
-        children: whether it runs over the children too.
-    """
-
-    target: Load
-    axes: tuple[Axis, ...]
-    expr: Expr
-    reduction: Optional[str] = None
-    over: tuple[Axis, ...] = ()
-    children: bool = False
-
-    @property
-    def edges(self) -> bool:
-        """Whether the statement runs over the edges of a node."""
-        return self.children or self.target.rows == "edge"
-
-    @property
-    def scatters(self) -> bool:
-        """Whether it adds at an index that is no sum of its axes, to what is cleared before."""
-        return any(a is SLOT or isinstance(a, Lookup) for a, _ in self.target.strides)
-
-
-@dataclass(frozen=True, eq=False)
-class Product:
-    """A matrix product over all rows of a level: ``target[:, i] = x[:, i] W[i]``, for each i.
-
-    Attributes:
-        target, x: the loads of the first column.
-        weight: the matrices ``(k, m)``, one after another; for each type, if it has such rows.
-        shape: k and m.
-        parts: for each product its first columns in ``x`` and ``target``, and its first number in
-            ``weight``.
-    """
-
-    target: Load
-    x: Load
-    weight: Input
-    shape: tuple[int, int]
-    parts: tuple[tuple[int, int, int], ...] = field(default=((0, 0, 0),))
-
-
-Step = Union[Statement, Product]

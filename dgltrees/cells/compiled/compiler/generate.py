@@ -12,14 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dgltrees.cells.compiled.compiler.backward import Backward, Gradients
-from dgltrees.cells.compiled.compiler.expressions import (
-    Buffer,
-    Input,
-    Load,
-    Product,
-    Statement,
-    loads,
-)
+from dgltrees.cells.compiled.compiler.expressions import Buffer, Input, Load, loads
 from dgltrees.cells.compiled.compiler.layout import compact
 from dgltrees.cells.compiled.compiler.loops import (
     Group,
@@ -34,7 +27,7 @@ from dgltrees.cells.compiled.compiler.loops import (
     table_of,
     write_rows,
 )
-from dgltrees.cells.compiled.compiler.lower import Program
+from dgltrees.cells.compiled.compiler.statements import Product, Program, Statement
 
 __all__ = ["down_code", "layout_of", "up_code"]
 

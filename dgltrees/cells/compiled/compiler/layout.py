@@ -11,16 +11,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, Optional
 
-from dgltrees.cells.compiled.compiler.expressions import (
-    Buffer,
-    Load,
-    Product,
-    Statement,
-    loads,
-    row_major,
-)
+from dgltrees.cells.compiled.compiler.expressions import Buffer, Load, loads, row_major
 from dgltrees.cells.compiled.compiler.loops import Group, Layout, key_of
-from dgltrees.cells.compiled.compiler.lower import Program
+from dgltrees.cells.compiled.compiler.statements import Product, Program, Statement
 
 __all__ = ["compact"]
 

@@ -20,13 +20,11 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Lookup,
     Op,
     Position,
-    Product,
-    Statement,
-    Step,
     loads,
     replaced,
 )
 from dgltrees.cells.compiled.compiler.scalar import RULES
+from dgltrees.cells.compiled.compiler.statements import Product, Statement, Step
 
 __all__ = [
     "Group",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product as combinations
 from math import prod
 from typing import Any, Optional
@@ -24,9 +23,6 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Input,
     Load,
     Op,
-    Product,
-    Statement,
-    Step,
     Value,
     aligned,
     as_number,
@@ -35,14 +31,15 @@ from dgltrees.cells.compiled.compiler.expressions import (
     operations,
     row_major,
 )
-from dgltrees.cells.compiled.compiler.operators import HEAVY, OPERATORS
+from dgltrees.cells.compiled.compiler.hoisting import Hoisted, name_of, tensors_of
+from dgltrees.cells.compiled.compiler.operators import OPERATORS
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.scalar import RULES
+from dgltrees.cells.compiled.compiler.statements import Key, Product, Program, Statement, Step
 from dgltrees.cells.compiled.compiler.trace import Trace
 
-__all__ = ["Lowering", "Program", "lower"]
+__all__ = ["Lowering", "lower"]
 
-Key = tuple[Any, ...]
 aten = torch.ops.aten
 _OF_EDGES = frozenset(["state", "child", "edge", "mask"])
 _RAW = frozenset(
@@ -58,58 +55,6 @@ _OF_INTEGERS = frozenset(["max.dim", "min.dim", "arange.start_step", "sum.dim_In
 """Operations whose results, or some of them, may be integers."""
 LONGEST = 16
 """The most operations that are computed again wherever their result is read."""
-
-
-@dataclass
-class Program:
-    """What to compute for a node, and what to compute before by torch.
-
-    Attributes:
-        arity: the width of each mailbox, if it is the same everywhere.
-        before: calls of torch whose results are inputs, in order: for each key the function and its
-            arguments, which may be keys.
-        keys: the keys of these calls.
-        inputs: the inputs by the keys of what they hold, and the kind of their rows.
-        states: the buffers of the states.
-        buffers: all buffers.
-        dtype: that of all numbers.
-        types: the number of types that pick from parameters; 0 if none does.
-        leaf_types: whether those of leaves do.
-        empty: the states that are zero at leaves.
-        gathered: what inner nodes gather of them, which is zero on their lowest level.
-        steps: what is done for leaves, for other nodes, and then for all (``"send"``).
-    """
-
-    arity: Optional[int] = None
-    before: dict[Key, tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = field(default_factory=dict)
-    keys: dict[tuple[str, ...], Key] = field(default_factory=dict)
-    inputs: dict[tuple[Key, str], Input] = field(default_factory=dict)
-    states: dict[str, tuple[Buffer, tuple[int, ...]]] = field(default_factory=dict)
-    buffers: list[Buffer] = field(default_factory=list)
-    dtype: torch.dtype = torch.float32
-    types: int = 0
-    leaf_types: bool = False
-    empty: set[Any] = field(default_factory=set)
-    gathered: set[Any] = field(default_factory=set)
-    steps: dict[str, list[Step]] = field(
-        default_factory=lambda: {"leaf": [], "inner": [], "send": []}
-    )
-
-    def call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Key:
-        """The key of the result of a call before the traversal, the same for the same call."""
-        call = str(function), repr(args), repr(sorted(kwargs.items()))
-        key = self.keys.setdefault(call, ("call", len(self.keys)))
-        self.before.setdefault(key, (function, args, kwargs))
-        return key
-
-    def buffer(self, rows: str, width: int) -> Buffer:
-        """A new buffer."""
-        self.buffers.append(Buffer(len(self.buffers), rows, width))
-        return self.buffers[-1]
-
-    def input(self, key: Key, rows: str, width: int) -> Input:
-        """The input that holds the tensor of a key."""
-        return self.inputs.setdefault((key, rows), Input(len(self.inputs), rows, width))
 
 
 def lower(
@@ -143,18 +88,19 @@ class Lowering:
         self.arity, self.draws = program.arity, 0
         self.values: dict[fx.Node, Any] = {}
         self.nodes = list(trace.module.graph.nodes)
-        dtypes = {t.dtype for n in self.nodes for t in _tensors(n) if t.is_floating_point()}
+        dtypes = {t.dtype for n in self.nodes for t in tensors_of(n) if t.is_floating_point()}
         if len(dtypes) > 1:
             raise CompileError(f"it computes with several dtypes: {sorted(map(str, dtypes))}")
         program.dtype = dtypes.pop() if dtypes else program.dtype
-        self.eager = self._hoisted()
+        self.hoisted = Hoisted(program, trace, names)
+        self._target: dict[fx.Node, str] = {}
         (results,) = self.nodes[-1].args
         self.results = dict(zip(trace.outputs, map(_behind_views, results)))
 
     def run(self) -> None:
         """Lower all nodes, and store the results as states."""
         for node in self.nodes[:-1]:
-            if node.op == "call_function" and node not in self.eager and node.users:
+            if node.op == "call_function" and node not in self.hoisted.nodes and node.users:
                 self._lower(node)
         for name, node in self.results.items():
             value = self.value(node)
@@ -163,77 +109,6 @@ class Lowering:
 
     def _stored(self, name: str, node: fx.Node) -> Any:
         return self.values[node] if self._target.get(node) == name else None
-
-    # What torch computes before.
-
-    def _hoisted(self) -> set[fx.Node]:
-        """The nodes that torch computes for all nodes at once, before the traversal."""
-        free: set[fx.Node] = set()  # of the states
-        fixed: set[fx.Node] = set()  # of the inputs, too
-        kinds = dict(zip([n for n in self.nodes if n.op == "placeholder"], self.trace.inputs))
-        for node in self.nodes[:-1]:
-            arguments = node.all_input_nodes
-            if "by_type" in node.meta or node.target is aten.bernoulli.default:
-                continue
-            if node.op == "get_attr":
-                free.add(node)
-                fixed.add(node)
-            elif node.op == "placeholder":
-                if kinds[node][0] == "node":
-                    free.add(node)
-                    self.values[node] = None
-            elif all(n in free for n in arguments) and not self._counts(node, child=True):
-                free.add(node)
-                if all(n in fixed for n in arguments) and not self._counts(node, child=False):
-                    fixed.add(node)
-        calls = [n for n in self.nodes if n in free and n.op == "call_function"]
-        easy = OPERATORS.keys() - HEAVY
-        eager, stack = (
-            set(fixed),
-            [n for n in calls if _name(n) not in easy and n.target is not operator.getitem],
-        )
-        while stack:
-            node = stack.pop()
-            if node not in eager:
-                eager.add(node)
-                stack.extend(node.all_input_nodes)
-        self.kinds = kinds
-        self._target: dict[fx.Node, str] = {}
-        return eager
-
-    def _counts(self, node: fx.Node, child: bool) -> bool:
-        """Whether a size of a result counts nodes, or children."""
-        shapes = [t.shape for t in _tensors(node)]
-        factors = [self.trace.sizes.factors(size) for shape in shapes for size in shape]
-        return any(f is not None and f[1 if child else 0] for f in factors)
-
-    def key(self, node: fx.Node) -> Key:
-        """The key of what torch computes before."""
-        if node.op == "placeholder":
-            return ("field", self.kinds[node][1])
-        if node.op == "get_attr":
-            tensor = _attribute(self.trace.module, str(node.target))
-            if id(tensor) not in self.names:
-                raise CompileError(
-                    "it reads a tensor that is no parameter or buffer of the cell", node
-                )
-            return self.names[id(tensor)]
-        by_node = [self._counts(each, child=False) for each in node.all_input_nodes]
-        if any(by_node) and not self._counts(node, child=False) and "new_" not in _name(node):
-            raise CompileError("it computes something of all nodes together", node)
-        args = tuple(self._argument(arg) for arg in node.args)
-        kwargs = {name: self._argument(arg) for name, arg in node.kwargs.items()}
-        return self.program.call(node.target, args, kwargs)
-
-    def _argument(self, arg: Any) -> Any:
-        if isinstance(arg, fx.Node):
-            return self.key(arg)
-        if isinstance(arg, (list, tuple)):
-            return [self._argument(each) for each in arg]
-        factors = self.trace.sizes.factors(arg)
-        if factors is not None and factors[0]:
-            return ("rows", factors[2])
-        return arg
 
     # Values.
 
@@ -259,7 +134,7 @@ class Lowering:
 
     def _source(self, node: fx.Node) -> Value:
         """The value of an input of the statements."""
-        kind, name = self.kinds.get(node, ("node", ""))
+        kind, name = self.hoisted.kinds.get(node, ("node", ""))
         meta = node.meta["val"]
         if not isinstance(meta, Tensor):
             raise CompileError("it uses several results of an operation", node)
@@ -287,7 +162,7 @@ class Lowering:
             key = ("field", name)
             load = Load(self.program.input(key, "node", width), "child", 0, strides)
         else:
-            key, rows = self.key(node), "none"
+            key, rows = self.hoisted.key(node), "none"
             counted = [i for i, dim in enumerate(dims) if NODES in dim]
             if counted:
                 (place,), rows = counted, "node"
@@ -320,7 +195,7 @@ class Lowering:
     def _of_type(self, node: fx.Node) -> Value:
         """The parameter of the type of a node."""
         (base,) = node.all_input_nodes
-        if base not in self.eager:
+        if base not in self.hoisted.nodes:
             raise CompileError("it picks by the type from what is no parameter", node)
         types, *shape = base.meta["val"].shape
         if self.program.types not in (0, types):
@@ -328,7 +203,7 @@ class Lowering:
         self.program.types = types
         self.program.leaf_types |= self.phase == "leaf"
         dims = self.dims(node.meta["val"].shape)
-        source = self.program.input(self.key(base), "type", prod(shape))
+        source = self.program.input(self.hoisted.key(base), "type", prod(shape))
         return Value(Load(source, "type", 0, row_major([a for dim in dims for a in dim])), dims)
 
     def dims(self, shape: Sequence[int]) -> tuple[tuple[Axis, ...], ...]:
@@ -369,11 +244,11 @@ class Lowering:
         if "by_type" in node.meta:
             self.values[node] = self._of_type(node)
             return
-        name = _name(node)
+        name = name_of(node)
         rule = OPERATORS.get(name)
         if rule is None:
             raise CompileError(f"there is no rule for {name}", node)
-        for tensor in _tensors(node):
+        for tensor in tensors_of(node):
             known = tensor.dtype in (torch.float32, torch.float64, torch.bool)
             if not known and name not in _OF_INTEGERS:
                 raise CompileError(f"it computes with {tensor.dtype}", node)
@@ -570,22 +445,6 @@ def _times(expr: Expr, factor: int) -> Expr:
 
 
 def _behind_views(node: fx.Node) -> fx.Node:
-    while _name(node) == "alias.default":
+    while name_of(node) == "alias.default":
         (node,) = node.all_input_nodes
     return node
-
-
-def _name(node: fx.Node) -> str:
-    return str(node.target).partition(".")[2] if node.op == "call_function" else ""
-
-
-def _tensors(node: fx.Node) -> list[Tensor]:
-    value = node.meta.get("val")
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return [each for each in values if isinstance(each, Tensor)]
-
-
-def _attribute(module: Any, path: str) -> Any:
-    for name in path.split("."):
-        module = getattr(module, name)
-    return module

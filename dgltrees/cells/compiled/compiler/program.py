@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.compiler.expressions import Input, Statement, loads
+from dgltrees.cells.compiled.compiler.expressions import Input, loads
 from dgltrees.cells.compiled.compiler.generate import down_code, layout_of, up_code
-from dgltrees.cells.compiled.compiler.lower import Key, Program
 from dgltrees.cells.compiled.compiler.machine import kernels
 from dgltrees.cells.compiled.compiler.noise import Noise, bernoulli
 from dgltrees.cells.compiled.compiler.plan import LevelPlan, level_plan
+from dgltrees.cells.compiled.compiler.statements import Key, Program, Statement
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.workspace import Workspace, as_arrays
 from dgltrees.traversal.views import IndexedRows

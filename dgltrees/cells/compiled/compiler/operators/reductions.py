@@ -13,7 +13,6 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Lookup,
     Op,
     Position,
-    Statement,
     Value,
     aligned,
     as_number,
@@ -23,6 +22,7 @@ from dgltrees.cells.compiled.compiler.expressions import (
 from dgltrees.cells.compiled.compiler.operators.registry import rule
 from dgltrees.cells.compiled.compiler.operators.views import one_axis, squeeze
 from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.compiler.statements import Statement
 
 if TYPE_CHECKING:
     from torch import fx
@@ -66,7 +66,7 @@ def _index_add(
     dims = (*x.dims[:dim], (out,), *x.dims[dim + 1 :])
     axes = [a for each in dims for a in each if a.size > 0]
     target = low.new_target("node", axes)
-    table = low.program.input(low.key(index), "none", index.meta["val"].numel())
+    table = low.program.input(low.hoisted.key(index), "none", index.meta["val"].numel())
     lookup = Lookup(out.size, table, axis)
     strides = tuple((lookup if a is out else a, stride) for a, stride in target.strides)
     own = tuple(axis if a is out else a for a in axes)

@@ -12,7 +12,6 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Axis,
     Const,
     Load,
-    Statement,
     Value,
     aligned,
     as_number,
@@ -22,6 +21,7 @@ from dgltrees.cells.compiled.compiler.expressions import (
 )
 from dgltrees.cells.compiled.compiler.operators.registry import rule
 from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.compiler.statements import Statement
 
 if TYPE_CHECKING:
     from torch import fx
