@@ -79,12 +79,16 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
             written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        check_is_file(path)
-    remove_leftovers(path.parent, path.name, age=_MINUTE)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            check_is_file(path)
+        remove_leftovers(path.parent, path.name, age=_MINUTE)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ENDING)
+    except FileNotFoundError:  # the folder is there, or would be now, but such as /proc
+        raise OSError(errno.EACCES, "no file can be made there", os.fspath(path)) from None
+    except (FileExistsError, NotADirectoryError):  # a file in place of its folder, by its name
+        raise
     except OSError as error:
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
@@ -98,9 +102,11 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException as error:
-        os.unlink(name)
-        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
-            error.filename = os.fspath(path)
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        full = isinstance(error, OSError) and error.errno in _FULL and error.filename is None
+        if isinstance(error, OSError) and (full or error.filename == name):
+            error.filename, error.filename2 = os.fspath(path), None
         raise
 
 

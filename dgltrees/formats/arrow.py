@@ -13,6 +13,7 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.arrow_files import (
     arrow_batches,
     arrow_schema,
+    cast_column,
     is_arrow,
     numpy_column,
     pyarrow_or_error,
@@ -93,6 +94,10 @@ def _examples(
         )
     rows = np.arange(first, first + len(batch))
     offsets, parents = _flat(parent, batch.column(parent), rows, path)
+
+    def row_of(node: int) -> int:
+        return int(rows[offsets.searchsorted(node, side="right") - 1])
+
     nodes: dict[str, Column] = {}
     beside: dict[str, Column] = {}
     pos = None
@@ -100,7 +105,7 @@ def _examples(
         if name == parent:
             continue
         if not _is_list(column.type):
-            beside[name] = _column(name, column, layout, path)
+            beside[name] = _column(name, column, layout, path, rows.__getitem__)
             continue
         bounds, values = _flat(name, column, rows, path)
         wrong = np.diff(bounds) != np.diff(offsets)
@@ -113,11 +118,11 @@ def _examples(
                 line=int(rows[row]),
             )
         if name == "pos":
-            pos = _integers(name, values, path)
+            pos = _integers(name, values, path, row_of)
         else:
-            nodes[name] = _column(name, values, layout, path)
+            nodes[name] = _column(name, values, layout, path, row_of)
     arrays, vocabs = as_node_columns(nodes)
-    up = _integers(parent, parents, path)
+    up = _integers(parent, parents, path, row_of)
     lines = rows.tolist()
     check_offsets(offsets, len(up), path, lines)
     places = positions_by_order(up, offsets) if pos is None else pos
@@ -126,8 +131,14 @@ def _examples(
     return Examples(forest, as_example_columns(beside, rows.tolist()))
 
 
-def _column(name: str, column: pyarrow.Array, layout: Layout, path: PathLike) -> Column:
-    array = numpy_column(name, column, layout.names, path)
+def _column(
+    name: str,
+    column: pyarrow.Array,
+    layout: Layout,
+    path: PathLike,
+    line_of: Callable[[int], int],
+) -> Column:
+    array = numpy_column(name, column, layout.names, path, line_of)
     values: Column = array.tolist() if array.dtype == object else array
     return values
 
@@ -150,12 +161,17 @@ def _is_list(kind: pyarrow.DataType) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind))
 
 
-def _integers(name: str, values: pyarrow.Array, path: PathLike) -> NDArray[Any]:
-    """Parents or positions, without a copy; null is -1."""
-    if not pyarrow_or_error().types.is_integer(values.type):
+def _integers(
+    name: str, values: pyarrow.Array, path: PathLike, line_of: Callable[[int], int]
+) -> NDArray[Any]:
+    """Parents or positions, without a copy unless they have no sign; null is -1."""
+    arrow = pyarrow_or_error()
+    if not arrow.types.is_integer(values.type):
         raise TreeError(
             f"expected lists of integers in column {name!r}, got {values.type}", file=path
         )
+    if arrow.types.is_unsigned_integer(values.type):
+        values = cast_column(name, values, arrow.int64(), path, line_of)
     return np.asarray(values.fill_null(-1).to_numpy(zero_copy_only=False))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "arrow_batches",
     "arrow_schema",
+    "cast_column",
     "is_arrow",
     "is_text",
     "numpy_column",
@@ -98,11 +99,21 @@ def arrow_batches(path: PathLike, rows: int) -> Iterator[pyarrow.RecordBatch]:
             batches = map(reader.get_batch, range(reader.num_record_batches))
         else:
             batches = reader
+        first = 1
         for batch in batches:
-            batch.validate(full=True)  # offsets in range, texts in UTF-8; else it might crash
+            try:
+                batch.validate(full=True)  # offsets in range, texts in UTF-8; else it might crash
+            except pyarrow_or_error().ArrowException as error:
+                raise TreeError(
+                    f"expected rows that are whole, got damage behind this one: "
+                    f"{' '.join(str(error).split())}",
+                    file=path,
+                    line=first,
+                ) from None
             list(batch.schema.names)  # in UTF-8 too
             for start in range(0, len(batch), rows):
                 yield batch.slice(start, rows)
+            first += len(batch)
 
 
 def is_text(kind: pyarrow.DataType) -> bool:
@@ -113,8 +124,42 @@ def is_text(kind: pyarrow.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
+def cast_column(
+    name: str,
+    column: pyarrow.Array,
+    kind: pyarrow.DataType,
+    path: PathLike,
+    line_of: Callable[[int], int],
+) -> pyarrow.Array:
+    """A column as another type; see :func:`numpy_column`.
+
+    Raises:
+        TreeError: with file, row and column: a value is none of that type.
+    """
+    arrow = pyarrow_or_error()
+    try:
+        return column.cast(kind)
+    except arrow.ArrowException:
+        for i in range(len(column)):
+            try:
+                column[i : i + 1].cast(kind)
+            except arrow.ArrowException as error:
+                raise TreeError(
+                    f"expected column {name!r} to hold values that fit into {kind}, got: "
+                    f"{' '.join(str(error).split())}; leave it out, or list it among the columns "
+                    "of names",
+                    file=path,
+                    line=line_of(i),
+                ) from None
+        raise
+
+
 def numpy_column(
-    name: str, column: pyarrow.Array, names: Sequence[str], path: PathLike
+    name: str,
+    column: pyarrow.Array,
+    names: Sequence[str],
+    path: PathLike,
+    line_of: Callable[[int], int],
 ) -> NDArray[Any]:
     """A column as an array: texts ``(n,)`` as objects, numbers ``(n,)``, vectors ``(n, k)``.
 
@@ -127,29 +172,36 @@ def numpy_column(
         column: its ``n`` values.
         names: columns whose values become text, whatever they are.
         path: the file, for the errors.
+        line_of: the row of a value by its index, from 1 in the file.
 
     Raises:
-        TreeError: with the column: it is of another type.
+        TreeError: with the column: it is of another type. With the row too: an integer is beyond
+            64 bits with a sign, or bytes that are to be names are not in UTF-8.
     """
     arrow = pyarrow_or_error()
     types, kind = arrow.types, column.type
     if isinstance(column, arrow.ExtensionArray):
-        return numpy_column(name, column.storage, names, path)
+        return numpy_column(name, column.storage, names, path, line_of)
     if is_text(kind) or name in names:
         if types.is_nested(kind):
             texts = np.full(len(column), None, object)
             texts[:] = [
-                None if value is None else json.dumps(value) for value in column.to_pylist()
+                None if value is None else json.dumps(value, default=str)
+                for value in column.to_pylist()
             ]
             return texts
-        return np.asarray(column.cast(arrow.large_string()).to_numpy(zero_copy_only=False), object)
+        column = cast_column(name, column, arrow.large_string(), path, line_of)
+        return np.asarray(column.to_numpy(zero_copy_only=False), object)
     if types.is_null(kind):
         return np.full(len(column), np.nan)
     if types.is_boolean(kind) or types.is_integer(kind):
-        wanted = arrow.float64() if column.null_count else arrow.int64()
         if types.is_boolean(kind):
             column = column.cast(arrow.uint8())
-        return np.asarray(column.cast(wanted, safe=False).to_numpy(zero_copy_only=False))
+        if column.null_count:
+            column = column.cast(arrow.float64(), safe=False)
+        else:
+            column = cast_column(name, column, arrow.int64(), path, line_of)
+        return np.asarray(column.to_numpy(zero_copy_only=False))
     if types.is_floating(kind) or types.is_decimal(kind):
         return np.asarray(column.cast(arrow.float64()).to_numpy(zero_copy_only=False))
     if types.is_fixed_size_list(kind):

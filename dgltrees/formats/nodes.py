@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any, Optional
 
@@ -144,13 +145,14 @@ class _Nodes:
         """The rows of a batch that begin a tree, behind a row with the key ``before``; its last."""
         if self.tree:
             keys = batch.cells[self.tree]
+            self._check_present(self.tree, _is_null(keys), batch)
             begins = np.append(keys[0] != before, keys[1:] != keys[:-1])
             starts = np.flatnonzero(begins)
             for start in starts.tolist():
                 if keys[start] in seen:
                     raise self._error(
                         f"expected the rows of a tree one after the other, got more of "
-                        f"{keys[start]!r}; sort the rows by {self.tree!r}",
+                        f"{_shown(keys[start])}; sort the rows by {self.tree!r}",
                         batch,
                         start,
                     )
@@ -179,7 +181,7 @@ class _Nodes:
             )
         except TreeError as error:
             row = int(starts[error.tree or 0]) + (error.node or 0)
-            name = f" of {batch.cells[self.tree][row]!r}" if self.tree else ""
+            name = f" of {_shown(batch.cells[self.tree][row])}" if self.tree else ""
             raise self._error(f"in the tree{name}: {error.message}", batch, row) from None
         beside = self.table.columns(batch.rows(starts), [self.tree] if self.tree else [])
         return Examples(forest, as_example_columns(beside, lines.tolist()))
@@ -189,11 +191,22 @@ class _Nodes:
         assert self.node is not None
         assert self.parent is not None
         nodes, parents = batch.cells[self.node], batch.cells[self.parent]
+        self._check_present(self.node, _is_missing(nodes), batch)
         is_root = _is_missing(parents)
+        if parents.dtype.kind == "f" and (abs(parents) >= 2**53).any():
+            row = int((abs(parents) >= 2**53).argmax())
+            raise self._error(
+                f"expected column {self.parent!r}, of which values are missing, to hold ids below "
+                f"2^53, got {_shown(parents[row])}; list it among the columns of names",
+                batch,
+                row,
+            )
         ids = _ids(nodes)
         parent_ids = None if ids is None else _ids(np.where(is_root, "-1", parents))
         if ids is None or parent_ids is None:
             ids, parent_ids = nodes, parents
+            if nodes.dtype.kind != parents.dtype.kind:  # numbers and texts
+                ids, parent_ids = (np.array([*map(str, each)], object) for each in (ids, parents))
         codes = dict(zip(dict.fromkeys(ids.tolist()), count()))
         code = np.fromiter(map(codes.__getitem__, ids.tolist()), np.int64, len(ids))
         missing = np.full(len(ids), -1)
@@ -204,7 +217,9 @@ class _Nodes:
         twice = np.flatnonzero(keys[1:] == keys[:-1])
         if len(twice):
             row = int(order[twice + 1].min())
-            raise self._error(f"expected every node once, got {nodes[row]!r} again", batch, row)
+            raise self._error(
+                f"expected every node once, got {_shown(nodes[row])} again", batch, row
+            )
         wanted = tree * len(codes) + parent_code
         place = np.minimum(keys.searchsorted(wanted), len(keys) - 1)
         known = (parent_code >= 0) & (keys[place] == wanted) & ~is_root
@@ -213,7 +228,7 @@ class _Nodes:
             row = int(np.argmin(known | is_root))
             raise self._error(
                 f"expected column {self.parent!r} to hold the id of a node of the same tree, or "
-                f"nothing at the root, got {parents[row]!r}",
+                f"nothing at the root, got {_shown(parents[row])}",
                 batch,
                 row,
             )
@@ -227,28 +242,47 @@ class _Nodes:
             cells = batch.cells[self.depth]
             row = next(i for i in range(len(cells)) if _ids(cells[i : i + 1]) is None)
             raise self._error(
-                f"expected column {self.depth!r} to hold integers, got {cells[row]!r}", batch, row
+                f"expected column {self.depth!r} to hold integers, got {_shown(cells[row])}",
+                batch,
+                row,
             )
         return parents_of_depths(
             depth, starts, lambda message, row: self._error(message, batch, row)
         )
 
+    def _check_present(self, name: str, missing: NDArray[np.bool_], batch: Batch) -> None:
+        if missing.any():
+            row = int(missing.argmax())
+            raise self._error(f"expected a value in column {name!r}, got none", batch, row)
+
     def _error(self, message: str, batch: Batch, row: int) -> TreeError:
         return TreeError(message, file=self.path, line=int(batch.lines[row]))
 
 
+def _shown(cell: Any) -> str:
+    """A cell in an error: without the type that numpy shows."""
+    return repr(cell.item() if isinstance(cell, np.generic) else cell)
+
+
+def _is_null(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a table that is no text has no value."""
+    if cells.dtype == object:
+        return np.array([cell is None for cell in cells.tolist()])
+    return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), np.bool_)
+
+
 def _is_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where there is no value, or in text one of the words for that."""
     if cells.dtype == object:
         return np.array([cell is None or cell in MISSING_CELLS for cell in cells.tolist()])
-    return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), np.bool_)
+    return _is_null(cells)
 
 
 def _ids(cells: NDArray[Any]) -> Optional[NDArray[np.int64]]:
     """Cells as integers; None if one is none."""
-    try:
-        return np.array(list(map(int, cells.tolist())), np.int64)
-    except (ValueError, OverflowError, TypeError):
-        pass
+    if cells.dtype.kind != "f":  # whose fractions int() would cut off
+        with suppress(ValueError, OverflowError, TypeError):
+            return np.array(list(map(int, cells.tolist())), np.int64)
     try:
         numbers = np.array(list(map(float, cells.tolist())))
     except (ValueError, TypeError):

@@ -152,11 +152,12 @@ class Table:
     def _arrow_batches(self, rows: int) -> Iterator[Batch]:
         first = 1
         for batch in arrow_batches(self.path, rows):
+            lines = np.arange(first, first + len(batch))
             cells = {
-                name: numpy_column(name, column, self.names, self.path)
+                name: numpy_column(name, column, self.names, self.path, lines.__getitem__)
                 for name, column in zip(batch.schema.names, batch.columns)
             }
-            yield Batch(np.arange(first, first + len(batch)), cells)
+            yield Batch(lines, cells)
             first += len(batch)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Union
+from inspect import Parameter, signature
+from typing import Any, Union, get_args
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.training.adadelta import Adadelta
 from dgltrees.training.settings import TrainingSettings
+from dgltrees.values import expected, from_text
 
 __all__ = [
     "check_optimizer",
@@ -76,7 +78,8 @@ def make_optimizer(
         on_processor: whether they will stay on a processor.
 
     Raises:
-        ConfigError: there is no such optimizer, or it does not have one of the options.
+        ConfigError: there is no such optimizer, it does not have one of the options, or an option
+            is of another type.
     """
     kinds = optimizer_names()
     name = settings.optimizer.lower()
@@ -85,7 +88,7 @@ def make_optimizer(
             f"expected training.optimizer to be one of {', '.join(sorted(kinds))}, "
             f"got {settings.optimizer!r}"
         )
-    options: dict[str, Any] = dict(settings.optimizer_options)
+    options = _typed(kinds[name], settings.optimizer_options)
     if settings.lr is not None:
         options["lr"] = settings.lr
     if settings.weight_decay:
@@ -98,6 +101,36 @@ def make_optimizer(
         raise ConfigError(
             f"training.optimizer {name} does not take the options {options}: {error}"
         ) from None
+
+
+def _typed(optimizer: type[torch.optim.Optimizer], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of an optimizer, of the types of its arguments; unknown ones as they are.
+
+    Torch looks at few of them: ``foreach="maybe"`` would count as true.
+    """
+    arguments, typed = signature(optimizer).parameters, dict(options)
+    for name in arguments.keys() & options.keys():
+        kind, value = _option_type(arguments[name]), options[name]
+        typed[name] = from_text(kind, value) if isinstance(value, str) else value
+        words = expected(kind, typed[name])
+        if words is not None:
+            raise ConfigError(
+                f"expected training.optimizer_options.{name} to be {words}, got {value!r}"
+            )
+    return typed
+
+
+def _option_type(argument: Parameter) -> Any:
+    """The type of an optimizer's argument: by its default, since not all torches annotate it."""
+    default, annotation = argument.default, argument.annotation
+    if default is None:
+        return Union[get_args(annotation) or (Any,)]
+    if isinstance(default, tuple):
+        members = tuple(type(None) if member is None else float for member in default)
+        return list[Union[members]]  # type: ignore[valid-type]
+    if isinstance(default, (bool, str)) or annotation is int:
+        return type(default)
+    return float if isinstance(default, (int, float)) else Any
 
 
 def check_optimizer(settings: TrainingSettings) -> None:

@@ -97,6 +97,17 @@ def test_nothing_is_copied(tmp_path: Path) -> None:
             {"label": [b"a", b"b"]},
             ": expected column 'label' to hold numbers, text or vectors of o",
         ),
+        *(
+            (
+                {name: pa.array([[0, 0, 0], [2**63]], pa.list_(pa.uint64()))},
+                f":2: expected column {name!r} to hold values that fit into int64, got: Integer va",
+            )
+            for name in ("op", "parent", "pos")
+        ),
+        (
+            {"label": pa.array([1, 2**63], pa.uint64())},
+            ":2: expected column 'label' to hold values that fit into int64",
+        ),
     ],
 )
 def test_rows_that_are_no_trees(tmp_path: Path, change: dict[str, Any], message: str) -> None:

@@ -209,3 +209,46 @@ def test_parquet(tmp_path: Path) -> None:
         assert examples.columns["line"].tolist() == [1, 5]
         examples.columns["line"][:] += 1  # rows of a table from 1, lines of text behind a header
         assert_same(examples, plain)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"node": [1, None, 3, 1]}, ":2: expected a value in column 'node', got none"),
+        ({"tree": [1, 1, None, 2]}, ":3: expected a value in column 'tree', got none"),
+        ({"parent": [None, "1", "x", None]}, ":3: expected column 'parent' to hold the id of a n"),
+        ({"parent": [None, 1.5, 1, None]}, ":2: expected column 'parent' to hold the id of a nod"),
+        ({"parent": [None, None, 1, None]}, ":1: in the tree of 1: expected exactly one root"),
+        ({"parent": [None, 2**60, 1, None]}, ":2: expected column 'parent', of which values are"),
+        (
+            {"parent": np.array([0, 2**63, 1, 0], np.uint64)},
+            ":2: expected column 'parent' to hold values that fit int",
+        ),
+        ({"depth": [0, 1.5, 1, 0]}, ":2: expected column 'depth' to hold integers, got 1.5"),
+        ({"x": [b"a", b"b", b"c", b"\xff"]}, ":4: expected column 'x' to hold values that fit in"),
+    ],
+)
+def test_rows_of_parquet_that_are_no_trees(
+    tmp_path: Path, column: dict[str, Any], message: str
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = {"tree": [1, 1, 1, 2], "node": [1, 2, 3, 1], "parent": [None, 1, 1, None], **column}
+    names = ("x",) if b"a" in rows.get("x", ()) else ()
+    layout = Layout(depth="depth" if "depth" in rows else None, names=names)
+    parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
+    with pytest.raises(TreeError) as caught:
+        read_nodes(tmp_path / "a.parquet", layout)
+    assert str(caught.value).startswith(f"{tmp_path / 'a.parquet'}{message}")
+
+
+def test_ids_of_parquet_as_names(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    ids = [2**60 + i for i in range(3)]
+    rows = {"id": ids, "parent": [None, *ids[:2]]}
+    parquet.write_table(pyarrow.table(rows), tmp_path / "a.parquet")
+    examples = read_nodes(tmp_path / "a.parquet", Layout(names=("parent",)))
+    assert examples.forest.parent.tolist() == [-1, 0, 1]

@@ -81,8 +81,26 @@ def test_state_survives_json_and_tensors(name: str) -> None:
         (TrainingSettings("adm"), r"one of adadelta, .*got 'adm'"),
         (TrainingSettings("adam", optimizer_options={"momentum": 0.9}), "momentum"),
         (TrainingSettings("lbfgs"), "lbfgs"),
+        *(
+            (
+                TrainingSettings("adam", optimizer_options={name: value}),
+                f"optimizer_options.{name} to be {words}, got {value!r}",
+            )
+            for name, value, words in [
+                ("foreach", "maybe", "true or false, or null"),
+                ("amsgrad", 1, "true or false"),
+                ("eps", True, "a number"),
+                ("betas", "0.9", "a list, each a number"),
+            ]
+        ),
     ],
 )
 def test_wrong_names_and_options(settings: TrainingSettings, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make_optimizer(settings, nn.Linear(1, 1).parameters())
+
+
+def test_options_take_numbers_that_yaml_takes_for_text() -> None:
+    settings = TrainingSettings("adam", optimizer_options={"eps": "1e-3", "betas": [0.5, 0.9]})
+    optimizer = make_optimizer(settings, nn.Linear(1, 1).parameters())
+    assert optimizer.defaults["eps"] == 1e-3
