@@ -35,6 +35,24 @@ def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+@pytest.mark.parametrize("path", ["/proc/x", "/proc/x/y"])
+def test_errors_name_the_file_that_was_given(path: str) -> None:
+    with pytest.raises(OSError, match="no file can be made there") as caught, replacing(path):
+        raise AssertionError("it was opened")
+    assert caught.value.filename == path
+
+
+def test_errors_of_renaming_name_the_file_that_was_given(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as caught, replacing(tmp_path / "a"):
+        (tmp_path / "a").mkdir()  # meanwhile, by another
+    assert caught.value.filename == str(tmp_path / "a")
+    assert caught.value.filename2 is None
+    with pytest.raises(OSError) as caught, replacing(tmp_path / "b" / "a"):
+        (tmp_path / "b").rename(tmp_path / "c")
+    assert caught.value.filename == str(tmp_path / "b" / "a")
+
+
 def test_what_others_write_stays(tmp_path: Path) -> None:
     with replacing(tmp_path / "a.txt") as file:
         file.write("whole")
