@@ -334,7 +334,7 @@ def _trace(
     # In builds for CUDA, fake tensors make torch count a device more. Autograd starts a thread per
     # device at its first step, and then no forked process could train: so it begins before.
     with torch.inference_mode(False), torch.enable_grad():
-        torch.ones((), device="cpu", requires_grad=True).backward()
+        torch.autograd.backward(torch.ones((), device="cpu", requires_grad=True))
     mode = FakeTensorMode(allow_non_fake_inputs=True, allow_fallback_kernels=False)
     with mode:
         tensors = [
