@@ -192,6 +192,10 @@ def _no_grad(cell: Other, nodes: Nodes, h: Tensor) -> Tensor:
     return (weights * h).sum(1)
 
 
+def _loops(cell: Other, nodes: Nodes, h: Tensor) -> Tensor:
+    return torch.stack([each.sum(0) for each in h])
+
+
 def _counts(cell: Other, nodes: Nodes, h: Tensor) -> Tensor:
     cell.calls += 1
     return h.sum(1)
@@ -208,6 +212,7 @@ REASONS: dict[str, tuple[Callable[[Other, Nodes, Tensor], Tensor], str]] = {
     "rule": (lambda c, n, h: h.sort(1).values.sum(1), "there is no rule for sort.default"),
     "numbers": (lambda c, n, h: h.sum(1) + n.nodes()[:, None], "it computes with torch.int64"),
     "adds": (lambda c, n, h: h.sum(1).index_add(1, c.at, h.mean(1)), "to what is not zero"),
+    "loops": (_loops, "it calls torch more than 5,000 times"),
     "no_grad": (_no_grad, "the gradients of its compiled code would differ"),
     "counts": (_counts, "its attributes change between traversals"),
 }

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import sep
@@ -74,6 +74,9 @@ class Trace:
 FIRST, SECOND = Sizes(100_003, 1_009), Sizes(100_019, 1_013)
 FEW = (2, 5)
 """Numbers of children for which a cell must do the same operations."""
+LONGEST = 5_000
+"""The most calls of torch in a trace: a loop over nodes, which all have an index there, would take
+minutes."""
 
 
 @dataclass(frozen=True)
@@ -239,16 +242,20 @@ def named(message: str) -> str:
 
 
 class Places(TorchFunctionMode):
-    """Remembers the line of the cell that called each function of torch last."""
+    """Remembers the line of the cell that called each function of torch last, and counts calls."""
 
     def __init__(self) -> None:
         super().__init__()
         self.by_name: dict[str, str] = {}
+        self.calls = 0
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         """Call the function, or our own for dropout."""
+        self.calls += _parts(getattr(func, "__name__", ""), args, kwargs or {})
+        if self.calls > LONGEST:
+            raise CompileError(f"it calls torch more than {LONGEST:,} times; a loop over nodes?")
         frame: Any = sys._getframe(1)
         while frame is not None and _inside(frame.f_code.co_filename):
             frame = frame.f_back
@@ -264,6 +271,16 @@ class Places(TorchFunctionMode):
         schema = getattr(node.target, "_schema", None)
         name = "" if schema is None else schema.name.rpartition("::")[2].strip("_")
         return self.by_name.get(name.replace("native_", ""), "")
+
+
+def _parts(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
+    """How many tensors a call makes, where it may be one for each node."""
+    if name not in ("__iter__", "unbind", "split") or not args:
+        return 1
+    x, *rest = args
+    size = kwargs.get("split_size", rest.pop(0) if rest else 1) if name == "split" else 1
+    dim = kwargs.get("dim", rest[0] if rest else 0)
+    return x.shape[dim] // size if isinstance(size, int) else 1
 
 
 def _inside(file: str) -> bool:
