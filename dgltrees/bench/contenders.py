@@ -83,6 +83,12 @@ def fused_way(model: Model, batch: TreeBatch) -> Tensor:
     return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
 
 
+def dense_way(model: Model, batch: TreeBatch) -> Tensor:
+    """The same, where each node has an input of its own, as the cells of DGL have."""
+    x = model.embed(batch.ndata["token"])
+    return traverse(model.cell, batch, {"x": x}, outputs=["h"])["h"]
+
+
 def eager_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the fast implementation in torch calls, as if numba were missing."""
     with compiled(False):
@@ -157,6 +163,7 @@ CONTENDERS = {
         Contender("levels, DGL cell", _tutorial(prop_nodes_topo)),
         Contender("levels, fused=False", levels_way),
         Contender("levels, no numba", eager_way),
+        Contender("levels, own inputs", dense_way),
         Contender("levels", fused_way),
     )
 }

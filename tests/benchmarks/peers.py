@@ -15,54 +15,20 @@ from torch import Tensor
 
 from dgltrees import Forest, TreeBatch
 from dgltrees.bench.contenders import CLASSES, Contender, Model
-from dgltrees.traversal.order import levels_of
 
-
-def _heights(batch: TreeBatch) -> np.ndarray:
-    """The level of each node, all leaves on level 0."""
-    level = levels_of(batch)
-    level[np.bincount(batch.dst.numpy(), minlength=batch.num_nodes) == 0] = 0
-    return level
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tests.benchmarks import pyg
+except ImportError:  # without torch_geometric
+    pyg = None  # type: ignore[assignment]
 
 
 def torch_geometric() -> Contender:
-    """A message passing layer, run once a level on the edges of that level."""
-    from torch_geometric.nn import MessagePassing
-
-    class Level(MessagePassing):
-        def __init__(self) -> None:
-            super().__init__(aggr="add")
-
-        def forward(
-            self, h: Tensor, c: Tensor, wx_f: Tensor, U_f: Tensor, edge_index: Tensor
-        ) -> Tensor:
-            return self.propagate(edge_index, h=h, c=c, wx_f=wx_f, U_f=U_f)
-
-        def message(self, h_j: Tensor, c_j: Tensor, wx_f_i: Tensor, U_f: Tensor) -> Tensor:
-            return torch.cat([h_j, torch.sigmoid(wx_f_i + h_j @ U_f) * c_j], 1)
-
-    layer = Level()
+    """A message passing layer, run once a level."""
 
     def states(model: Model, batch: TreeBatch) -> Tensor:
-        cell, size = model.cell, model.cell.hidden_size
-        made = cell.prepare({"x": model.embed(batch.ndata["token"])})
-        level = torch.as_tensor(_heights(batch))
-        h = made["wx"].new_zeros(batch.num_nodes, size)
-        c = torch.zeros_like(h)
-        by_level = torch.argsort(level[batch.dst], stable=True)
-        counts = torch.bincount(level[batch.dst], minlength=int(level.max()) + 1).tolist()
-        edges = torch.stack([batch.src, batch.dst])[:, by_level].split(counts, 1)
-        for at, ends in enumerate(edges):
-            nodes = torch.nonzero(level == at)[:, 0]
-            a, kept = made["wx"][nodes], 0.0
-            if at:
-                got = layer(h, c, made["wx_f"], cell.U_f, ends)[nodes]
-                a, kept = a + got[:, :size] @ cell.U, got[:, size:]
-            i, o, u = a.chunk(3, 1)
-            new_c = torch.sigmoid(i) * torch.tanh(u) + kept
-            c = c.index_copy(0, nodes, new_c)
-            h = h.index_copy(0, nodes, torch.sigmoid(o) * torch.tanh(new_c))
-        return h
+        return pyg.traverse(model.cell, batch, {"x": model.embed(batch.ndata["token"])})["h"]
 
     return Contender(f"torch_geometric {version('torch_geometric')}", states)
 
