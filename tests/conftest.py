@@ -49,8 +49,10 @@ def _no_compiling() -> Generator[None, None, None]:
 
 
 def pytest_runtest_teardown() -> None:
-    """Training flushes numbers near zero in its process; the next test wants them."""
+    """Training flushes numbers near zero in its process, and a test may end while it computes in
+    double precision; the next one wants neither."""
     torch.set_flush_denormal(False)
+    torch.set_default_dtype(torch.float32)
 
 
 _SENTENCES = Path(__file__).parents[1] / "datasets" / "samples" / "ud" / "sample.conllu"

@@ -84,7 +84,7 @@ def test_drafts_of_killed_processes_go(tmp_path: Path) -> None:
         (r'{"\udc00": 1}', 1, r"got half of one, \\udc00"),
         ("[" * 100_000, 1, "nested too deep"),
         ('["]",\n' * 100_000, 100_000, "nested too deep"),
-        ('["' + "9" * 9000 + '",\n1,\n' + "9" * 5000 + "]", 3, "4300 digits"),
+        ('["' + "9" * 9000 + '",\n1,\n' + "9" * 5000 + "]", 3, "4300"),
         ('{"a"', 1, "expected JSON, got expecting ':' delimiter at column 5"),
     ],
 )

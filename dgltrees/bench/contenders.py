@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees._dgl import need_dgl
+from dgltrees._dgl import dgl, need_dgl
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.traversal import prop_nodes_topo, traverse
@@ -135,7 +135,8 @@ class TutorialCell:
 
 def _tutorial(propagate: Callable[..., None]) -> States:
     def states(model: Model, batch: TreeBatch) -> Tensor:
-        cell, graph = TutorialCell(model), batch.graph
+        cell: Any = TutorialCell(model)
+        graph: Any = batch if dgl is None else batch.graph
         graph.ndata.update(model.cell.prepare({"x": model.embed(batch.ndata["token"])}))
         empty = torch.zeros(batch.num_nodes, model.cell.hidden_size)
         graph.ndata["h"], graph.ndata["c"] = empty, empty
@@ -159,7 +160,7 @@ dgl_way = _tutorial(_by_dgl)
 CONTENDERS = {
     each.name: each
     for each in (
-        Contender("dgl", dgl_way),
+        *([] if dgl is None else [Contender("dgl", dgl_way)]),
         Contender("levels, DGL cell", _tutorial(prop_nodes_topo)),
         Contender("levels, fused=False", levels_way),
         Contender("levels, no numba", eager_way),

@@ -20,7 +20,11 @@ from dgltrees.bench.contenders import CONTENDERS, VOCABULARY, Contender, Model, 
 __all__ = ["MEASURED", "peak", "peak_of_process"]
 
 MEASURED: Mapping[str, Contender] = {
-    **{name: CONTENDERS[name] for name in ("dgl", "levels, fused=False", "levels")},
+    **{
+        name: CONTENDERS[name]
+        for name in ("dgl", "levels, fused=False", "levels")
+        if name in CONTENDERS
+    },
     "levels, checkpoint": Contender("levels, checkpoint", checkpoint_way),
 }
 """The contenders whose memory is compared, by name."""

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from dgltrees._dgl import dgl
 from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_steps
 from dgltrees.bench.cases import balanced, chain, random_binary
 from dgltrees.bench.contenders import Model
@@ -13,6 +14,7 @@ from dgltrees.bench.memory import peak
 from dgltrees.cli import main
 from dgltrees.trees import TreeBatch
 
+needs_dgl = pytest.mark.skipif(dgl is None, reason="needs DGL")
 SMALL = Case("small", 3, lambda rng: random_binary(rng, 2, 5))
 
 
@@ -64,6 +66,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert "| small |" in printed
 
 
+@needs_dgl
 def test_the_command_on_a_device(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +79,7 @@ def test_the_command_on_a_device(
     assert "expected a device that torch can use here, got 'nowhere'" in capsys.readouterr().err
 
 
+@needs_dgl
 def test_what_does_not_run_on_a_device_has_no_rate_there() -> None:
     rows = [DeviceRow("cpu", 64, {"child-sum": 5e3, "child-sum, dgl": 1e3})]
     assert device_table(rows).splitlines()[2] == "| cpu | 64 | - | 5 | - | 1 |"

@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("encoder")
     (path / "vocab.txt").write_text("\n".join(PARTS) + "\n")
-    tokenizer = BertTokenizerFast(vocab=str(path / "vocab.txt"), model_max_length=12)
+    tokenizer = BertTokenizerFast.from_pretrained(path, model_max_length=12)
     tokenizer.save_pretrained(path)
     config = BertConfig(
         vocab_size=len(PARTS),

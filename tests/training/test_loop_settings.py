@@ -140,6 +140,8 @@ def test_models_with_inputs_or_outputs_of_their_own_train_in_every_precision(
     preset: str, precision: str, tmp_path: Path
 ) -> None:
     """Lightning-fabric turns what goes into a model, and what comes out, into other types."""
+    if precision == "16-true" and not hasattr(torch, "get_device_module"):
+        pytest.skip("torch before 2.4 has few operations in half precision on processors")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = train(
