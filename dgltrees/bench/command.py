@@ -40,7 +40,7 @@ def bench(
     contenders = list(CONTENDERS.values())
     print(f"(times faster than {contenders[0].name}); {machine()}\n")
     rows = [time_steps(case, contenders, hidden=hidden, rounds=rounds) for case in CASES.values()]
-    print(table(rows))
+    print(table(rows, base=contenders[0].name))
 
 
 def _on(name: str, hidden: int, rounds: int) -> None:
