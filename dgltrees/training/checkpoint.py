@@ -59,6 +59,7 @@ def save_checkpoint(
     """
     states = gather(fabric, _random_state(fabric.device))  # (P, bytes)
     if fabric.is_global_zero:
+        RunDirectory(path.parent).check_is_there()
         tensors, plain = optimizer_state(optimizer)
         about = {
             "world": fabric.world_size,

@@ -314,12 +314,26 @@ class RunDirectory:
         with checking(path):
             return read_tensors(path, checked=checked)
 
+    def check_is_there(self) -> None:
+        """Check, before something is saved, that the directory is where the run began.
+
+        Raises:
+            ConfigError: it is not, and saving would begin another one that holds half a run.
+        """
+        if not (self / "run.json").exists():
+            raise ConfigError(
+                f"{self.path} has no run.json any more: it was moved or removed while the run was "
+                "trained; where it was moved to, --out with its new name goes on"
+            )
+
     def save_weights(self, state: Mapping[str, Tensor]) -> None:
         """Write the parameters of the best epoch so far."""
+        self.check_is_there()
         write_tensors(self / "weights.safetensors", state, {})
 
     def write_metrics(self, history: list[dict[str, Any]]) -> None:
         """Rewrite ``metrics.jsonl``."""
+        self.check_is_there()
         last = ""
         with replacing(self / "metrics.jsonl") as file:
             for values in history:

@@ -168,6 +168,27 @@ def test_a_loss_that_is_not_finite_stops_before_it_is_saved(
     assert [line["epoch"] for line in load(tmp_path).directory.metrics()] == [1, 2]
 
 
+@pytest.mark.parametrize("call", [3, 7], ids=["a checkpoint", "an epoch"])
+def test_a_directory_that_was_moved_is_not_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    """Where it was moved to, the run goes on."""
+    settings, step = _settings(checkpoint_steps=2, epochs=2), Trainer._step
+    calls = itertools.count()
+
+    def moving(self: Trainer, *args: Any) -> Any:
+        if next(calls) == call:
+            (tmp_path / "run").rename(tmp_path / "moved")
+        return step(self, *args)
+
+    monkeypatch.setattr(Trainer, "_step", moving)
+    with pytest.raises(ConfigError, match="run has no run.json any more: it was moved or removed"):
+        train(settings, tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["moved"]
+    train(settings, tmp_path / "moved")
+    assert [line["epoch"] for line in load(tmp_path / "moved").directory.metrics()] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("name", "training", "message"),
     [
