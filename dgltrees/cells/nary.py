@@ -83,10 +83,9 @@ class NaryTreeLSTM(BaseCell):
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """``W x + b`` of all nodes and gates."""
-        wx = torch.addmm(self.b, self.check(ndata), self.W)  # (N, 4 c)
-        size = self.hidden_size
-        wx, wx_f = wx.split_with_sizes([3 * size, size], 1)
-        return {"wx": wx, "wx_f": wx_f}
+        x, size = self.check(ndata), 3 * self.hidden_size
+        (W, W_f), (b, b_f) = self.W.tensor_split([size], 1), self.b.tensor_split([size])
+        return {"wx": torch.addmm(b, x, W), "wx_f": torch.addmm(b_f, x, W_f)}  # two tables: no copy
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
         """Pre-activations ``a``, and ``k``, the sum of f_j c_j over the children."""
