@@ -130,6 +130,27 @@ class Statistics(Cell):
         return torch.lerp(a, torch.sqrt(1 + spread), 0.3) * self.U.weight.diagonal()
 
 
+class Modules(Cell):
+    """Modules of torch that are more than one operation."""
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        heads = 1 + (hidden_size % 2 == 0)
+        self.attend = nn.MultiheadAttention(hidden_size, heads, batch_first=True)
+        self.both = nn.Bilinear(hidden_size, hidden_size, hidden_size)
+        self.lstm = nn.LSTMCell(hidden_size, hidden_size)
+        self.slope = nn.PReLU()
+
+    def below(self, nodes: Nodes, h: Tensor) -> Tensor:
+        functions = nn.functional
+        wx = nn.functional.normalize(nodes.data["wx"], dim=1)
+        a, _ = self.attend(wx.unsqueeze(1), h, h, need_weights=False)
+        near = functions.cosine_similarity(h, wx.unsqueeze(1), dim=-1).unsqueeze(-1)
+        c = self.both((near * h).sum(1), torch.logsumexp(h, 1))
+        h, c = self.lstm(a.squeeze(1), (self.slope(c), functions.mish(c)))
+        return functions.glu(torch.cat([functions.selu(h), c], 1)) + h.abs().pow(1.5) / (1 + c**-2)
+
+
 class Published(nn.Module):
     """The child-sum Tree-LSTM cell of DGL's examples, whose inner nodes have no input."""
 
@@ -173,5 +194,6 @@ CELLS: dict[str, Callable[[int, int], nn.Module]] = {
     "gated": Gated,
     "gru": GRU,
     "statistics": Statistics,
+    "modules": Modules,
     "published": Published,
 }

@@ -78,6 +78,13 @@ LONGEST = 5_000
 """The most calls of torch in a trace: a loop over nodes, which all have an index there, would take
 minutes."""
 
+DECOMPOSED = (
+    "native_layer_norm gelu baddbmm logsumexp linalg_vector_norm glu _prelu_kernel mish hardswish "
+    "hardsigmoid softplus log_sigmoid_forward celu selu std std_mean addmv hardshrink softshrink "
+    "threshold logaddexp _scaled_dot_product_flash_attention_for_cpu"
+).split()
+"""Operations that torch itself writes as others, for which there are rules."""
+
 
 @dataclass(frozen=True)
 class Functions:
@@ -337,6 +344,17 @@ def _repeated(field: Tensor, d: int) -> Tensor:
     return wide.reshape(-1, *field.shape[1:])
 
 
+def _bilinear(
+    x: Tensor, weight: Tensor, y: Tensor, *dims: Sequence[int], unroll_dim: int = 1
+) -> Tensor:
+    """``nn.Bilinear`` by a product with its weight ``(o, k, m)``, as one matrix ``(k, o m)``."""
+    if dims != ([1, 3], [0], [1, 2], [2, 3]):
+        raise CompileError("there is no rule for _trilinear")
+    o, k, m = weight.shape
+    by_x = x @ weight.transpose(0, 1).reshape(k, o * m)
+    return (by_x.view(len(x), o, m) * y.unsqueeze(1)).sum(2)
+
+
 def _trace(
     function: Callable[..., Mapping[str, Tensor]],
     shapes: Mapping[tuple[str, str], tuple[int, ...]],
@@ -365,7 +383,8 @@ def _trace(
         names[:] = list(results)
         return [torch.ops.aten.alias(results[name]) for name in names]
 
-    table = get_decompositions([aten.native_layer_norm, aten.gelu, aten.baddbmm])
+    table = get_decompositions([getattr(aten, name) for name in DECOMPOSED if hasattr(aten, name)])
+    table[aten._trilinear.default] = _bilinear
     options: dict[str, Any] = {"decomposition_table": table, "_allow_non_fake_inputs": True}
     places = Places()
     with torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet(), places:

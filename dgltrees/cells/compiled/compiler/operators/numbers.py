@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+HIGHEST = 8
+"""The largest power that is multiplied out."""
+
 
 def _pointwise(name: str) -> Rule:
     return lambda low, node, *args: low.apply(name, *args)
@@ -74,14 +77,14 @@ def _rsub(low: Lowering, node: fx.Node, x: Any, y: Any, alpha: float = 1) -> Val
 
 @rule("pow.Tensor_Scalar")
 def _pow(low: Lowering, node: fx.Node, x: Value, exponent: float) -> Value:
-    if exponent == 0.5:
-        return low.apply("sqrt", x)
-    if exponent not in (1, 2, 3):
+    times, half = divmod(abs(exponent), 1)
+    if half not in (0, 0.5) or not 0 < abs(exponent) <= HIGHEST:
         raise CompileError(f"there is no rule for the power {exponent}")
-    result = x
-    for _ in range(int(exponent) - 1):
-        result = low.apply("mul", result, x)
-    return result
+    factors = [low.apply("sqrt", x)] * (half > 0) + [x] * int(times)
+    result = factors.pop()
+    for factor in factors:
+        result = low.apply("mul", result, factor)
+    return result if exponent > 0 else low.apply("reciprocal", result)
 
 
 @rule("silu.default")
@@ -95,14 +98,23 @@ def _leaky_relu(low: Lowering, node: fx.Node, x: Value, slope: float = 0.01) -> 
 
 
 @rule("elu.default")
-def _elu(low: Lowering, node: fx.Node, x: Value, alpha: float = 1.0, *scales: float) -> Value:
-    if any(scale != 1 for scale in scales):
-        raise CompileError("there is no rule for a scaled elu")
-    below = low.stored(low.apply("expm1", low.apply("minimum", x, 0)))
-    return low.apply("where", low.apply("gt", x, 0), x, low.apply("mul", below, alpha))
+def _elu(
+    low: Lowering, node: fx.Node, x: Value, alpha: float = 1.0, scale: float = 1, inner: float = 1
+) -> Value:
+    negative = low.apply("minimum", x, 0)
+    negative = negative if inner == 1 else low.apply("mul", negative, inner)
+    below = low.apply("mul", low.stored(low.apply("expm1", negative)), alpha * scale)
+    return low.apply("where", low.apply("gt", x, 0), low.apply("mul", x, scale), below)
 
 
-@rule("clamp.default", "clamp_min.default", "clamp_max.default", "hardtanh.default")
+@rule(
+    "clamp.default",
+    "clamp_min.default",
+    "clamp_max.default",
+    "clamp_min.Tensor",
+    "clamp_max.Tensor",
+    "hardtanh.default",
+)
 def _clamp(
     low: Lowering, node: fx.Node, x: Value, low_end: Any = None, high_end: Any = None
 ) -> Value:
@@ -118,6 +130,12 @@ def _clamp(
 @rule("addcmul.default")
 def _addcmul(low: Lowering, node: fx.Node, x: Value, y: Value, z: Value, value: float = 1) -> Value:
     result: Value = _add(low, node, x, low.apply("mul", y, z), value)
+    return result
+
+
+@rule("addcdiv.default")
+def _addcdiv(low: Lowering, node: fx.Node, x: Value, y: Value, z: Value, value: float = 1) -> Value:
+    result: Value = _add(low, node, x, low.apply("div", y, z), value)
     return result
 
 

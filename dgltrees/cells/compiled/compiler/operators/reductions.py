@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 from dgltrees.cells.compiled.compiler.expressions import (
@@ -120,6 +120,19 @@ def _min(
 def _softmax(low: Lowering, node: fx.Node, x: Value, dim: int, half: bool = False) -> Value:
     weights = low.stored(low.apply("exp", _shifted(low, x, dim)))
     return low.apply("div", weights, low.reduce("sum", weights, [dim], True))
+
+
+@rule("_safe_softmax.default")
+def _safe_softmax(low: Lowering, node: fx.Node, x: Value, dim: int, dtype: Any = None) -> Value:
+    """Zeros where all are minus infinity."""
+    if dtype is not None:
+        raise CompileError("there is no rule for a softmax in another dtype")
+    largest = low.stored(low.reduce("max", low.apply("stop", x), [dim], True))
+    masked = low.apply("eq", largest, -inf)
+    shift = low.apply("stop", low.apply("where", masked, 0, largest))
+    weights = low.stored(low.apply("exp", low.apply("sub", x, shift)))
+    total = low.apply("where", masked, 1, low.reduce("sum", weights, [dim], True))
+    return low.apply("div", weights, total)
 
 
 @rule("_log_softmax.default")
