@@ -82,7 +82,7 @@ DECOMPOSED = (
     "native_layer_norm gelu baddbmm logsumexp linalg_vector_norm glu _prelu_kernel mish hardswish "
     "hardsigmoid softplus log_sigmoid_forward celu selu std std_mean addmv hardshrink softshrink "
     "threshold logaddexp _scaled_dot_product_flash_attention_for_cpu"
-).split()
+)
 """Operations that torch itself writes as others, for which there are rules."""
 
 
@@ -383,7 +383,8 @@ def _trace(
         names[:] = list(results)
         return [torch.ops.aten.alias(results[name]) for name in names]
 
-    table = get_decompositions([getattr(aten, name) for name in DECOMPOSED if hasattr(aten, name)])
+    known = [getattr(aten, name) for name in DECOMPOSED.split() if hasattr(aten, name)]
+    table = get_decompositions(known)
     table[aten._trilinear.default] = _bilinear
     options: dict[str, Any] = {"decomposition_table": table, "_allow_non_fake_inputs": True}
     places = Places()
