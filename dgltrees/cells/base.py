@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Optional
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.casts import autocasts
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.traversal.arrange import call_arranged, with_positions
+from dgltrees.traversal.calls import name_of
 from dgltrees.traversal.topo import Graph, as_batch, traverse
-from dgltrees.traversal.views import Edges, Nodes
+from dgltrees.traversal.views import Edges, FieldError, Nodes
 
 __all__ = ["BaseCell", "GateNorm", "normalize_one"]
 
@@ -46,7 +48,17 @@ def _arranged(function: Function) -> Function:
             slotted = self.slots is None or nodes.mask is not None or not nodes.mailbox
             if grouped and slotted:
                 return function(self, nodes)
-        return call_arranged(lambda some: function(self, some), nodes, self.group_by, self.slots)
+        try:
+            return call_arranged(
+                lambda some: function(self, some), nodes, self.group_by, self.slots
+            )
+        except FieldError:
+            raise
+        except KeyError as error:  # DGL's, which has the bare name
+            raise FieldError(
+                f"{name_of(function)} reads a field: no field {error} here; before DGL's own "
+                "traversal call graph.ndata.update(cell.prepare(graph.ndata))"
+            ) from None
 
     return arranged
 
@@ -105,8 +117,15 @@ class BaseCell(nn.Module, ABC):
             fields: other :attr:`input_fields`, by name; by default those of the graph.
 
         Raises:
-            TreeError: a field is missing or has the wrong shape, or the graph has a cycle.
+            TreeError: a field is missing, has the wrong shape or type or is none that the cell
+                reads; or the graph has a cycle.
         """
+        unknown = [name for name in fields if name not in self.input_fields]
+        if unknown:
+            raise TreeError(
+                f"expected node fields that {type(self).__name__} reads, "
+                f"{', '.join(self.input_fields)}, got {', '.join(unknown)}"
+            )
         batch = as_batch(graph, downward=self.downward)
         inputs = {**batch.ndata, **fields}
         if x is not None:
@@ -118,7 +137,7 @@ class BaseCell(nn.Module, ABC):
         """The input ``x`` of all nodes, ``(N, m)``.
 
         Raises:
-            TreeError: it is missing or has the wrong size.
+            TreeError: it is missing or has the wrong size or type.
         """
         x = ndata.get("x")
         if x is None:
@@ -130,6 +149,12 @@ class BaseCell(nn.Module, ABC):
             raise TreeError(
                 f"expected the node field 'x' to be (N, {self.input_size}), got {tuple(x.shape)}; "
                 "make the cell with input_size equal to the size of the input"
+            )
+        dtype = next((p.dtype for p in self.parameters()), x.dtype)
+        if x.dtype != dtype and not autocasts(x.device.type):
+            raise TreeError(
+                f"expected the node field 'x' to be {dtype}, as the cell's parameters are, got "
+                f"{x.dtype}; use x.to({dtype}), or cell.double() for numbers of 64 bits"
             )
         return x
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.errors import TreeError
 from dgltrees.trees.cache import Cache
 from dgltrees.trees.segments import owner
 
@@ -63,7 +64,18 @@ class TreeBatch:
 
     @classmethod
     def from_graph(cls, graph: DGLGraph) -> TreeBatch:
-        """A batch with the edges, sizes and data of a homogeneous DGL graph, batched or not."""
+        """A batch with the edges, sizes and data of a homogeneous DGL graph, batched or not.
+
+        Raises:
+            TreeError: it is no such graph.
+        """
+        if not getattr(graph, "is_homogeneous", False):
+            several = hasattr(graph, "is_homogeneous")
+            got = "one with several types of nodes or edges" if several else type(graph).__name__
+            raise TreeError(
+                f"expected a DGLGraph with one type of nodes and edges, or a TreeBatch, got {got}; "
+                "builders such as from_networkx make a Forest, and forest.batch() a TreeBatch"
+            )
         src, dst = graph.edges()
         return cls(
             src.long().cpu(),

@@ -17,11 +17,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees.cells.casts import autocasts
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plans.rows import Part, RowPlan, row_plan
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["autocasts", "drops", "fused_lstm"]
+__all__ = ["drops", "fused_lstm"]
 
 aten = torch.ops.aten
 
@@ -67,16 +68,6 @@ def fused_lstm(
     way: Any = _FusedLSTM
     h, c = way.apply(wx, wx_f, U, U_f, b_f, plan)
     return {"h": h, "c": c}
-
-
-def autocasts(device: str) -> bool:
-    """Whether autocast is on for this type of device."""
-    try:
-        return torch.is_autocast_enabled(device)
-    except TypeError:  # torch before 2.4
-        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
-    except RuntimeError:  # a device that has none
-        return False
 
 
 def drops(dropout: nn.Dropout) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional
 import torch
 from torch import Tensor
 
-from dgltrees.cells.compiled.fused_lstm import autocasts
+from dgltrees.cells.casts import autocasts
 from dgltrees.cells.compiled.fused_unit import Norm, UnitRows, unit, unit_back
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plans.operations import OperationPlan, StepRows

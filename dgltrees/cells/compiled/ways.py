@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import SharedSum, Sum
+from dgltrees.cells.casts import autocasts
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
-from dgltrees.cells.compiled.fused_lstm import autocasts, drops, fused_lstm
+from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
 from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
 from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.compiled.plans.operations import operation_plan

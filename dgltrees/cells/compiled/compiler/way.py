@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dgltrees.cells.casts import autocasts
 from dgltrees.cells.compiled.compiler.lower import lower
 from dgltrees.cells.compiled.compiler.machine import folder
 from dgltrees.cells.compiled.compiler.noise import Noise, WithoutNoise, bernoulli, expected
@@ -30,7 +31,6 @@ from dgltrees.cells.compiled.compiler.owner import (
 from dgltrees.cells.compiled.compiler.program import Machine
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.trace import Functions, named, trace_cell
-from dgltrees.cells.compiled.fused_lstm import autocasts
 from dgltrees.cells.compiled.kernels import compiles
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.builtin import BuiltinReduce
