@@ -17,6 +17,7 @@ from dgltrees.traversal.arrange import call_arranged, with_positions
 from dgltrees.traversal.calls import name_of
 from dgltrees.traversal.topo import Graph, as_batch, traverse
 from dgltrees.traversal.views import Edges, FieldError, Nodes
+from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["BaseCell", "GateNorm", "normalize_one"]
 
@@ -157,6 +158,17 @@ class BaseCell(nn.Module, ABC):
                 f"{x.dtype}; use x.to({dtype}), or cell.double() for numbers of 64 bits"
             )
         return x
+
+    def check_graph(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> None:
+        """Check what the functions cannot check where they are compiled, such as values of fields.
+
+        It is called before compiled code runs; elsewhere the functions check, unless
+        :func:`~dgltrees.traversal.is_traced`.
+
+        Arguments:
+            batch: the graph.
+            ndata: the fields of its nodes, with those of :meth:`prepare`.
+        """
 
     @_message
     def message(self, edges: Edges) -> dict[str, Tensor]:

@@ -17,6 +17,7 @@ from dgltrees.cells.grouped import host_values
 from dgltrees.cells.top_down import by_type, lstm
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, checked
+from dgltrees.traversal.calls import is_traced
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operations.kinds import Flow, Operation
@@ -159,13 +160,9 @@ class RRNetCell(BaseCell):
         Raises:
             TreeError: on the CPU, there is a RETURN from a node that pushes nothing.
         """
-        returns, op = edges.data["pos"] == Flow.RETURN, edges.src["op"]
-        wrong = returns & (op != Operation.SPLIT) & (op != Operation.OPEN)
-        if _some(wrong):
-            raise TreeError(
-                "expected RETURN edges from SPLIT or OPEN alone, got one from "
-                f"{Operation(int(op[wrong][0])).name}; make the graph with operation_graph"
-            )
+        returns = edges.data["pos"] == Flow.RETURN
+        if _looks(returns):
+            _check_pushes(returns, edges.src["op"])
         returns = returns.unsqueeze(1)
         h = torch.where(returns, edges.src["down"], edges.src["h"])
         c = edges.src["c"]
@@ -177,11 +174,9 @@ class RRNetCell(BaseCell):
         Raises:
             TreeError: on the CPU, the edges into a node are not those of its operation.
         """
-        mask, op = self.child_mask(nodes), nodes.data["op"]
-        wrong = ~mask[:, Flow.NEXT] | (mask[:, Flow.RETURN] != (op == Operation.MERGE))
-        wrong |= (op == Operation.START) | (op == Operation.OPEN)
-        if _some(wrong):
-            _refuse_edges(wrong, nodes)
+        mask = self.child_mask(nodes)
+        if _looks(mask):
+            _check_steps(mask, nodes.data["op"], nodes.nodes())
         h, c = nodes.mailbox["h"], nodes.mailbox["c"]  # (n, 2, d)
         return {"h_last": h[:, 0], "c_last": c[:, 0], "h_top": h[:, 1], "c_top": c[:, 1]}
 
@@ -203,9 +198,8 @@ class RRNetCell(BaseCell):
     def _initial(self, nodes: Nodes) -> dict[str, Tensor]:
         """The state of START and OPEN: the input fields, or zeros."""
         data = nodes.data
-        for op, _ in nodes.groups or ():
-            if op not in (Operation.START, Operation.OPEN):
-                _refuse_edges(data["op"] == op, nodes)
+        if _looks(data["op"]):
+            _check_steps(data["op"].new_zeros(len(nodes), 2).bool(), data["op"], nodes.nodes())
         zero = data["wx"].new_zeros(len(nodes), self.hidden_size)
         state = {name: data.get(name, zero) for name in self.state_fields}
         pushes = (data["op"] == Operation.OPEN).unsqueeze(1)
@@ -225,13 +219,11 @@ class RRNetCell(BaseCell):
             mask: ``(n, d)`` the dropout mask of h.
         """
         h, c = last.h if mask is None else last.h * mask, last.c
-        counts = [count for _, count in groups]
-        hs, cs, xs, tops, top_cs = (
-            list(each.split_with_sizes(counts)) for each in (h, c, x, last.down, last.down_c)
+        ops, counts = [op for op, _ in groups], [count for _, count in groups]
+        hs, cs, xs, tops, top_cs, wxs = (
+            _runs(each, counts) for each in (h, c, x, last.down, last.down_c, wx)
         )
-        U, units = self.U.unbind(), [op - 1 for op, _ in groups]
-        wxs, first = list(wx.split_with_sizes(counts)), 0
-        for i, (op, _) in enumerate(groups):
+        for i, op in enumerate(ops):
             if op == Operation.MERGE:
                 hs[i] = self.merged(hs[i], tops[i])
                 cs[i] = (cs[i] + top_cs[i]) / 2 if self.stack_cell else cs[i]
@@ -239,16 +231,15 @@ class RRNetCell(BaseCell):
                 raise TreeError(
                     f"expected a step, got {Operation(op).name}, into which no edge goes"
                 )
-        if Operation.SPLIT - 1 in units:  # rows of F1, whose states are pushed
-            i = units.index(Operation.SPLIT - 1)
-            first = sum(counts[:i])
-            wxs.append(torch.addmm(self.b[PUSH], xs[i], self.W[PUSH]))
-            hs, cs, units, counts = [*hs, hs[i]], [*cs, cs[i]], [*units, PUSH], [*counts, counts[i]]
-        a = torch.cat([torch.addmm(*each) for each in zip(wxs, hs, (U[unit] for unit in units))])
-        new_h, new_c = self._units(a, torch.cat(cs), units, counts)
-        n = len(h)
-        padding = 0, 0, first, n - first - (len(new_h) - n)  # zeros where nothing is pushed
-        return Step(new_h[:n], new_c[:n], F.pad(new_h[n:], padding), F.pad(new_c[n:], padding))
+        new = self._units(wxs, hs, cs, [op - 1 for op in ops])
+        if Operation.SPLIT not in ops:
+            zero = torch.zeros_like(c)
+            return Step(*new, zero, zero)
+        i = ops.index(Operation.SPLIT)
+        pushed = torch.addmm(self.b[PUSH], xs[i], self.W[PUSH])
+        down = self._units([pushed], hs[i : i + 1], cs[i : i + 1], [PUSH])
+        before, after = sum(counts[:i]), sum(counts[i + 1 :])
+        return Step(*new, *(_padded(each, before, after) for each in down))
 
     def merged(self, h: Tensor, top: Tensor) -> Tensor:
         """The merged state h_m, from the state h after a sub-tree and the popped state ``top``."""
@@ -258,9 +249,18 @@ class RRNetCell(BaseCell):
         return torch.addmm(self.b_2, inner, self.V_2)
 
     def _units(
-        self, a: Tensor, c: Tensor, units: list[int], counts: list[int]
+        self, wxs: list[Tensor], hs: list[Tensor], cs: list[Tensor], units: list[int]
     ) -> tuple[Tensor, Tensor]:
-        """The LSTM units: pre-activations ``(n, 4 d)``, memories ``(n, d)`` to h and c."""
+        """The states and memories of LSTM units, one for each run of rows.
+
+        Arguments:
+            wxs: ``W x + b`` of each run, ``(n, 4 d)``.
+            hs, cs: the state and the memory that it reads, ``(n, d)``.
+            units: its unit.
+        """
+        U, counts = self.U.unbind(), [len(h) for h in hs]
+        a = _joined([torch.addmm(wx, h, U[unit]) for wx, h, unit in zip(wxs, hs, units)])
+        c = _joined(cs)
         if not self.layer_norm:
             return lstm(a, c)
         i, f, o, u = self._normal(a.view(len(a), 4, -1), slice(4), units, counts).unbind(1)
@@ -271,10 +271,35 @@ class RRNetCell(BaseCell):
         self, each: Tensor, index: Union[int, slice], units: list[int], counts: list[int]
     ) -> Tensor:
         """Layer normalisation of gates or memories, with the gain and shift of each run's unit."""
-        runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)
+        runs = _runs(F.layer_norm(each, (self.hidden_size,)), counts)
         gain, shift = self.gain[:, index].unbind(), self.shift[:, index].unbind()
-        scaled = [torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)]
-        return torch.cat(scaled)
+        return _joined([torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)])
+
+    def check_graph(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> None:
+        """Check that the edges into each node are those of its operation.
+
+        Raises:
+            TreeError: they are not.
+        """
+        op, src, dst = ndata["op"], batch.src, batch.dst
+        returns = batch.edata["pos"] == Flow.RETURN
+        _check_pushes(returns, op[src])
+        mask = torch.zeros(batch.num_nodes, 2, dtype=torch.bool)
+        mask[dst, returns.long()] = True
+        _check_steps(mask, op, torch.arange(batch.num_nodes))
+
+
+def _runs(rows: Tensor, counts: list[int]) -> list[Tensor]:
+    return list(rows.split_with_sizes(counts)) if len(counts) > 1 else [rows]
+
+
+def _joined(runs: list[Tensor]) -> Tensor:
+    return torch.cat(runs) if len(runs) > 1 else runs[0]
+
+
+def _padded(rows: Tensor, before: int, after: int) -> Tensor:
+    """Rows with so many rows of zeros before and behind them."""
+    return F.pad(rows, (0, 0, before, after)) if before or after else rows
 
 
 def operations_in(
@@ -305,16 +330,42 @@ def operations_in(
     return operations
 
 
-def _some(wrong: Tensor) -> bool:
-    """Whether any value is true; False on CUDA, where asking would synchronise every level."""
-    return wrong.device.type == "cpu" and bool(wrong.any())
+def _looks(field: Tensor) -> bool:
+    """Whether values are checked here: not on CUDA, where asking would synchronise every level."""
+    return field.device.type == "cpu" and not is_traced()
 
 
-def _refuse_edges(wrong: Tensor, nodes: Nodes) -> None:
-    at = int(wrong.nonzero()[0])
-    name = Operation(int(nodes.data["op"][at])).name
-    raise TreeError(
-        "expected into every step one NEXT edge, into a MERGE one RETURN edge too, and no edge "
-        f"into START and OPEN, got others into this {name}; make the graph with operation_graph",
-        node=int(nodes.nodes()[at]),
-    )
+def _check_pushes(returns: Tensor, op: Tensor) -> None:
+    """Raise TreeError if a RETURN edge leaves another operation than those that push a state.
+
+    Arguments:
+        returns: ``(E,)`` whether an edge is one.
+        op: ``(E,)`` the operation that it leaves.
+    """
+    wrong = returns & (op != Operation.SPLIT) & (op != Operation.OPEN)
+    if wrong.any():
+        raise TreeError(
+            "expected RETURN edges from SPLIT or OPEN alone, got one from "
+            f"{Operation(int(op[wrong][0])).name}; make the graph with operation_graph"
+        )
+
+
+def _check_steps(mask: Tensor, op: Tensor, nodes: Tensor) -> None:
+    """Raise TreeError if the edges into a node are not those of its operation.
+
+    Arguments:
+        mask: ``(n, 2)`` whether a NEXT and a RETURN edge go into a node.
+        op: ``(n,)`` its operation.
+        nodes: ``(n,)`` its number.
+    """
+    is_step = (op != Operation.START) & (op != Operation.OPEN)
+    wrong = mask[:, Flow.NEXT] != is_step
+    wrong |= mask[:, Flow.RETURN] != (op == Operation.MERGE)
+    if wrong.any():
+        at = int(wrong.nonzero()[0])
+        raise TreeError(
+            "expected into every step one NEXT edge, into a MERGE one RETURN edge too, and no edge "
+            f"into START and OPEN, got others into this {Operation(int(op[at])).name}; make the "
+            "graph with operation_graph",
+            node=int(nodes[at]),
+        )

@@ -1,5 +1,6 @@
 """Schedules, and the traversal that runs a cell over a graph."""
 
+from dgltrees.traversal.calls import is_traced
 from dgltrees.traversal.levels import run
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.schedule import Level, Schedule
@@ -17,6 +18,7 @@ __all__ = [
     "accepts_indexed",
     "compiled_states",
     "compiled_way",
+    "is_traced",
     "make_schedule",
     "prop_nodes_topo",
     "run",

@@ -5,7 +5,9 @@ What a function returns is checked by its shape alone, which costs next to nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Union
 
 from torch import Tensor
@@ -13,7 +15,28 @@ from torch import Tensor
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.views import FieldError, IndexedRows
 
-__all__ = ["call", "check_fields", "name_of", "prepared"]
+__all__ = ["call", "check_fields", "is_traced", "name_of", "prepared", "traced"]
+
+_TRACED: ContextVar[bool] = ContextVar("_TRACED", default=False)
+
+
+def is_traced() -> bool:
+    """Whether the functions of a cell are called once, on tensors without values, to be compiled.
+
+    Values cannot be looked at then; a check of them belongs to
+    :meth:`~dgltrees.cells.base.BaseCell.check_graph`, which is called before compiled code runs.
+    """
+    return _TRACED.get()
+
+
+@contextmanager
+def traced() -> Iterator[None]:
+    """Let :func:`is_traced` be true."""
+    token = _TRACED.set(True)
+    try:
+        yield
+    finally:
+        _TRACED.reset(token)
 
 
 def call(

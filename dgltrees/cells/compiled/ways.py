@@ -95,7 +95,7 @@ def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
     return np.asarray(op * (cell.max_children if cell.ordered else 1) + types)
 
 
-@compiled_way(RRNetCell)
+@compiled_way(RRNetCell, second=True)
 def rrnet(cell: RRNetCell, batch: TreeBatch, ndata: Fields) -> States:
     """Run RRNet over sequences of operations in which every step has one successor at most.
 

@@ -8,8 +8,9 @@ is a function of its own, then the matrix products of all its rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 from dgltrees.cells.compiled.compiler.backward import Backward, Gradients
 from dgltrees.cells.compiled.compiler.expressions import Buffer, Input, Load, loads
@@ -27,7 +28,13 @@ from dgltrees.cells.compiled.compiler.loops import (
     table_of,
     write_rows,
 )
-from dgltrees.cells.compiled.compiler.statements import Product, Program, Statement
+from dgltrees.cells.compiled.compiler.statements import (
+    SEND,
+    Phase,
+    Product,
+    Program,
+    Statement,
+)
 
 __all__ = ["down_code", "layout_of", "up_code"]
 
@@ -54,20 +61,22 @@ class Code:
         names = [f"{letter}{i.number}" for i in program.inputs.values() for letter in inputs]
         names += [f"O{i}" for i in range(len(program.states))]
         plan = "start, stop, kind, order, edges, child, numbers, slots, rows"
-        self.arguments = ", ".join([plan, tables, *names])
+        self.arguments = [*plan.split(", "), *tables.split(", "), *names]
         self.functions: list[str] = []
         self.main = Writer()
 
     def function(self, name: str, body: Writer) -> str:
         """Add the function of a stage, and return a call of it."""
-        out = Writer()
+        out, lines = Writer(), [*CONSTANTS, *body.lines]
+        read = set(re.findall(r"\w+", "\n".join(lines)))
+        call = f"{name}({', '.join(each for each in self.arguments if each in read)})"
         out("@njit(**LOOPS)")
-        out(f"def {name}({self.arguments}):")
+        out(f"def {call}:")
         out.depth = 1
-        for line in (*CONSTANTS, *body.lines):
+        for line in lines:
             out(line)
         self.functions.append(out.text())
-        return f"{name}({self.arguments})"
+        return call
 
     def unpack(self) -> None:
         """Write names for the parts of the arguments."""
@@ -101,24 +110,32 @@ def up_code(program: Program, layout: Layout) -> str:
     out("def up_shard(shard, plan, T, E, inputs, outputs):")
     out.depth = 1
     code.unpack()
-    leaf, inner = ([*_up(code, name), *_up(code, "send")] for name in ("leaf", "inner"))
+    steps = {phase: _up(code, phase) for phase in program.steps}
     states = Writer()
     states("for v in range(start, stop):")
     for number, (buffer, _) in enumerate(program.states.values()):
         begin = code.layout.offsets[buffer]
         states(f"    copy(O{number}[order[v]], T[v, {begin}:{begin + buffer.width}])")
-    for lines, span in ((leaf, "leaf, low"), (inner, "low, high")):
+    for rows, span in (("leaf", "leaf, low"), ("inner", "low, high")):
         out(f"for level in range({span}):")
         out("    start, stop, kind = levels[level]")
-        for line in lines:
-            out(f"    {line}")
+        for phase in (*program.of(rows), SEND):
+            _of_type(out, phase, steps[phase])
     out("start, stop, kind = first, last, 0")
     out(code.function("up_states", states))
     return code.text()
 
 
-def _up(code: Code, phase: str) -> list[str]:
-    """Calls of the stages of leaves, of inner nodes, or of all."""
+def _of_type(out: Writer, phase: Phase, lines: Sequence[str]) -> None:
+    """Write lines for the rows of a level, if they are of the type of a phase."""
+    if phase.kind is not None and lines:
+        out(f"    if kind == {phase.kind}:")
+    for line in lines:
+        out(f"    {line}" if phase.kind is None else f"        {line}")
+
+
+def _up(code: Code, phase: Phase) -> list[str]:
+    """Calls of the stages of a phase."""
     lines: list[str] = []
     for number, (groups, products) in enumerate(code.phases[phase]):
         if groups:
@@ -128,9 +145,8 @@ def _up(code: Code, phase: str) -> list[str]:
             write_rows(out, needed_rows(reads, ()), False)
             for group in groups:
                 _forward(out, group, code.layout)
-            name = f"up_{phase}_{number}"
-            known = any(f"def {name}(" in each for each in code.functions)
-            lines.append(f"{name}({code.arguments})" if known else code.function(name, out))
+            name = f"up_{phase.name}_{number}"
+            lines.append(code.function(name, out))
         for product in products:
             k, m = product.shape
             for x, y, w in product.parts:
@@ -212,7 +228,8 @@ def _down_code(program: Program, layout: Layout, wanted: set[Input]) -> tuple[Co
     states = {buffer for buffer, _ in program.states.values()}
     cleared = states.union(
         load.source
-        for s in program.steps["inner"]
+        for steps in program.of("inner").values()
+        for s in steps
         if isinstance(s, Statement)
         for load in loads(s.expr)
         if load.rows == "child" and isinstance(load.source, Buffer)
@@ -220,7 +237,8 @@ def _down_code(program: Program, layout: Layout, wanted: set[Input]) -> tuple[Co
     while True:
         code = Code(program, layout, "T, E, G, H, base, edge_base, thread", "ID")
         known = Gradients(wanted, cleared)
-        calls = {name: _down(code, name, known) for name in ("send", "inner", "leaf")}
+        phases = (SEND, *program.of("inner"), *program.of("leaf"))
+        calls = {phase: _down(code, phase, known) for phase in phases}
         if known.stable:
             break
         cleared = known.cleared
@@ -236,15 +254,15 @@ def _down_code(program: Program, layout: Layout, wanted: set[Input]) -> tuple[Co
     for name, span in (("inner", "high - 1, low - 1, -1"), ("leaf", "low - 1, leaf - 1, -1")):
         out(f"for level in range({span}):")
         out("    start, stop, kind = levels[level]")
-        for line in (*calls["send"], *calls[name]):
-            out(f"    {line}")
-    for name, rows in SPANS.items():
-        products = [p for _, ps in code.phases[name] for p in ps if p.weight in wanted]
-        by_type = [p for p in products if p.weight.rows == "type"]
+        for phase in (SEND, *program.of(name)):
+            _of_type(out, phase, calls[phase])
+    for phase in phases:
+        products = [p for _, ps in code.phases[phase] for p in ps if p.weight in wanted]
+        by_type = [p for p in products if p.weight.rows == "type" or phase.kind is not None]
         above = [p for p in products if p.x.source in program.gathered and not program.types]
-        _of_weights(code, [p for p in products if p not in (*by_type, *above)], rows)
+        _of_weights(code, [p for p in products if p not in (*by_type, *above)], SPANS[phase.rows])
         _of_weights(code, above, ABOVE)
-        _of_weights(code, by_type, rows, RUNS.get(name, ""))
+        _of_weights(code, by_type, "", RUNS.get(phase.rows, ""), phase.kind)
         code.reads.update(p.x.source for p in products)
     return code, known
 
@@ -257,7 +275,9 @@ def _matrix(product: Product, first: int, gradient: bool = False) -> str:
     return f"{'D' if gradient else 'I'}{number}[{where}].reshape({k}, {m})"
 
 
-def _of_weights(code: Code, products: Sequence[Product], rows: str, runs: str = "") -> None:
+def _of_weights(
+    code: Code, products: Sequence[Product], rows: str, runs: str = "", kind: Optional[int] = None
+) -> None:
     """The gradients of weights: one product over all rows, or one over those of each type."""
     if not products:
         return
@@ -265,6 +285,9 @@ def _of_weights(code: Code, products: Sequence[Product], rows: str, runs: str = 
     if runs:
         out(f"for run in range({runs}):")
     out(f"{space}start, stop, kind = {'runs[run]' if runs else f'{rows}, 0'}")
+    if kind is not None:
+        out(f"{space}if kind == {kind}:")
+        space += "    "
     for p in products:
         k, m = p.shape
         for x, y, w in p.parts:
@@ -293,7 +316,7 @@ def _outside(program: Program, layout: Layout, cleared: set[Buffer]) -> Writer:
     return out
 
 
-def _down(code: Code, phase: str, known: Gradients) -> list[str]:
+def _down(code: Code, phase: Phase, known: Gradients) -> list[str]:
     """Calls of the stages of a phase, backwards."""
     lines: list[str] = []
     for number, (groups, products) in reversed(list(enumerate(code.phases[phase]))):
@@ -311,7 +334,7 @@ def _down(code: Code, phase: str, known: Gradients) -> list[str]:
                 lines += _above_leaves(code, p, call, "pass" if beta else f"{a}[:] = 0")
         body = _derived(groups, code, known)
         if body is not None:
-            lines.append(code.function(f"down_{phase}_{number}", body))
+            lines.append(code.function(f"down_{phase.name}_{number}", body))
     return lines
 
 

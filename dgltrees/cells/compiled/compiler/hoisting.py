@@ -28,14 +28,18 @@ class Hoisted:
         program: gets these calls.
         trace: the operations.
         names: the keys of parameters and buffers, by the ids of the tensors.
+        all_nodes: whether the operations are those of all nodes; products with the inputs of some
+            alone are not computed before.
 
     Attributes:
         kinds: the kind and the name of each placeholder.
         nodes: what torch computes.
     """
 
-    def __init__(self, program: Program, trace: Trace, names: Mapping[int, Key]) -> None:
-        self.program, self.trace, self.names = program, trace, names
+    def __init__(
+        self, program: Program, trace: Trace, names: Mapping[int, Key], all_nodes: bool = True
+    ) -> None:
+        self.program, self.trace, self.names, self.all_nodes = program, trace, names, all_nodes
         places = [n for n in trace.module.graph.nodes if n.op == "placeholder"]
         self.kinds = dict(zip(places, trace.inputs))
         self.nodes = self._eager()
@@ -53,7 +57,7 @@ class Hoisted:
                 free.add(node)
                 fixed.add(node)
             elif node.op == "placeholder":
-                if self.kinds[node][0] == "node":
+                if self.kinds[node][0] == "node" and self.all_nodes:
                     free.add(node)
             elif all(n in free for n in arguments) and not self.counts(node, child=True):
                 free.add(node)

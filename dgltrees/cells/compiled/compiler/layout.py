@@ -1,7 +1,7 @@
 """Where the buffers of a program are: as few columns as will do, since memory is what takes time.
 
-Leaves and inner nodes are different rows, so what only one of both computes shares columns with
-what only the other does. What the backward pass does not read gives its columns to results of the
+Leaves and inner nodes, and nodes of different types, are different rows, so what only one of them
+computes shares columns with what only the others do. What the backward pass does not read gives its columns to results of the
 loop that reads it last. Gradients have tables of their own, with columns for what has one.
 """
 
@@ -13,11 +13,17 @@ from typing import Any, Optional
 
 from dgltrees.cells.compiled.compiler.expressions import Buffer, Load, loads, row_major
 from dgltrees.cells.compiled.compiler.loops import Group, Layout, key_of
-from dgltrees.cells.compiled.compiler.statements import Product, Program, Statement
+from dgltrees.cells.compiled.compiler.statements import (
+    SEND,
+    Phase,
+    Product,
+    Program,
+    Statement,
+)
 
 __all__ = ["compact"]
 
-Phases = Mapping[str, Sequence[tuple[Sequence[Group], Sequence[Product]]]]
+Phases = Mapping[Phase, Sequence[tuple[Sequence[Group], Sequence[Product]]]]
 LINE, PAGE = 16, 1024
 """Numbers of a cache line; of a page, as wide as which rows would share lines of a cache."""
 
@@ -42,20 +48,21 @@ def compact(program: Program, phases: Phases, needed: set[Any], derived: set[Buf
 
 
 def _phases_of(program: Program) -> dict[Buffer, str]:
-    """The buffers that only leaves have, or only inner nodes."""
+    """The buffers that only some rows have: leaves, other nodes, or those of one type."""
     seen: dict[Any, set[str]] = {}
     for phase, steps in program.steps.items():
         for step in steps:
             read = [step.x] if isinstance(step, Product) else list(loads(step.expr))
             for load in (step.target, *read):
-                which = "child" if load.rows == "child" else phase
+                which = "child" if load.rows == "child" else phase.name
                 seen.setdefault(load.source, set()).add(which)
     for buffer, _ in program.states.values():
         seen[buffer] = {"state"}
+    some = {phase.name for phase in program.steps if phase != SEND}
     return {
         buffer: min(which)
         for buffer, which in seen.items()
-        if which in ({"leaf"}, {"inner"}) and isinstance(buffer, Buffer)
+        if len(which) == 1 and which <= some and isinstance(buffer, Buffer)
     }
 
 
@@ -64,15 +71,17 @@ def _columns(
 ) -> tuple[dict[Buffer, int], tuple[int, int]]:
     """The first column of each buffer; the numbers of columns of nodes and of edges."""
     offsets: dict[Buffer, int] = {}
-    ends = {(rows, phase): 0 for rows in ("node", "edge") for phase in ("", "leaf", "inner")}
-    for phase in ("", "leaf", "inner"):
+    phases = ["", *sorted(set(of_phase.values()))]
+    ends = {(rows, phase): 0 for rows in ("node", "edge") for phase in phases}
+    for phase in phases:
         for buffer in buffers:
             if of_phase.get(buffer, "") == phase:
                 shared = ends[buffer.rows, ""] if phase else 0
                 offsets[buffer] = shared + ends[buffer.rows, phase]
                 ends[buffer.rows, phase] += buffer.width
     node, edge = (
-        ends[rows, ""] + max(ends[rows, "leaf"], ends[rows, "inner"]) for rows in ("node", "edge")
+        ends[rows, ""] + max([0, *(ends[rows, phase] for phase in phases[1:])])
+        for rows in ("node", "edge")
     )
     return offsets, (_padded(node), _padded(edge))
 

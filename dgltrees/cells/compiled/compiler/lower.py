@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product as combinations
 from math import prod
 from typing import Any, Optional
@@ -11,6 +12,7 @@ from typing import Any, Optional
 import torch
 from torch import Tensor, fx
 
+from dgltrees.cells.compiled.compiler.constants import folded
 from dgltrees.cells.compiled.compiler.expressions import (
     CHILDREN,
     NODES,
@@ -35,7 +37,15 @@ from dgltrees.cells.compiled.compiler.hoisting import Hoisted, name_of, tensors_
 from dgltrees.cells.compiled.compiler.operators import OPERATORS
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.scalar import RULES
-from dgltrees.cells.compiled.compiler.statements import Key, Product, Program, Statement, Step
+from dgltrees.cells.compiled.compiler.statements import (
+    SEND,
+    Key,
+    Phase,
+    Product,
+    Program,
+    Statement,
+    Step,
+)
 from dgltrees.cells.compiled.compiler.trace import Trace
 
 __all__ = ["Lowering", "lower"]
@@ -58,12 +68,12 @@ LONGEST = 16
 
 
 def lower(
-    leaf: Trace, inner: Trace, names: Mapping[int, Key], arity: Optional[int] = None
+    traces: Mapping[Phase, Trace], names: Mapping[int, Key], arity: Optional[int] = None
 ) -> Program:
-    """The program of two traces.
+    """The program of some traces.
 
     Arguments:
-        leaf, inner: the traces.
+        traces: those of leaves, then those of other nodes.
         names: the keys of parameters and buffers, by the ids of the tensors.
         arity: the width of each mailbox, if it is the same everywhere.
 
@@ -71,28 +81,58 @@ def lower(
         CompileError: there is no rule for an operation.
     """
     program = Program(arity)
-    for name, shape in leaf.shapes().items():
+    first, *_ = traces.values()
+    for name, shape in first.shapes().items():
         program.states[name] = program.buffer("node", prod(shape)), shape
-    for phase, trace in (("leaf", leaf), ("inner", inner)):
-        Lowering(program, phase, trace, names).run()
+    program.empty = {buffer for buffer, _ in program.states.values()}
+    for phase, trace in traces.items():
+        program.steps[phase] = []
+        lowering = Lowering(program, phase, trace, names)
+        lowering.run()
+        if phase.rows == "leaf":
+            program.empty &= lowering.empty
+        if phase.kind is not None:
+            program.types, program.leaf_types = max(program.types, phase.kind + 1), True
+    _leave_out(program)
     return program
+
+
+def _leave_out(program: Program) -> None:
+    """Leave out steps whose results nobody reads."""
+    states = {buffer for buffer, _ in program.states.values()}
+    while True:
+        steps = [step for some in program.steps.values() for step in some]
+        read = states.union(*(map(_source_of, _read(step)) for step in steps))
+        if all(step.target.source in read for step in steps):
+            return
+        for some in program.steps.values():
+            some[:] = [step for step in some if step.target.source in read]
+
+
+def _source_of(load: Load) -> Any:
+    return load.source
+
+
+def _read(step: Step) -> list[Load]:
+    return [step.x] if isinstance(step, Product) else list(loads(step.expr))
 
 
 class Lowering:
     """Turns one trace into statements."""
 
     def __init__(
-        self, program: Program, phase: str, trace: Trace, names: Mapping[int, Key]
+        self, program: Program, phase: Phase, trace: Trace, names: Mapping[int, Key]
     ) -> None:
         self.program, self.phase, self.trace, self.names = program, phase, trace, names
         self.arity, self.draws = program.arity, 0
+        self.empty: set[Buffer] = set()  # the states that are zero
         self.values: dict[fx.Node, Any] = {}
         self.nodes = list(trace.module.graph.nodes)
         dtypes = {t.dtype for n in self.nodes for t in tensors_of(n) if t.is_floating_point()}
         if len(dtypes) > 1:
             raise CompileError(f"it computes with several dtypes: {sorted(map(str, dtypes))}")
         program.dtype = dtypes.pop() if dtypes else program.dtype
-        self.hoisted = Hoisted(program, trace, names)
+        self.hoisted = Hoisted(program, trace, names, phase.kind is None)
         self._target: dict[fx.Node, str] = {}
         (results,) = self.nodes[-1].args
         self.results = dict(zip(trace.outputs, map(_behind_views, results)))
@@ -201,7 +241,7 @@ class Lowering:
         if self.program.types not in (0, types):
             raise CompileError(f"it has parameters of {self.program.types} and {types} types", node)
         self.program.types = types
-        self.program.leaf_types |= self.phase == "leaf"
+        self.program.leaf_types |= self.phase.rows == "leaf"
         dims = self.dims(node.meta["val"].shape)
         source = self.program.input(self.hoisted.key(base), "type", prod(shape))
         return Value(Load(source, "type", 0, row_major([a for dim in dims for a in dim])), dims)
@@ -279,18 +319,27 @@ class Lowering:
         buffer, _ = self.program.states[name]
         if not value.dims or value.dims[0] != (NODES,) or by_edge(value.expr):
             raise CompileError(f"its state {name!r} is not a row for each node")
-        if self.phase == "leaf" and value.expr == Const(0.0):
-            self.program.empty.add(buffer)
+        if value.expr == Const(0.0):
+            self.empty.add(buffer)
         axes = value.axes
         target = Load(buffer, "node", 0, row_major(axes))
         self.emit(Statement(target, tuple(axes), as_number(value.expr)))
         return Value(target, value.dims)
 
-    def emit(self, step: Step, phase: Optional[str] = None) -> None:
+    def table(self, numbers: Sequence[float]) -> Value:
+        """A vector of numbers."""
+        key = self.program.call(torch.tensor, (list(numbers),), {})
+        source, (dim,) = self.program.input(key, "none", len(numbers)), self.dims([len(numbers)])
+        self.program.tables[source] = tuple(map(float, numbers))
+        return Value(Load(source, "none", 0, tuple((axis, 1) for axis in dim)), (dim,))
+
+    def emit(self, step: Step, phase: Optional[Phase] = None) -> None:
         """Append a step."""
+        if isinstance(step, Statement):
+            step = replace(step, expr=folded(step.expr, self.program.tables))
         self.program.steps[phase or self.phase].append(step)
 
-    def place(self, expr: Expr, at_child: bool = True) -> tuple[str, str, Expr]:
+    def place(self, expr: Expr, at_child: bool = True) -> tuple[Phase, str, Expr]:
         """Where to store an expression: phase, rows, and the expression there.
 
         What depends on one child alone is computed once, where the child is.
@@ -298,7 +347,7 @@ class Lowering:
         if not by_edge(expr):
             return self.phase, "node", expr
         if at_child and _of_child_alone(expr):
-            return "send", "node", _at_child(expr)
+            return SEND, "node", _at_child(expr)
         return self.phase, "edge", expr
 
     def stored(
@@ -425,9 +474,9 @@ def _at_child(expr: Expr) -> Expr:
     return expr
 
 
-def _seen(target: Load, phase: str) -> Load:
+def _seen(target: Load, phase: Phase) -> Load:
     """What is stored, as the parent sees it."""
-    if phase != "send":
+    if phase != SEND:
         return target
     return Load(target.source, "child", target.offset, target.strides)
 

@@ -160,12 +160,13 @@ def _of_leaves(program: Program) -> set[Key]:
         return fields([*args, *kwargs.values()])
 
     keys = {source: key for (key, _), source in program.inputs.items()}
-    read: dict[str, set[Key]] = {}
+    read: dict[bool, set[Key]] = {True: set(), False: set()}  # by leaves, by others
     for phase, steps in program.steps.items():
         found = {x.source for s in steps if isinstance(s, Statement) for x in loads(s.expr)}
         used = [keys[source] for source in found if isinstance(source, Input)]
-        read[phase] = fields([key for key in used if phase != "leaf" or key in program.before])
-    return read["leaf"] - read["inner"] - read["send"]
+        leaf = phase.rows == "leaf"
+        read[leaf] |= fields([key for key in used if not leaf or key in program.before])
+    return read[True] - read[False]
 
 
 def _index(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import torch
 
@@ -18,9 +18,27 @@ from dgltrees.cells.compiled.compiler.expressions import (
     Lookup,
 )
 
-__all__ = ["Key", "Product", "Program", "Statement", "Step"]
+__all__ = ["SEND", "Key", "Phase", "Product", "Program", "Statement", "Step"]
 
 Key = tuple[Any, ...]
+
+
+class Phase(NamedTuple):
+    """Rows that the same steps are done for: ``"leaf"``, ``"inner"``, or all, ``"send"``.
+
+    If types have steps of their own, those of one type.
+    """
+
+    rows: str
+    kind: Optional[int] = None
+
+    @property
+    def name(self) -> str:
+        """As part of the name of a function."""
+        return self.rows if self.kind is None else f"{self.rows}_{self.kind}"
+
+
+SEND = Phase("send")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,20 +105,23 @@ class Program:
             arguments, which may be keys.
         keys: the keys of these calls.
         inputs: the inputs by the keys of what they hold, and the kind of their rows.
+        tables: the numbers of inputs that are the same in every traversal.
         states: the buffers of the states.
         buffers: all buffers.
         dtype: that of all numbers.
-        types: the number of types that pick from parameters; 0 if none does.
+        types: the number of types that pick from parameters or have steps of their own; 0 if none
+            does.
         leaf_types: whether those of leaves do.
         empty: the states that are zero at leaves.
         gathered: what inner nodes gather of them, which is zero on their lowest level.
-        steps: what is done for leaves, for other nodes, and then for all (``"send"``).
+        steps: what is done for leaves, for other nodes, and then for all.
     """
 
     arity: Optional[int] = None
     before: dict[Key, tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = field(default_factory=dict)
     keys: dict[tuple[str, ...], Key] = field(default_factory=dict)
     inputs: dict[tuple[Key, str], Input] = field(default_factory=dict)
+    tables: dict[Input, tuple[float, ...]] = field(default_factory=dict)
     states: dict[str, tuple[Buffer, tuple[int, ...]]] = field(default_factory=dict)
     buffers: list[Buffer] = field(default_factory=list)
     dtype: torch.dtype = torch.float32
@@ -108,9 +129,11 @@ class Program:
     leaf_types: bool = False
     empty: set[Any] = field(default_factory=set)
     gathered: set[Any] = field(default_factory=set)
-    steps: dict[str, list[Step]] = field(
-        default_factory=lambda: {"leaf": [], "inner": [], "send": []}
-    )
+    steps: dict[Phase, list[Step]] = field(default_factory=lambda: {SEND: []})
+
+    def of(self, rows: str) -> dict[Phase, list[Step]]:
+        """The steps of leaves, or of other nodes."""
+        return {phase: steps for phase, steps in self.steps.items() if phase.rows == rows}
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Key:
         """The key of the result of a call before the traversal, the same for the same call."""

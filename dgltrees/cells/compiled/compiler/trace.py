@@ -5,6 +5,8 @@ so that a size of the trace says what it counts: ``n * d`` is the number of edge
 three rows per node. A second trace with other primes tells whether a number was computed from them.
 With slots, the number of children is that of the slots. With groups, all nodes are of one type,
 in the second trace of another: a slice of a parameter that differs is the one that the type picks.
+Where that does not hold, since the functions do other operations for other types, each type has
+traces of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import sep
@@ -24,10 +26,12 @@ from torch.overrides import TorchFunctionMode
 
 from dgltrees.cells.compiled.compiler.noise import dropout
 from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.compiler.statements import Phase
 from dgltrees.cells.compiled.compiler.zeros import without_products_of_zeros
+from dgltrees.traversal.calls import traced
 from dgltrees.traversal.views import Edges, Fields, Groups, Nodes
 
-__all__ = ["Functions", "Sizes", "Trace", "named", "trace_cell"]
+__all__ = ["Functions", "Sizes", "Trace", "named", "trace_cell", "trace_types"]
 
 aten = torch.ops.aten
 
@@ -95,6 +99,7 @@ class Functions:
         arity: the width of each mailbox, if it is the same everywhere.
         slotted: whether some of it may be empty.
         types: how many types there are to tell apart, 1 or 2; None: no groups.
+        group_by: the field of the types, if all nodes have the same one, ``kind``.
     """
 
     message: Callable[[Any], Mapping[str, Tensor]]
@@ -103,6 +108,8 @@ class Functions:
     arity: Optional[int] = None
     slotted: bool = False
     types: Optional[int] = None
+    group_by: Optional[str] = None
+    kind: int = 0
 
     @property
     def second(self) -> Sizes:
@@ -111,7 +118,15 @@ class Functions:
 
     def groups(self, sizes: Sizes) -> Optional[Groups]:
         """The groups of the nodes of a trace: one."""
+        if self.group_by is not None:
+            return [(self.kind, sizes.n)]
         return None if self.types is None else [(sizes.type, sizes.n)]
+
+    def typed(self, fields: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
+        """The fields of n nodes, with the type that all have, if it is given, in place of theirs."""
+        if self.group_by is None:
+            return dict(fields)
+        return {**fields, self.group_by: torch.full((n,), float(self.kind))}
 
 
 Like = Mapping[str, Tensor]
@@ -124,11 +139,45 @@ def trace_cell(functions: Functions, ndata: Like, edata: Like) -> tuple[Trace, T
     Raises:
         CompileError: the functions cannot be traced, or do other things for other sizes.
     """
+    leaf = _leaf(functions, ndata)
+    return leaf, _inner(functions, ndata, edata, leaf.shapes())
+
+
+def trace_types(
+    functions: Functions, group_by: str, phases: Iterable[Phase], ndata: Like, edata: Like
+) -> dict[Phase, Trace]:
+    """:func:`trace_cell` for each type by itself.
+
+    Arguments:
+        functions: the functions.
+        group_by: the field of the types.
+        phases: the types of leaves and of other nodes.
+        ndata, edata: the fields.
+    """
+    traces: dict[Phase, Trace] = {}
+    states: dict[str, tuple[int, ...]] = {}
+    for phase in sorted(phases, key=lambda each: (each.rows != "leaf", each.kind)):
+        typed = replace(functions, types=None, group_by=group_by, kind=phase.kind or 0)
+        leaf = phase.rows == "leaf"
+        trace = _leaf(typed, ndata) if leaf else _inner(typed, ndata, edata, states)
+        states = states or trace.shapes()
+        if trace.shapes() != states:
+            raise CompileError("its update function returns other fields, or shapes, by type")
+        traces[phase] = trace
+    return traces
+
+
+def _leaf(functions: Functions, ndata: Like) -> Trace:
+    """The update of leaves, which is the same for other sizes."""
     leaf = _trace_leaf(functions, ndata, FIRST)
     _compare(leaf, _trace_leaf(functions, ndata, functions.second))
-    states = leaf.shapes()
-    if not states:
+    if not leaf.outputs:
         raise CompileError("its update function returns nothing for a leaf")
+    return leaf
+
+
+def _inner(functions: Functions, ndata: Like, edata: Like, states: Mapping[str, Any]) -> Trace:
+    """Message, reduce and update of other nodes, which are the same for other sizes."""
     if functions.arity is None:  # first, since a loop over as many children as in FIRST takes long
         few = [_trace_inner(functions, ndata, edata, states, Sizes(FIRST.n, d)) for d in FEW]
         if _targets(few[0]) != _targets(few[1]):
@@ -142,7 +191,7 @@ def trace_cell(functions: Functions, ndata: Like, edata: Like) -> tuple[Trace, T
         raise CompileError(f"it does other operations where a node has {FEW[0]} children")
     if inner.shapes() != states:
         raise CompileError("its update function returns other fields, or shapes, for leaves")
-    return leaf, inner
+    return inner
 
 
 def _targets(trace: Trace) -> list[Any]:
@@ -181,7 +230,7 @@ def _picks(node: fx.Node, kind: int) -> bool:
 
 def _trace_leaf(functions: Functions, ndata: Like, sizes: Sizes) -> Trace:
     def leaf(fields: dict[tuple[str, str], Tensor], ids: Tensor) -> Mapping[str, Tensor]:
-        data = {name: tensor for (_, name), tensor in fields.items()}
+        data = functions.typed({name: t for (_, name), t in fields.items()}, sizes.n)
         return functions.update(Nodes(ids, _fields(data), {}, functions.groups(sizes)))
 
     shapes = {("node", k): (sizes.n, *v.shape[1:]) for k, v in ndata.items()}
@@ -200,6 +249,9 @@ def _trace_inner(
         for (kind, name), tensor in fields.items():
             by_kind[kind][name] = tensor
         source, mask = {**by_kind["child"], **by_kind["state"]}, by_kind["mask"].get("")
+        by_kind["node"] = functions.typed(by_kind["node"], n)
+        if functions.slotted and "pos" in by_kind["edge"]:  # which slot it is
+            by_kind["edge"]["pos"] = torch.arange(float(d)).expand(n, d)
         edges = Edges(
             Fields(source.keys(), lambda k: source[k].flatten(0, 1)),
             Fields(ndata.keys(), lambda k: _repeated(by_kind["node"][k], d)),
@@ -388,11 +440,12 @@ def _trace(
     table[aten._trilinear.default] = _bilinear
     options: dict[str, Any] = {"decomposition_table": table, "_allow_non_fake_inputs": True}
     places = Places()
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet(), places:
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet(), places, traced():
         module = make_fx(call, **options)(ids, *tensors)
         if any(map(_writes, module.graph.nodes)):
             module = make_fx(torch.func.functionalize(call), **options)(ids, *tensors)
     _without_writes(module.graph)
+    module.graph.eliminate_dead_code()
     without_products_of_zeros(module.graph)
     for node in module.graph.nodes:
         node.meta["place"] = places.of(node)

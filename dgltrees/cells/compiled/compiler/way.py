@@ -30,7 +30,14 @@ from dgltrees.cells.compiled.compiler.owner import (
 )
 from dgltrees.cells.compiled.compiler.program import Machine
 from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.trace import Functions, named, trace_cell
+from dgltrees.cells.compiled.compiler.statements import Phase, Program
+from dgltrees.cells.compiled.compiler.trace import (
+    Functions,
+    Trace,
+    named,
+    trace_cell,
+    trace_types,
+)
 from dgltrees.cells.compiled.kernels import compiles
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.builtin import BuiltinReduce
@@ -52,6 +59,8 @@ WIDEST = 16
 """The most children for which a cell is compiled where all nodes have as many."""
 MOST = 8
 """The most versions of a cell that are traced, before its settings are said to change."""
+MOST_TYPES = 8
+"""The most types of leaves and of other nodes that are traced each by itself."""
 
 Ints = NDArray[np.int64]
 Outcome = Union[Machine, str]
@@ -97,7 +106,8 @@ def compiled_traversal(
             if traversal.prepare is not None:
                 fields = {**fields, **prepared(traversal.prepare, ndata, batch.num_nodes)}
             work = _Work(traversal, batch, fields, edata, modules, _types(traversal, batch, fields))
-        if not isinstance(outcome, Machine) or not outcome.checked >= work.seen:
+            work.check_graph()
+        if not isinstance(outcome, Machine) or not work.known(outcome):
             with _lock:
                 outcome = work.checked(versions.get((*key, arity)), arity, len(versions))
                 if len(versions) <= MOST:
@@ -229,6 +239,34 @@ class _Work(NamedTuple):
         gradients = ["gradients"] if torch.is_grad_enabled() else []
         return frozenset([*numbers, *(("type", kind) for kind in types), *gradients])
 
+    @property
+    def phases(self) -> frozenset[Phase]:
+        """The types of leaves and of other nodes."""
+        if self.types is None:
+            return frozenset()
+        inner = _degrees(self.batch) > 0
+        return frozenset(
+            Phase(rows, kind)
+            for rows, some in (("leaf", ~inner), ("inner", inner))
+            for kind in np.unique(self.types[some]).tolist()
+        )
+
+    def known(self, machine: Machine) -> bool:
+        """Whether a machine has been compared with the functions on batches like this one."""
+        return machine.checked >= self.seen and self.has_steps(machine)
+
+    def has_steps(self, machine: Machine) -> bool:
+        """Whether a machine has steps for all types."""
+        steps = machine.program.steps
+        return all(phase.kind is None for phase in steps) or self.phases <= steps.keys()
+
+    def check_graph(self) -> None:
+        """Let the cells check what their functions, which are called once, cannot check."""
+        for module in self.modules:
+            check = getattr(module, "check_graph", None)
+            if check is not None:
+                check(self.batch, dense(self.fields))
+
     def in_range(self, machine: Machine) -> bool:
         """Whether there are parameters for all types; if not, the generic way says so."""
         kinds, types = machine.program.types, self.types
@@ -245,6 +283,8 @@ class _Work(NamedTuple):
                 if versions >= MOST:
                     raise CompileError("its attributes change between traversals")
                 outcome = self.machine(arity)
+            elif isinstance(outcome, Machine) and not self.has_steps(outcome):
+                outcome = self.machine(arity, outcome.program.steps)
             new = isinstance(outcome, Machine) and not outcome.checked >= self.seen
             if new and isinstance(outcome, Machine) and self.in_range(outcome):
                 self.check(outcome)
@@ -260,8 +300,12 @@ class _Work(NamedTuple):
             return f"it cannot be traced: {type(error).__name__}: {line}"
         return outcome
 
-    def machine(self, arity: Optional[int]) -> Machine:
-        """The functions, compiled; for mailboxes of one width, if ``arity`` is given.
+    def machine(self, arity: Optional[int], types: Iterable[Phase] = ()) -> Machine:
+        """The functions, compiled.
+
+        Arguments:
+            arity: the width of all mailboxes, if it is the same.
+            types: types that have steps of their own, besides those of this batch.
 
         Raises:
             CompileError: something is in the way.
@@ -277,16 +321,29 @@ class _Work(NamedTuple):
         functions = Functions(message, reduce, update, arity, slotted, 2 if grouped else None)
         fields = dense(self.fields)
         try:
-            traces = trace_cell(functions, fields, self.edata)
+            program = self.program(trace_cell(functions, fields, self.edata), arity)
         except Exception:
-            if self.types is None or self.types.any(where=_degrees(self.batch) > 0):
+            if self.types is None:
                 raise
-            functions = replace(functions, types=1)  # there may be one type
-            traces = trace_cell(functions, fields, self.edata)
-        program = lower(*traces, names_of(self.modules), arity)
-        if functions.types == 1:
-            program.types = 1
+            if not self.types.any(where=_degrees(self.batch) > 0):  # there may be one type
+                one_type = replace(functions, types=1)
+                program = self.program(trace_cell(one_type, fields, self.edata), arity)
+                program.types = 1
+            else:
+                phases = self.phases.union(phase for phase in types if phase.kind is not None)
+                if len(phases) > MOST_TYPES or min(phase.kind or 0 for phase in phases) < 0:
+                    raise
+                traces = trace_types(
+                    functions, self.traversal.group_by or "", phases, fields, self.edata
+                )
+                program = lower(traces, names_of(self.modules), arity)
         return Machine(program)
+
+    def program(self, traces: tuple[Trace, Trace], arity: Optional[int]) -> Program:
+        """The program of the traces of leaves and of other nodes."""
+        leaf, inner = traces
+        phases = {Phase("leaf"): leaf, Phase("inner"): inner}
+        return lower(phases, names_of(self.modules), arity)
 
     def run(
         self, machine: Machine, fields: Optional[Shared] = None, noise: Noise = bernoulli

@@ -179,9 +179,11 @@ def _full(low: Lowering, node: fx.Node, *args: Any, **_: Any) -> Value:
 @rule("arange.default", "arange.start", "arange.start_step")
 def _arange(low: Lowering, node: fx.Node, *args: Any, **_: Any) -> Value:
     ((size,),) = (node.meta["val"].shape,)
+    start, step = (args[0] if len(args) > 1 else 0), (args[2] if len(args) > 2 else 1)
+    if low.factors(size)[:2] == (False, False):
+        return low.table([start + step * i for i in range(size)])
     if low.factors(size) != (False, True, 1):
         raise CompileError("there is no rule for aten.arange but over children")
-    start, step = (args[0] if len(args) > 1 else 0), (args[2] if len(args) > 2 else 1)
     return Value(
         Op("add", (Op("mul", (Position(), Const(float(step)))), Const(float(start)))),
         ((CHILDREN,),),
