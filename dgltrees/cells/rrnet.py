@@ -302,10 +302,8 @@ def _padded(rows: Tensor, before: int, after: int) -> Tensor:
     return F.pad(rows, (0, 0, before, after)) if before or after else rows
 
 
-def operations_in(
-    ndata: Mapping[str, Tensor], batch: Optional[TreeBatch] = None
-) -> NDArray[np.int64]:
-    """The node field ``op`` on the host, ``(N,)``; a copy that ``batch`` holds is used if any.
+def operations_in(ndata: Mapping[str, Tensor]) -> NDArray[np.int64]:
+    """The node field ``op`` on the host, ``(N,)``.
 
     Raises:
         TreeError: it is missing, or a value is not an operation.
@@ -317,8 +315,7 @@ def operations_in(
             "expected an integer node field 'op' of shape (N,), the operation of each step, got "
             f"{got}; make the graph with operation_graph"
         )
-    fields = ndata if batch is None else {"op": batch.on_host(op)}
-    operations = host_values(fields, "op")
+    operations = host_values(ndata, "op")
     wrong = (operations < 0) | (operations >= len(Operation))
     if wrong.any():
         names = ", ".join(f"{each.name} {each.value}" for each in Operation)

@@ -322,11 +322,17 @@ def _groups(fields: Mapping[str, Tensor], name: str, reduce: Any) -> Tensor:
     """The node field by which a function's nodes are grouped.
 
     Raises:
-        TreeError: there is none of this name.
+        TreeError: there is none of this name, or it is not an integer for each node.
     """
-    if name not in fields:
+    field = fields.get(name)
+    if field is None:
         raise TreeError(
             f"expected a node field {name!r}, by which {name_of(reduce)} groups its nodes, got "
             f"only {sorted(fields)}"
         )
-    return fields[name]
+    if field.dim() != 1 or field.is_floating_point():
+        raise TreeError(
+            f"expected an integer node field {name!r} of shape (N,), by which {name_of(reduce)} "
+            f"groups its nodes, got {field.dtype} {tuple(field.shape)}"
+        )
+    return field

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, Optional
 
 import numpy as np
@@ -12,10 +14,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError, TreeBatch, TreeError, traverse
+from dgltrees import ConfigError, TreeBatch, TreeError, explain_compile, traverse
 from dgltrees.cells import RRNetCell
-from dgltrees.traversal import compiled_states
+from dgltrees.cells.compiled.kernels import available
 from dgltrees.trees.operations import Flow, operation_graph
+from tests.cells.compiled.interpreter import compiling
 from tests.cells.rrnet_reference import F_4, merged, read, unit
 from tests.trees.operations.sequences import (
     MERGE,
@@ -44,11 +47,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 GIVEN = ("h", "c", "down", "down_c")
 WAYS: dict[str, dict[str, Any]] = {
-    "fused": {},
-    "levels": {"fused": False},
+    "levels": {},
     "dgl": {"backend": "dgl"},
     "checkpoint": {"checkpoint": True},
 }
+
+
+@contextmanager
+def going(way: str) -> Iterator[dict[str, Any]]:
+    """The arguments of ``traverse`` for a way; within the context, cells may be compiled."""
+    with compiling() if way == "compiled" else nullcontext():
+        yield WAYS.get(way, {})
+
 
 every_option = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 
@@ -129,7 +139,6 @@ def test_equals_the_equations_on_any_sequences(
     with torch.no_grad():
         expected = by_the_reference(cell, drawn, ndata)
         assert_close(encode(cell, drawn, ndata), expected)
-        assert_close(encode(cell, drawn, ndata, fused=False), expected)
 
 
 @every_option
@@ -139,11 +148,13 @@ def test_every_way_equals_every_other(options: dict[str, Any], more: tuple[str, 
     cell, ndata = make(**options), tracked(fields(flat(SAMPLE)[0], *more))
     expected = by_the_reference(cell, SAMPLE, ndata)
     expected_gradients = gradients(cell, expected, ndata)
-    for name, how in WAYS.items():
-        made = encode(cell, SAMPLE, ndata, **how)
-        assert_close(made, expected, msg=lambda text, name=name: f"{name}: {text}")
-        found = gradients(cell, made, ndata)
+    for name in (*WAYS, "compiled"):
+        with going(name) as how:
+            made = encode(cell, SAMPLE, ndata, **how)
+            assert_close(made, expected, msg=lambda text, name=name: f"{name}: {text}")
+            found = gradients(cell, made, ndata)
         assert_close(found, expected_gradients, msg=lambda text, name=name: f"{name}: {text}")
+    assert not available() or explain_compile(cell) == "RRNetCell is compiled"
 
 
 @pytest.mark.parametrize("wanted", ["h", "c", "down"])
@@ -303,11 +314,6 @@ def test_windows_go_on_where_others_ended() -> None:
         assert_close(second[name][4:], expected[name][cut:])
 
 
-def test_tensors_of_unlike_types_have_no_compiled_way() -> None:
-    batch, ndata = operation_graph(*flat(SAMPLE)), fields(flat(SAMPLE)[0], *GIVEN)
-    assert compiled_states(make(), batch, {**ndata, "h": ndata["h"].float()}) is None
-
-
 def test_parameters() -> None:
     """Four LSTM units, and an MLP with one hidden layer of width d."""
     m, d = 30, 40
@@ -339,7 +345,6 @@ def test_prefixes_can_be_shared() -> None:
     pos = torch.tensor([0, 0, 0, 0, 1, 0])
     batch = TreeBatch(src, dst, torch.tensor([6]), edata={"pos": pos})
     shared = {"x": x[[0, 1, 2, 3, 4, 9]], "op": op}
-    assert compiled_states(cell, batch, shared) is None
     for how in WAYS.values():
         assert_close(traverse(cell, batch, shared, **how)["h"], expected[[0, 1, 2, 3, 4, 9]])
 
@@ -399,7 +404,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-@pytest.mark.parametrize("how", [each for each in WAYS if each != "checkpoint"])
+@pytest.mark.parametrize("how", ["levels", "dgl", "compiled"])
 @pytest.mark.parametrize("options", [{}, {"stack_cell": True}], ids=["paper", "stack_cell"])
 def test_edges_that_are_not_those_of_sequences(
     what: str, how: str, options: dict[str, Any]
@@ -408,8 +413,8 @@ def test_edges_that_are_not_those_of_sequences(
     op = flat(spelled(word))[0]
     sizes = torch.tensor([len(op)])
     batch = TreeBatch(made["src"], made["dst"], sizes, edata={"pos": made["pos"]})
-    with pytest.raises(TreeError, match=message):
-        traverse(make(**options), batch, fields(op), **WAYS[how])
+    with going(how) as arguments, pytest.raises(TreeError, match=message):
+        traverse(make(**options), batch, fields(op), **arguments)
 
 
 @pytest.mark.parametrize(

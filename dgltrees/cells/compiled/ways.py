@@ -20,11 +20,8 @@ from dgltrees.cells.casts import autocasts
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
 from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
-from dgltrees.cells.compiled.fused_rrnet import fused_rrnet
 from dgltrees.cells.compiled.fused_scores import FusedScores
-from dgltrees.cells.compiled.plans.operations import operation_plan
 from dgltrees.cells.grouped import check_types, to_device
-from dgltrees.cells.rrnet import RRNetCell, operations_in
 from dgltrees.cells.scores import Score
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_lstm import TreeLSTM
@@ -93,23 +90,6 @@ def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
     op = batch.on_host(ndata["op"]).numpy().astype(np.int64)[dst]
     check_types(op, cell.operators, lambda edge: int(dst[edge]))
     return np.asarray(op * (cell.max_children if cell.ordered else 1) + types)
-
-
-@compiled_way(RRNetCell, second=True)
-def rrnet(cell: RRNetCell, batch: TreeBatch, ndata: Fields) -> States:
-    """Run RRNet over sequences of operations in which every step has one successor at most.
-
-    Raises:
-        TreeError: a field is missing or has the wrong shape.
-    """
-    x, operations = cell.check(ndata), operations_in(ndata, batch)
-    plan = operation_plan(batch, operations, device=x.device)
-    start = tuple(ndata.get(name) for name in ("h", "c", "down", "down_c"))
-    mlp = (cell.V_1, cell.b_1, cell.V_2, cell.b_2) if cell.merge == "mlp" else (None,) * 4
-    norm = (cell.gain, cell.shift) if cell.layer_norm else (None, None)
-    parameters = cell.W, cell.U, cell.b, *mlp, *norm
-    mask = ndata.get("mask")
-    return fused_rrnet(plan, x, start, mask, parameters, stack_cell=cell.stack_cell)
 
 
 @compiled_way(Score)

@@ -19,7 +19,7 @@ from dgltrees import Forest, TreeBatch, TreeError, explain_compile, traverse
 from dgltrees.cells import BaseCell, ChildSumTreeLSTM, TreeLSTM
 from dgltrees.cells.compiled.compiler.program import Machine
 from dgltrees.cells.compiled.kernels import available, compiled
-from dgltrees.cells.compiled.plans.rows import plan_rows
+from dgltrees.cells.compiled.row_plan import plan_rows
 from dgltrees.traversal import IndexedRows
 from tests.cells.compiled.interpreter import compiling
 from tests.worlds import chain, forests, random_forest, star

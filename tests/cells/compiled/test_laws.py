@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple
 
 import pytest
 import torch
@@ -25,9 +25,7 @@ from tests.worlds import forests
 Fields = dict[str, Tensor]
 Inputs = tuple[TreeBatch, Fields]
 
-NOT_COMPILED = ("rrnet",)
-"""Cells whose functions the compiler does not take: they choose rows by the data."""
-OF_EACH = ("child_sum", "nary", "lstm-hosvd-3", "gru-sum", "top_down-1-0-False")
+OF_EACH = ("child_sum", "nary", "lstm-hosvd-3", "gru-sum", "top_down-1-0-False", "rrnet")
 """The rows whose functions, compiled, are under all laws; the others are under the first."""
 
 
@@ -38,14 +36,12 @@ def going(way: str) -> Iterator[None]:
         yield
 
 
-def kind(row: Row) -> Optional[str]:
-    """Which way by hand a row has, ``"sum"`` or ``"other"``, if any."""
-    if ("layer_norm" in row.options and row.cell != "rrnet") or "label" in row.options:
-        return None
+def by_hand(row: Row) -> bool:
+    """Whether a row has a way of torch calls too: sums do."""
+    if row.cell not in ("child_sum", "lstm") or "layer_norm" in row.options:
+        return False
     aggregator = row.options.get("aggregator")
-    if row.cell == "child_sum" or (row.cell == "lstm" and aggregator in ("sum", "shared_sum")):
-        return "sum"
-    return "other" if row.cell == "rrnet" else None
+    return "label" not in row.options and aggregator in (None, "sum", "shared_sum")
 
 
 _cells: dict[str, BaseCell] = {}  # so that each is compiled once
@@ -61,13 +57,8 @@ class Case(NamedTuple):
         return f"{self.row} {self.way}"
 
     def make(self) -> BaseCell:
-        """The cell; to be compiled, of a class without a way by hand that would go first."""
-        name = str(self)
-        if name not in _cells:
-            _cells[name] = cell = self.row.make()
-            if self.way == "compiled" and kind(self.row) == "other":
-                cell.__class__ = type("Other", (type(cell),), {})
-        return _cells[name]
+        """The cell."""
+        return _cells.setdefault(str(self), self.row.make())
 
     def inputs(self, cell: BaseCell, forest: Forest) -> Inputs:
         """A graph for which the way holds, and the fields of its nodes."""
@@ -82,10 +73,7 @@ CASES = [
         marks=pytest.mark.skipif(way == "compiled" and not available(), reason="no numba"),
     )
     for row in TABLE
-    for way in (
-        *(("torch",) if kind(row) else ()),
-        *(() if any(part in str(row) for part in NOT_COMPILED) else ("compiled",)),
-    )
+    for way in (*(("torch",) if by_hand(row) else ()), "compiled")
 ]
 every_case_of_all = pytest.mark.parametrize("case", CASES)
 every_case = pytest.mark.parametrize(
@@ -96,7 +84,7 @@ every_case = pytest.mark.parametrize(
         if (case := param.values[0]).way != "compiled" or str(case.row) in OF_EACH
     ],
 )
-every_row = pytest.mark.parametrize("row", [row for row in TABLE if kind(row)], ids=str)
+every_row = pytest.mark.parametrize("row", [row for row in TABLE if by_hand(row)], ids=str)
 
 
 def tracked(ndata: Fields) -> Fields:
@@ -140,7 +128,7 @@ def test_these_cells_have_a_compiled_way() -> None:
     for row in TABLE:
         cell = row.make()
         batch, ndata = Case(row, "torch").inputs(cell, sample(row.children))
-        assert (compiled_states(cell, batch, ndata) is None) == (kind(row) is None), row
+        assert (compiled_states(cell, batch, ndata) is None) == (not by_hand(row)), row
 
 
 @every_row
@@ -169,14 +157,13 @@ def test_it_is_not_taken_where_it_would_differ(row: Row) -> None:
     if row.cell == "lstm":
         for options in ({"layer_norm": True}, {"activation": "sigmoid"}):
             assert compiled_states(row.make(**options), batch, ndata) is None
-    if row.cell in ("lstm", "child_sum"):
-        dropping = row.make(dropout=0.5).train()
-        assert compiled_states(dropping, batch, ndata) is None
-        assert compiled_states(dropping.eval(), batch, ndata) is not None
-        src, dst, sizes = torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([3])
-        two_parents = TreeBatch(src, dst, sizes, edata={"pos": torch.tensor([0, 0])})
-        three = {name: field[:3].clamp(min=0) for name, field in ndata.items()}
-        assert compiled_states(cell, two_parents, three) is None
+    dropping = row.make(dropout=0.5).train()
+    assert compiled_states(dropping, batch, ndata) is None
+    assert compiled_states(dropping.eval(), batch, ndata) is not None
+    src, dst, sizes = torch.tensor([0, 0]), torch.tensor([1, 2]), torch.tensor([3])
+    two_parents = TreeBatch(src, dst, sizes, edata={"pos": torch.tensor([0, 0])})
+    three = {name: field[:3].clamp(min=0) for name, field in ndata.items()}
+    assert compiled_states(cell, two_parents, three) is None
     single = {n: f.float() if f.is_floating_point() else f for n, f in ndata.items()}
     with torch.autocast("cpu", torch.bfloat16):
         assert compiled_states(cell.float(), batch, single) is None

@@ -1,8 +1,9 @@
 """Where the buffers of a program are: as few columns as will do, since memory is what takes time.
 
 Leaves and inner nodes, and nodes of different types, are different rows, so what only one of them
-computes shares columns with what only the others do. What the backward pass does not read gives its columns to results of the
-loop that reads it last. Gradients have tables of their own, with columns for what has one.
+computes shares columns with what only the others do. What the backward pass does not read gives
+its columns to results of the loop that reads it last. Gradients have tables of their own, with
+columns for what has one.
 """
 
 from __future__ import annotations

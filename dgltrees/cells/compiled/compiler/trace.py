@@ -123,10 +123,11 @@ class Functions:
         return None if self.types is None else [(sizes.type, sizes.n)]
 
     def typed(self, fields: Mapping[str, Tensor], n: int) -> dict[str, Tensor]:
-        """The fields of n nodes, with the type that all have, if it is given, in place of theirs."""
+        """The fields of n nodes; if all have one type, with that in place of theirs."""
         if self.group_by is None:
             return dict(fields)
-        return {**fields, self.group_by: torch.full((n,), float(self.kind))}
+        like = next(field for field in fields.values() if field.is_floating_point())
+        return {**fields, self.group_by: like.new_full((n,), float(self.kind))}
 
 
 Like = Mapping[str, Tensor]
@@ -241,6 +242,7 @@ def _trace_inner(
     functions: Functions, ndata: Like, edata: Like, states: Mapping[str, Any], sizes: Sizes
 ) -> Trace:
     n, d, groups = sizes.n, functions.arity or sizes.d, functions.groups(sizes)
+    like = next(v for v in ndata.values() if v.is_floating_point())
 
     def inner(fields: dict[tuple[str, str], Tensor], ids: Tensor) -> Mapping[str, Tensor]:
         by_kind: dict[str, dict[str, Tensor]] = {
@@ -251,7 +253,7 @@ def _trace_inner(
         source, mask = {**by_kind["child"], **by_kind["state"]}, by_kind["mask"].get("")
         by_kind["node"] = functions.typed(by_kind["node"], n)
         if functions.slotted and "pos" in by_kind["edge"]:  # which slot it is
-            by_kind["edge"]["pos"] = torch.arange(float(d)).expand(n, d)
+            by_kind["edge"]["pos"] = torch.arange(d, dtype=like.dtype).expand(n, d)
         edges = Edges(
             Fields(source.keys(), lambda k: source[k].flatten(0, 1)),
             Fields(ndata.keys(), lambda k: _repeated(by_kind["node"][k], d)),
@@ -267,7 +269,6 @@ def _trace_inner(
         data = {**by_kind["node"], **functions.reduce(nodes)}
         return functions.update(Nodes(ids, _fields(data), {}, groups))
 
-    like = next(v for v in ndata.values() if v.is_floating_point())
     shapes = {("node", k): (n, *v.shape[1:]) for k, v in ndata.items()}
     shapes.update({("child", k): (n, d, *v.shape[1:]) for k, v in ndata.items()})
     shapes.update({("state", k): (n, d, *shape) for k, shape in states.items()})

@@ -39,7 +39,7 @@ from dgltrees.cells.compiled.compiler.trace import (
     trace_types,
 )
 from dgltrees.cells.compiled.kernels import compiles
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.traversal.builtin import BuiltinReduce
 from dgltrees.traversal.calls import prepared
 from dgltrees.traversal.positions import check_positions
@@ -291,9 +291,9 @@ class _Work(NamedTuple):
                 outcome.checked |= self.seen
         except CompileError as error:
             return str(error)
-        except (
-            Exception
-        ) as error:  # of torch, numba or the cell, which the generic way may not meet
+        except Exception as error:  # of torch, numba or the cell, which others may not meet
+            if isinstance(error, TreeError) and isinstance(outcome, Machine):
+                raise  # of the graph
             line = named((str(error).splitlines() or [""])[0])
             if type(error).__name__.startswith("DataDependent"):
                 line = "Python reads the values of a tensor, as if, item and tolist do"
