@@ -221,7 +221,7 @@ class RRNetCell(BaseCell):
         h, c = last.h if mask is None else last.h * mask, last.c
         ops, counts = [op for op, _ in groups], [count for _, count in groups]
         hs, cs, xs, tops, top_cs, wxs = (
-            _runs(each, counts) for each in (h, c, x, last.down, last.down_c, wx)
+            list(each.split_with_sizes(counts)) for each in (h, c, x, last.down, last.down_c, wx)
         )
         for i, op in enumerate(ops):
             if op == Operation.MERGE:
@@ -259,8 +259,8 @@ class RRNetCell(BaseCell):
             units: its unit.
         """
         U, counts = self.U.unbind(), [len(h) for h in hs]
-        a = _joined([torch.addmm(wx, h, U[unit]) for wx, h, unit in zip(wxs, hs, units)])
-        c = _joined(cs)
+        a = torch.cat([torch.addmm(wx, h, U[unit]) for wx, h, unit in zip(wxs, hs, units)])
+        c = torch.cat(cs)
         if not self.layer_norm:
             return lstm(a, c)
         i, f, o, u = self._normal(a.view(len(a), 4, -1), slice(4), units, counts).unbind(1)
@@ -271,9 +271,9 @@ class RRNetCell(BaseCell):
         self, each: Tensor, index: Union[int, slice], units: list[int], counts: list[int]
     ) -> Tensor:
         """Layer normalisation of gates or memories, with the gain and shift of each run's unit."""
-        runs = _runs(F.layer_norm(each, (self.hidden_size,)), counts)
+        runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)
         gain, shift = self.gain[:, index].unbind(), self.shift[:, index].unbind()
-        return _joined([torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)])
+        return torch.cat([torch.addcmul(shift[u], run, gain[u]) for u, run in zip(units, runs)])
 
     def check_graph(self, batch: TreeBatch, ndata: Mapping[str, Tensor]) -> None:
         """Check that the edges into each node are those of its operation.
@@ -287,14 +287,6 @@ class RRNetCell(BaseCell):
         mask = torch.zeros(batch.num_nodes, 2, dtype=torch.bool)
         mask[dst, returns.long()] = True
         _check_steps(mask, op, torch.arange(batch.num_nodes))
-
-
-def _runs(rows: Tensor, counts: list[int]) -> list[Tensor]:
-    return list(rows.split_with_sizes(counts)) if len(counts) > 1 else [rows]
-
-
-def _joined(runs: list[Tensor]) -> Tensor:
-    return torch.cat(runs) if len(runs) > 1 else runs[0]
 
 
 def _padded(rows: Tensor, before: int, after: int) -> Tensor:

@@ -6,7 +6,7 @@ The generated code runs as Python here, which needs no compiling.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from dgltrees.cells.compiled.compiler.statements import Phase, Product
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes, compiled_way
 from tests.cells.compiled.interpreter import compiling
-from tests.cells.compiled.user_cells import CELLS, Cell, Published
+from tests.cells.compiled.user_cells import CELLS, ByType, Cell, Published
 
 pytestmark = pytest.mark.skipif(not available(), reason="no numba")
 
@@ -53,9 +53,11 @@ def gradients(cell: nn.Module, x: Tensor, states: Fields) -> list[Tensor]:
     return list(torch.autograd.grad(total, [x, *cell.parameters()]))
 
 
-def agree(cell: nn.Module, batch: TreeBatch, x: Tensor, **other: Any) -> None:
+def agree(
+    cell: nn.Module, batch: TreeBatch, x: Tensor, op: Optional[Tensor] = None, **other: Any
+) -> None:
     """The compiled way equals another in values and gradients."""
-    fields = {"x": x}
+    fields = {"x": x} if op is None else {"x": x, "op": op}
     one = traverse(cell, batch, fields)  # type: ignore[arg-type]
     assert " is compiled" in explain_compile(cell)
     two = traverse(cell, batch, fields, **other)  # type: ignore[arg-type]
@@ -315,6 +317,24 @@ def test_types_and_places_out_of_range_are_refused_by_the_functions() -> None:
     wide = Forest.build([-1, 0, 0, 0, 0, 0, 0])
     with pytest.raises(TreeError, match=r"child positions from 0 to 4"):
         traverse(cell, wide, {"x": x[:7], "op": op[:7]})
+
+
+def test_types_can_have_operations_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a batch has, and those of later batches too."""
+    cell, x, count = ByType(3, 4).double(), inputs(FOREST.num_nodes), FOREST.num_nodes
+    for types in (1, 2, 3):
+        agree(cell, FOREST.batch(), x, torch.arange(count) % types, fused=False)
+    ((machine,),) = (way._versions[cell].values(),)
+    assert isinstance(machine, program.Machine)
+    agree(cell, FOREST.batch(), x, torch.arange(count) % 2, fused=False)
+    assert list(way._versions[cell].values()) == [machine]  # which knows these types
+    monkeypatch.setattr(program.Machine, "shards", lambda *_: 3)
+    agree(cell, FOREST.batch(), x, torch.arange(count) % 3, fused=False)
+    many = ByType(3, 4).double()
+    op = torch.arange(count)
+    states = traverse(many, FOREST, {"x": x, "op": op})
+    assert "depends on the number of nodes or children, or the type" in explain_compile(many)
+    assert_close(states, traverse(many, FOREST, {"x": x, "op": op}, fused=False))
 
 
 def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as_many() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.traversal import Nodes
 
-__all__ = ["CELLS"]
+__all__ = ["CELLS", "ByType"]
 
 
 class Cell(BaseCell):
@@ -184,6 +184,28 @@ class Published(nn.Module):
         iou = self.W_iou(ndata["x"])
         zeros = iou.new_zeros(len(iou), self.U_f.in_features)
         return {"iou": iou, "h": zeros, "c": zeros}
+
+
+class ByType(Cell):
+    """Each type has operations of its own, chosen in Python, at leaves too."""
+
+    group_by = "op"
+    input_fields = ("x", "op")
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        groups = nodes.groups or []
+        parts = nodes.mailbox["h"].split([count for _, count in groups])
+        return {"uh": torch.cat([self.of(kind, h) for (kind, _), h in zip(groups, parts)])}
+
+    def of(self, kind: int, h: Tensor) -> Tensor:
+        if kind == 0:
+            return self.U(h.sum(1))
+        return h.amax(1) if kind == 1 else torch.sin(kind * self.U(h).mean(1))
+
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
+        a = nodes.data["wx"] + nodes.data.get("uh", 0)
+        negative = (nodes.data["op"] == 1).unsqueeze(1)
+        return {"h": torch.tanh(torch.where(negative, -a, a))}
 
 
 CELLS: dict[str, Callable[[int, int], nn.Module]] = {

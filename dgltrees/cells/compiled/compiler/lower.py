@@ -56,7 +56,7 @@ _RAW = frozenset(
     f"{name}.default"
     for name in (
         *("view", "_unsafe_view", "reshape", "expand", "zeros", "ones", "full"),
-        *("new_zeros", "new_ones", "new_full", "index_add"),
+        *("new_zeros", "new_ones", "new_full", "index_add", "split_with_sizes"),
     )
 )
 """Operations whose arguments are sizes, which say nothing that the shape of the result does not, or
@@ -92,7 +92,8 @@ def lower(
         if phase.rows == "leaf":
             program.empty &= lowering.empty
         if phase.kind is not None:
-            program.types, program.leaf_types = max(program.types, phase.kind + 1), True
+            program.types = max(program.types, phase.kind + 1)
+            program.leaf_types |= phase.rows == "leaf"
     _leave_out(program)
     return program
 

@@ -7,7 +7,7 @@ it goes the generic way, and :func:`explain_compile` says why.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Optional, Union
 from weakref import WeakKeyDictionary
@@ -30,7 +30,7 @@ from dgltrees.cells.compiled.compiler.owner import (
 )
 from dgltrees.cells.compiled.compiler.program import Machine
 from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.statements import Phase, Program
+from dgltrees.cells.compiled.compiler.statements import Phase
 from dgltrees.cells.compiled.compiler.trace import (
     Functions,
     Trace,
@@ -258,7 +258,7 @@ class _Work(NamedTuple):
     def has_steps(self, machine: Machine) -> bool:
         """Whether a machine has steps for all types."""
         steps = machine.program.steps
-        return all(phase.kind is None for phase in steps) or self.phases <= steps.keys()
+        return all(phase in steps or Phase(phase.rows) in steps for phase in self.phases)
 
     def check_graph(self) -> None:
         """Let the cells check what their functions, which are called once, cannot check."""
@@ -319,31 +319,32 @@ class _Work(NamedTuple):
             raise CompileError("its reduce function is a built-in")
         grouped, slotted = self.traversal.group_by is not None, self.traversal.slots is not None
         functions = Functions(message, reduce, update, arity, slotted, 2 if grouped else None)
-        fields = dense(self.fields)
-        try:
-            program = self.program(trace_cell(functions, fields, self.edata), arity)
-        except Exception:
-            if self.types is None:
-                raise
-            if not self.types.any(where=_degrees(self.batch) > 0):  # there may be one type
-                one_type = replace(functions, types=1)
-                program = self.program(trace_cell(one_type, fields, self.edata), arity)
-                program.types = 1
-            else:
-                phases = self.phases.union(phase for phase in types if phase.kind is not None)
-                if len(phases) > MOST_TYPES or min(phase.kind or 0 for phase in phases) < 0:
-                    raise
-                traces = trace_types(
-                    functions, self.traversal.group_by or "", phases, fields, self.edata
-                )
-                program = lower(traces, names_of(self.modules), arity)
-        return Machine(program)
+        for attempt in self.attempts(functions, types):
+            try:
+                return Machine(lower(attempt(), names_of(self.modules), arity))
+            except Exception as error:
+                reason = error
+        raise reason
 
-    def program(self, traces: tuple[Trace, Trace], arity: Optional[int]) -> Program:
-        """The program of the traces of leaves and of other nodes."""
-        leaf, inner = traces
-        phases = {Phase("leaf"): leaf, Phase("inner"): inner}
-        return lower(phases, names_of(self.modules), arity)
+    def attempts(
+        self, functions: Functions, types: Iterable[Phase]
+    ) -> Iterator[Callable[[], Mapping[Phase, Trace]]]:
+        """Ways to trace: for any type; for one, if there may be no other; each type by itself."""
+        fields = dense(self.fields)
+
+        def trace(types: Optional[int], kind: Optional[int] = None) -> dict[Phase, Trace]:
+            leaf, inner = trace_cell(replace(functions, types=types), fields, self.edata)
+            return {Phase("leaf"): leaf, Phase("inner", kind): inner}
+
+        yield lambda: trace(functions.types)
+        if self.types is None:
+            return
+        if not self.types.any(where=_degrees(self.batch) > 0):
+            yield lambda: trace(1, 0)
+        phases = self.phases.union(phase for phase in types if phase.kind is not None)
+        if len(phases) <= MOST_TYPES and all((phase.kind or 0) >= 0 for phase in phases):
+            field = self.traversal.group_by or ""
+            yield lambda: trace_types(functions, field, phases, fields, self.edata)
 
     def run(
         self, machine: Machine, fields: Optional[Shared] = None, noise: Noise = bernoulli

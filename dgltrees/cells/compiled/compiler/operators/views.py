@@ -119,13 +119,16 @@ def _select(low: Lowering, node: fx.Node, x: Value, dim: int, index: int) -> Val
 
 
 @rule("split.Tensor", "unsafe_split.Tensor", "split_with_sizes.default", "unbind.int")
-def _split(low: Lowering, node: fx.Node, x: Value, sizes: Any = None, dim: int = 0) -> list[Value]:
+def _split(low: Lowering, node: fx.Node, x: Any, sizes: Any = None, dim: int = 0) -> list[Value]:
+    x = low.value(x)
     if "unbind" in str(node.target):
         dim = sizes or 0
         size = node.args[0].meta["val"].shape[dim]  # type: ignore[union-attr]
         return [_select(low, node, x, dim, i) for i in range(size)]
     dim %= len(x.dims)
     parts, start = [], 0
+    if len(node.meta["val"]) == 1:  # such as the rows of one type
+        return [x]
     for part in node.meta["val"]:
         parts.append(_part(low, x, dim, start, part.shape[dim], 1))
         start += part.shape[dim]
@@ -157,6 +160,8 @@ def _cat(low: Lowering, node: fx.Node, parts: list[Value], dim: int = 0) -> Valu
     if "stack" in str(node.target):
         rank = len(parts[0].dims) + 1
         parts = [_unsqueeze(low, node, part, dim % rank) for part in parts]
+    if len(parts) == 1:
+        return parts[0]
     dim %= len(parts[0].dims)
     pieces = []
     for part in parts:
