@@ -45,11 +45,14 @@ ABOVE = "levels[low, 1] if low < high else last, last"
 """The rows above the lowest level of inner nodes, whose children are all leaves."""
 FIRST = {"sum": "zero", "max": "-infinity", "min": "infinity"}
 MERGE = {"sum": "{0} + {1}", "max": "larger({0}, {1})", "min": "smaller({0}, {1})"}
-CONSTANTS = (
-    "number = T.dtype.type",
-    "zero, half, one = number(0), number(0.5), number(1)",
-    "infinity, erf_slope = number(np.inf), number(1.1283791670955126)",
-)
+CONSTANTS = {
+    "zero": "0",
+    "half": "0.5",
+    "one": "1",
+    "infinity": "np.inf",
+    "erf_slope": "1.1283791670955126",
+}
+"""Numbers that rules name (:mod:`dgltrees.cells.compiled.compiler.scalar`)."""
 
 
 class Code:
@@ -67,8 +70,9 @@ class Code:
 
     def function(self, name: str, body: Writer) -> str:
         """Add the function of a stage, and return a call of it."""
-        out, lines = Writer(), [*CONSTANTS, *body.lines]
-        read = set(re.findall(r"\w+", "\n".join(lines)))
+        out, read = Writer(), set(re.findall(r"\w+", "\n".join(["T", *body.lines])))
+        lines = [f"{c} = number({value})" for c, value in CONSTANTS.items() if c in read]
+        lines = ["number = T.dtype.type", *lines, *body.lines]
         call = f"{name}({', '.join(each for each in self.arguments if each in read)})"
         out("@njit(**LOOPS)")
         out(f"def {call}:")
