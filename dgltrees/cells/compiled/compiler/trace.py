@@ -1,4 +1,4 @@
-"""The operations of a cell's functions, written down by running them on tensors without data.
+"""What a cell's functions do, traced with sizes that say what they count.
 
 The number of nodes n and the number of children d are primes that no other size is a multiple of,
 so that a size of the trace says what it counts: ``n * d`` is the number of edges, ``3 * n`` has
@@ -11,24 +11,17 @@ traces of its own.
 
 from __future__ import annotations
 
-import logging
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from os import sep
 from typing import Any, Optional
 
 import torch
 from torch import Tensor, fx
-from torch.overrides import TorchFunctionMode
 
-from dgltrees.cells.compiled.compiler.noise import dropout
+from dgltrees.cells.compiled.compiler.graph import graph_of
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.statements import Phase
-from dgltrees.cells.compiled.compiler.zeros import without_products_of_zeros
-from dgltrees.traversal.calls import traced
 from dgltrees.traversal.views import Edges, Fields, Groups, Nodes
 
 __all__ = ["Functions", "Sizes", "Trace", "named", "trace_cell", "trace_types"]
@@ -58,16 +51,16 @@ class Trace:
 
     Attributes:
         module: the graph.
+        outputs: the names of the results.
         sizes: the sizes that stand for numbers of nodes and children.
         inputs: the kind and the name of each placeholder: a field of the nodes, a state or a field
             of the children, a field of the edges, or ids.
-        outputs: the names of the results.
     """
 
     module: fx.GraphModule
+    outputs: list[str]
     sizes: Sizes
     inputs: list[tuple[str, str]]
-    outputs: list[str]
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of each result, without its rows."""
@@ -78,16 +71,6 @@ class Trace:
 FIRST, SECOND = Sizes(100_003, 1_009), Sizes(100_019, 1_013)
 FEW = (2, 5)
 """Numbers of children for which a cell must do the same operations."""
-LONGEST = 5_000
-"""The most calls of torch in a trace: a loop over nodes, which all have an index there, would take
-minutes."""
-
-DECOMPOSED = (
-    "native_layer_norm gelu baddbmm logsumexp linalg_vector_norm glu _prelu_kernel mish hardswish "
-    "hardsigmoid softplus log_sigmoid_forward celu selu std std_mean addmv hardshrink softshrink "
-    "threshold logaddexp _scaled_dot_product_flash_attention_for_cpu"
-)
-"""Operations that torch itself writes as others, for which there are rules."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +218,7 @@ def _trace_leaf(functions: Functions, ndata: Like, sizes: Sizes) -> Trace:
         return functions.update(Nodes(ids, _fields(data), {}, functions.groups(sizes)))
 
     shapes = {("node", k): (sizes.n, *v.shape[1:]) for k, v in ndata.items()}
-    return _trace(leaf, shapes, ndata, sizes)
+    return Trace(*graph_of(leaf, shapes, ndata, sizes.n), sizes, [("ids", ""), *shapes])
 
 
 def _trace_inner(
@@ -277,7 +260,8 @@ def _trace_inner(
     if functions.slotted:
         shapes[("mask", "")] = (n, d)
         dtypes[""] = torch.empty(0, dtype=torch.bool)
-    return _trace(inner, shapes, {**edata, **dtypes}, sizes)
+    like_all = {**edata, **dtypes}
+    return Trace(*graph_of(inner, shapes, like_all, sizes.n), sizes, [("ids", ""), *shapes])
 
 
 def _in_slots(message: Tensor, mask: Optional[Tensor], is_source: bool) -> Tensor:
@@ -301,92 +285,6 @@ def named(message: str) -> str:
     return re.sub(r"(?<![\w.])\d+(?=x\d|\b)|(?<=\dx)\d+", name, message)
 
 
-class Places(TorchFunctionMode):
-    """Remembers the line of the cell that called each function of torch last, and counts calls."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.by_name: dict[str, str] = {}
-        self.calls = 0
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        """Call the function, or our own for dropout."""
-        self.calls += _parts(getattr(func, "__name__", ""), args, kwargs or {})
-        if self.calls > LONGEST:
-            raise CompileError(f"it calls torch more than {LONGEST:,} times; a loop over nodes?")
-        frame: Any = sys._getframe(1)
-        while frame is not None and _inside(frame.f_code.co_filename):
-            frame = frame.f_back
-        if frame is not None:
-            line = f"{frame.f_code.co_filename}, line {frame.f_lineno}"
-            self.by_name[getattr(func, "__name__", "").strip("_")] = line
-        if getattr(func, "__name__", "") == "dropout":
-            return dropout(*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
-
-    def of(self, node: fx.Node) -> str:
-        """The line that made a node of the graph, as far as it can be told."""
-        schema = getattr(node.target, "_schema", None)
-        name = "" if schema is None else schema.name.rpartition("::")[2].strip("_")
-        return self.by_name.get(name.replace("native_", ""), "")
-
-
-def _parts(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
-    """How many tensors a call makes, where it may be one for each node."""
-    if name not in ("__iter__", "unbind", "split") or not args:
-        return 1
-    x, *rest = args
-    size = kwargs.get("split_size", rest.pop(0) if rest else 1) if name == "split" else 1
-    dim = kwargs.get("dim", rest[0] if rest else 0)
-    return x.shape[dim] // size if isinstance(size, int) else 1
-
-
-def _inside(file: str) -> bool:
-    """Whether a file is one of torch or of the traversal."""
-    return f"{sep}torch{sep}" in file or __file__ == file or "traversal" in file
-
-
-def _writes(node: fx.Node) -> bool:
-    """Whether a call changes one of its arguments."""
-    schema = getattr(node.target, "_schema", None)
-    return node.op == "call_function" and schema is not None and bool(schema.is_mutable)
-
-
-def _without_writes(graph: fx.Graph) -> None:
-    """Replace calls that change what nobody reads afterwards by calls that do not.
-
-    Others are left. The parts of ``unsafe_split`` are no views: nobody may read the whole.
-    """
-    nodes = list(graph.nodes)
-    number, whole = {node: i for i, node in enumerate(nodes)}, dict[fx.Node, fx.Node]()
-    for node in nodes:
-        writes, first = _writes(node), next(iter(node.all_input_nodes), None)
-        schema = getattr(node.target, "_schema", None)
-        alias = schema is not None and any(a.alias_info is not None for a in schema.arguments)
-        whole[node] = whole[first] if first is not None and alias else node
-        if not writes or first is None or whole[first].op != "call_function":
-            continue
-        others = [n for n in nodes if n is not node and whole.get(n) is whole[first]]
-        reads = [user for n in others for user in n.users if number[user] > number[node]]
-        packet, _, overload = str(node.target).rpartition(".")
-        plain = getattr(aten, packet.rpartition(".")[2].rstrip("_"), None)
-        if not reads and hasattr(plain, overload):
-            node.target, whole[node] = getattr(plain, overload), node
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what torch logs of calls that fail: the error says it, and to the generic way."""
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
-    was, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = was
-
-
 def _fields(data: Mapping[str, Tensor]) -> Fields:
     return Fields(data.keys(), data.__getitem__)
 
@@ -395,64 +293,3 @@ def _repeated(field: Tensor, d: int) -> Tensor:
     """The field of each edge's destination, ``(n d, ...)``."""
     wide = field.unsqueeze(1).expand(len(field), d, *field.shape[1:])
     return wide.reshape(-1, *field.shape[1:])
-
-
-def _bilinear(
-    x: Tensor, weight: Tensor, y: Tensor, *dims: Sequence[int], unroll_dim: int = 1
-) -> Tensor:
-    """``nn.Bilinear`` by a product with its weight ``(o, k, m)``, as one matrix ``(k, o m)``."""
-    if dims != ([1, 3], [0], [1, 2], [2, 3]):
-        raise CompileError("there is no rule for _trilinear")
-    o, k, m = weight.shape
-    by_x = x @ weight.transpose(0, 1).reshape(k, o * m)
-    return (by_x.view(len(x), o, m) * y.unsqueeze(1)).sum(2)
-
-
-def _trace(
-    function: Callable[..., Mapping[str, Tensor]],
-    shapes: Mapping[tuple[str, str], tuple[int, ...]],
-    like: Like,
-    sizes: Sizes,
-) -> Trace:
-    """The graph of a function of fields, and the names of what it returns."""
-    from torch._decomp import get_decompositions
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.fx.experimental.proxy_tensor import make_fx
-
-    # In builds for CUDA, fake tensors make torch count a device more. Autograd starts a thread per
-    # device at its first step, and then no forked process could train: so it begins before.
-    with torch.inference_mode(False), torch.enable_grad():
-        torch.autograd.backward(torch.ones((), device="cpu", requires_grad=True))
-    mode = FakeTensorMode(allow_non_fake_inputs=True, allow_fallback_kernels=False)
-    with mode:
-        tensors = [
-            torch.empty(shape, dtype=like[name].dtype) for (_, name), shape in shapes.items()
-        ]
-        ids = torch.empty(sizes.n, dtype=torch.int64)
-    names: list[str] = []
-
-    def call(ids: Tensor, *tensors: Tensor) -> list[Tensor]:
-        results = function(dict(zip(shapes, tensors)), ids)
-        names[:] = list(results)
-        return [torch.ops.aten.alias(results[name]) for name in names]
-
-    known = [getattr(aten, name) for name in DECOMPOSED.split() if hasattr(aten, name)]
-    table = get_decompositions(known)
-    table[aten._trilinear.default] = _bilinear
-    options: dict[str, Any] = {"decomposition_table": table, "_allow_non_fake_inputs": True}
-    places = Places()
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), _quiet(), places, traced():
-        module = make_fx(call, **options)(ids, *tensors)
-        if any(map(_writes, module.graph.nodes)):
-            module = make_fx(torch.func.functionalize(call), **options)(ids, *tensors)
-    _without_writes(module.graph)
-    module.graph.eliminate_dead_code()
-    without_products_of_zeros(module.graph)
-    for node in module.graph.nodes:
-        node.meta["place"] = places.of(node)
-        if _writes(node):
-            raise CompileError("it changes a tensor that it was given", node)
-        random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        if random and node.target is not aten.bernoulli.default:
-            raise CompileError("it draws random numbers other than by dropout", node)
-    return Trace(module, sizes, [("ids", ""), *shapes], list(names))

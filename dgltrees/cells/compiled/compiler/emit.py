@@ -1,0 +1,231 @@
+"""Statements and products for values about one node and its children, each where it is due."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product as combinations
+from math import prod
+from typing import Any, Optional
+
+import torch
+
+from dgltrees.cells.compiled.compiler.constants import folded
+from dgltrees.cells.compiled.compiler.expressions import (
+    CHILDREN,
+    NODES,
+    Axis,
+    Buffer,
+    Const,
+    Degree,
+    Expr,
+    Input,
+    Load,
+    Op,
+    Value,
+    aligned,
+    as_number,
+    by_edge,
+    loads,
+    row_major,
+)
+from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.compiler.scalar import RULES
+from dgltrees.cells.compiled.compiler.statements import (
+    SEND,
+    Phase,
+    Product,
+    Program,
+    Statement,
+    Step,
+)
+from dgltrees.cells.compiled.compiler.trace import Sizes
+
+__all__ = ["Emitter"]
+
+aten = torch.ops.aten
+
+
+class Emitter:
+    """Appends the steps of a phase to a program."""
+
+    def __init__(self, program: Program, phase: Phase, sizes: Sizes) -> None:
+        self.program, self.phase, self.sizes = program, phase, sizes
+
+    def dims(self, shape: Sequence[int]) -> tuple[tuple[Axis, ...], ...]:
+        """New axes for a shape of the trace."""
+        dims = []
+        for size in shape:
+            by_node, by_child, rest = self.factors(size)
+            rows = (NODES,) * by_node + (CHILDREN,) * by_child
+            dims.append(rows + ((Axis(rest),) if rest > 1 else ()))
+        return tuple(dims)
+
+    def factors(self, size: int) -> tuple[bool, bool, int]:
+        """What a size counts."""
+        factors = self.sizes.factors(size)
+        if factors is None:
+            raise CompileError("it makes an empty tensor")
+        return factors
+
+    def table(self, numbers: Sequence[float]) -> Value:
+        """A vector of numbers."""
+        key = self.program.call(torch.tensor, (list(numbers),), {})
+        source, (dim,) = self.program.input(key, "none", len(numbers)), self.dims([len(numbers)])
+        self.program.tables[source] = tuple(map(float, numbers))
+        return Value(Load(source, "none", 0, tuple((axis, 1) for axis in dim)), (dim,))
+
+    def emit(self, step: Step, phase: Optional[Phase] = None) -> None:
+        """Append a step."""
+        if isinstance(step, Statement):
+            step = replace(step, expr=folded(step.expr, self.program.tables))
+        self.program.steps[phase or self.phase].append(step)
+
+    def place(self, expr: Expr, at_child: bool = True) -> tuple[Phase, str, Expr]:
+        """Where to store an expression: phase, rows, and the expression there.
+
+        What depends on one child alone is computed once, where the child is.
+        """
+        if not by_edge(expr):
+            return self.phase, "node", expr
+        if at_child and _of_child_alone(expr):
+            return SEND, "node", _at_child(expr)
+        return self.phase, "edge", expr
+
+    def stored(
+        self, value: Value, axes: Optional[Sequence[Axis]] = None, at_child: bool = True
+    ) -> Value:
+        """A value that is stored, and read where it is used."""
+        phase, rows, expr = self.place(value.expr, at_child)
+        used = {axis for load in loads(expr) for axis, stride in load.strides if stride}
+        kept = tuple(axes) if axes is not None else tuple(a for a in value.axes if a in used)
+        target = self.new_target(rows, kept)
+        self.emit(Statement(target, kept, as_number(expr)), phase)
+        return Value(_seen(target, phase), value.dims)
+
+    def new_target(self, rows: str, axes: Sequence[Axis]) -> Load:
+        """A new buffer for these axes."""
+        width = prod(axis.size for axis in axes)
+        return Load(self.program.buffer(rows, width), rows, 0, row_major(axes))
+
+    def apply(self, name: str, *operands: Any) -> Value:
+        """An operation on values and numbers, broadcast together."""
+        values = [o if isinstance(o, Value) else Value(Const(float(o)), ()) for o in operands]
+        exprs, dims = aligned(values)
+        if not (RULES[name].is_bool and name not in ("and", "or", "not")) and name != "number":
+            first = name == "where"
+            boolean = name in ("and", "or", "not")
+            exprs = [
+                e if boolean or (first and i == 0) else as_number(e) for i, e in enumerate(exprs)
+            ]
+        return Value(Op(name, tuple(exprs)), dims)
+
+    def reduce(self, kind: str, value: Value, dims: Sequence[int], keepdim: bool) -> Value:
+        """A sum, maximum or minimum over dimensions."""
+        rank = len(value.dims)
+        places = {dim % rank for dim in dims} if rank else set()
+        over = [axis for place in places for axis in value.dims[place]]
+        rest = [() if i in places else dim for i, dim in enumerate(value.dims)]
+        out = tuple(rest) if keepdim else tuple(d for i, d in enumerate(rest) if i not in places)
+        if NODES in over:
+            raise CompileError("it computes something of all nodes of a level together")
+        expr = as_number(value.expr)
+        used = {axis for load in loads(expr) for axis, stride in load.strides if stride}
+        children = CHILDREN in over
+        count: Expr = Const(float(prod(a.size for a in over if a.size > 0 and a not in used)))
+        inner = tuple(a for a in over if a.size > 0 and a in used)
+        if children and not by_edge(expr):
+            count, children = Op("mul", (count, Degree())), False
+        if not children and not inner:
+            same = expr if kind != "sum" or count == Const(1.0) else Op("mul", (expr, count))
+            return Value(same, out)
+        phase, rows, expr = self.place(expr) if not children else (self.phase, "node", expr)
+        kept = tuple(a for dim in out for a in dim if a.size > 0 and a in used)
+        target = self.new_target(rows, kept)
+        self.emit(Statement(target, kept, expr, kind, inner, children), phase)
+        result: Expr = _seen(target, phase)
+        if kind == "sum" and count != Const(1.0):
+            result = Op("mul", (result, count))
+        return Value(result, out)
+
+    def product(self, x: Value, weight: Value) -> Value:
+        """``x W`` for a parameter W: the last dimension of x, the last but one of the weight.
+
+        The dimensions of the weight before these have axes of x.
+        """
+        (*batch, k_dim, m_dim), columns = weight.dims, list(x.dims[-1])
+        several = [a for dim in batch for a in dim]
+        k, m = (prod(axis.size for axis in dim) for dim in (k_dim, m_dim))
+        source = self._matrices(weight, [*k_dim, *m_dim])
+        of_type = source.rows == "type"
+        extra = [a for dim in x.dims[:-1] for a in dim if a.size > 0]
+        phase, rows, load = self.place(x.expr, not of_type)
+        from_child = isinstance(load, Load) and load.rows == "child"
+        if not _is_matrix(load, columns) or (of_type and from_child):
+            stored = self.stored(x, [*extra, *columns], not of_type)
+            load = stored.expr
+            assert isinstance(load, Load)
+            load = Load(load.source, rows, load.offset, load.strides)
+        assert isinstance(load, Load)
+        reads, picks = dict(load.strides), dict(source.strides)
+        used = [a for a in extra if reads.get(a, 0) or (a in several and picks.get(a, 0))]
+        outputs = (Axis(m),) if m > 1 else ()
+        target = self.new_target(rows, [*used, *outputs])
+        tables = reads, dict(target.strides), picks
+        parts = tuple(
+            tuple(sum(i * table.get(a, 0) for i, a in zip(index, used)) for table in tables)
+            for index in combinations(*(range(a.size) for a in used))
+        )
+        at = Load(load.source, load.rows, load.offset, ())
+        parts = tuple((x, y, source.offset + w) for x, y, w in parts)
+        self.emit(Product(target, at, source.source, (k, m), parts), phase)  # type: ignore[arg-type]
+        return Value(_seen(target, phase), (*x.dims[:-1], outputs))
+
+    def _matrices(self, weight: Value, inner: Sequence[Axis]) -> Load:
+        """The load of a weight whose axes ``inner`` are dense; torch rearranges it if need be."""
+        load = weight.expr
+        if not isinstance(load, Load) or not isinstance(load.source, Input):
+            raise CompileError("it multiplies two matrices of the same node")
+        strides = {axis: stride for axis, stride in load.strides if stride}
+        if all(strides.get(axis) == stride for axis, stride in row_major(inner)):
+            return load
+        axes = [a for dim in weight.dims for a in dim]
+        if load.rows not in ("none", "type"):
+            raise CompileError("it multiplies two matrices of the same node")
+        key, rows = next(key for key, i in self.program.inputs.items() if i is load.source)
+        sizes, steps = [a.size for a in axes], [strides.get(a, 0) for a in axes]
+        if rows == "type":
+            sizes, steps = [self.program.types, *sizes], [load.source.width, *steps]
+        dense = self.program.call(aten.reshape.default, (key, [-1]), {})
+        new = self.program.call(aten.as_strided.default, (dense, sizes, steps, load.offset), {})
+        width = prod(a.size for a in axes)
+        return Load(self.program.input(new, rows, width), rows, 0, row_major(axes))
+
+
+def _of_child_alone(expr: Expr) -> bool:
+    if isinstance(expr, Op):
+        return all(map(_of_child_alone, expr.args))
+    return isinstance(expr, Const) or (isinstance(expr, Load) and expr.rows in ("child", "none"))
+
+
+def _at_child(expr: Expr) -> Expr:
+    if isinstance(expr, Op):
+        return Op(expr.name, tuple(map(_at_child, expr.args)))
+    if isinstance(expr, Load) and expr.rows == "child":
+        return Load(expr.source, "node", expr.offset, expr.strides)
+    return expr
+
+
+def _seen(target: Load, phase: Phase) -> Load:
+    """What is stored, as the parent sees it."""
+    if phase != SEND:
+        return target
+    return Load(target.source, "child", target.offset, target.strides)
+
+
+def _is_matrix(expr: Expr, columns: Sequence[Axis]) -> bool:
+    """Whether columns of a buffer are read as they stand."""
+    if not isinstance(expr, Load) or not isinstance(expr.source, Buffer):
+        return False
+    strides = dict(expr.strides)
+    return all(strides.get(axis) == stride for axis, stride in row_major(columns))
