@@ -35,7 +35,7 @@ __all__ = [
 CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 _PARSED_BY_DEFAULT = ("id", "xpos", "feats", "head", "deps", "misc")  # by the library conllu
 _UNPARSED = {field: (lambda fields, i: fields[i]) for field in _PARSED_BY_DEFAULT}
-_UNWRITABLE = re.compile(r"[\t\n\r]| {2}|^\s|\s$|^$")  # in a name that would break the columns
+_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]| {2}|^\s|\s$|^$")  # in a name
 
 
 def read_conllu(
@@ -174,7 +174,8 @@ def conllu_blocks(
 
     Raises:
         TreeError: node 0 of a tree is not its root, a tree has no words, a node has no word, a
-            name has a tab, line end, double or outer space, a comment has a line end, or the
+            name has a control character (tabs and line ends too), double or outer space, a comment
+            has a line end, or the
             number of comments is not that of trees.
     """
     _check_forest(forest)
@@ -216,7 +217,7 @@ def _names(forest: Forest, column: str) -> list[str]:
     for name in forest.vocabs[column].decode(np.unique(ids[ids >= 0])):
         if _UNWRITABLE.search(name):
             raise TreeError(
-                f"expected names without tabs, line ends, double or outer spaces in column "
+                f"expected names without control characters, double or outer spaces in column "
                 f"{column!r}, got {name!r}"
             )
     names = forest.vocabs[column].names

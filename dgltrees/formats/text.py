@@ -1,4 +1,7 @@
-"""Sentences of plain text: one per line, or paragraphs of running English text."""
+"""Sentences of plain text: one per line, or paragraphs of running English text.
+
+Control characters, which old texts have and CoNLL-U forbids, are read as spaces.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from dgltrees.formats.lines import empty_file, open_bytes
 from dgltrees.formats.sentences import Sentence
 
 __all__ = ["sentences_of_lines", "sentences_of_text"]
+
+_SPACES = dict.fromkeys([*range(32), 127], " ")
 
 
 def sentences_of_lines(
@@ -101,7 +106,7 @@ def _lines(path: PathLike, encoding: str) -> Iterator[tuple[int, str]]:
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
-                yield number, line.decode(encoding)
+                yield number, line.decode(encoding).translate(_SPACES)
             except UnicodeDecodeError:
                 raise TreeError(
                     f"expected text in {encoding}, got {line[:40]!r}; name another encoding",

@@ -250,7 +250,7 @@ def test_comments_are_written(tmp_path: Path) -> None:
 def test_forests_that_cannot_be_written(tmp_path: Path) -> None:
     forest = read_conllu(write(tmp_path, SLEEP)).forest
     path = tmp_path / "a"
-    bad = Vocabulary(["<root>", "a\tb"])
+    bad = Vocabulary(["<root>", "a\x15b"])
     ids = np.array([0, 1])
     for wrong, message in [
         (Forest.build([1, -1], columns={"word": ids}), "tree 0: expected a dependency tree"),
@@ -260,7 +260,7 @@ def test_forests_that_cannot_be_written(tmp_path: Path) -> None:
         (Forest.build([-1, 0], columns={"word": [0, -1]}), "tree 0: expected a word at each node"),
         (
             Forest.build([-1, 0], columns={"word": ids}, vocabs={"word": bad}),
-            r"double or outer spaces in column 'word', got 'a\\tb'",
+            r"control characters, double or outer spaces in column 'word', got 'a\\x15b'",
         ),
     ]:
         with pytest.raises(TreeError, match=message):

@@ -29,6 +29,14 @@ def test_paragraphs_end_at_blank_lines(tmp_path: Path) -> None:
     assert sentences[0].words[:2] == ["Header", ":"]
 
 
+@pytest.mark.parametrize("read", [sentences_of_lines, sentences_of_text])
+def test_control_characters_are_spaces(
+    tmp_path: Path, read: Callable[[Path], Iterator[Sentence]]
+) -> None:
+    (sentence,) = read(write(tmp_path, "He\x15 went\x1aout\x7f .\n"))
+    assert sentence.words == ["He", "went", "out", "."]
+
+
 def test_encodings(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes("one\ncafé\n".encode("latin-1"))
