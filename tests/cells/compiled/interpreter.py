@@ -37,6 +37,7 @@ _NAMES: dict[str, Any] = {
     "multiply_by_transposed": lambda A, B, C, beta, space: _multiply(A, B.T, C, beta, space),
     "multiply_transposed": lambda A, B, C, space: _multiply(A.T, B, C, 1.0, space),
     "copy": lambda x, y: np.copyto(x, y),
+    "add": lambda x, y: np.add(x, y, out=x),
     "clear": lambda x: x.fill(0),
     "outside_gradient": lambda x, y, node: np.copyto(x, y[node] if len(y) else 0),
     "sigmoid": _sigmoid,

@@ -72,6 +72,7 @@ def test_equals_the_three_functions(name: str, monkeypatch: pytest.MonkeyPatch) 
     x = inputs(FOREST.num_nodes)
     agree(cell, FOREST.batch(), x, fused=False)
     monkeypatch.setattr(program.Machine, "shards", lambda *_: 3)
+    monkeypatch.setattr(program.Machine, "rows", lambda *_: 4)
     agree(cell, FOREST.batch(), x, **({"fused": False} if dgl is None else {"backend": "dgl"}))
 
 
@@ -97,7 +98,7 @@ def test_products_with_zeros_are_left_out() -> None:
     agree(s_lstm, FOREST.batch(), inputs(FOREST.num_nodes), fused=False)
     (machine,) = way._versions[s_lstm].values()
     assert isinstance(machine, program.Machine)
-    assert machine.up.count("if level > low:") == 1
+    assert machine.up.count("if level >= above:") == 1
 
 
 def test_functions_of_dgl_need_no_change() -> None:
@@ -352,12 +353,17 @@ def test_a_cell_that_takes_children_by_their_place_is_compiled_where_all_have_as
 
 def test_plan_of_shards() -> None:
     levels = plan.plan_levels(FOREST.batch(), 2)
-    assert levels.bounds[:, [0, 2]].tolist() == [[0, 7], [7, 15]] or levels.bounds[-1, 2] == 15
+    assert levels.bounds[:, [0, 1, 3]].tolist() == [[0, 0, 7], [7, 7, 15]]
     assert sorted(levels.order.tolist()) == list(range(15))
     types = np.arange(15) % 3
     typed = plan.plan_levels(FOREST.batch(), 2, types)
     for first, last, kind in (*typed.levels, *typed.runs):
         assert (types[typed.order[first:last]] == kind).all()
     assert sorted(r for a, b, _ in typed.levels for r in range(a, b)) == list(range(15))
-    below = levels.child < levels.edges.searchsorted(range(len(levels.child)), side="right") - 1
-    assert below.all()
+    pieces = plan.plan_pieces(FOREST.batch(), 2, 4)
+    own = [p.order[row] for p in pieces for a, b in p.bounds[:, [1, 3]] for row in range(a, b)]
+    assert sorted(own) == list(range(15))
+    assert len(pieces) == 4
+    for each in (levels, *pieces):
+        row = each.edges.searchsorted(range(len(each.child)), side="right") - 1
+        assert (each.child < row).all()

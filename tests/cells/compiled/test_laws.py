@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Callable, NamedTuple
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from torch.testing import assert_close
 
 from dgltrees import Forest, TreeBatch, explain_compile, traverse
 from dgltrees.cells import BaseCell
+from dgltrees.cells.compiled.compiler import program
 from dgltrees.cells.compiled.kernels import available, compiled
 from dgltrees.traversal import compiled_states
 from tests.cells.compiled.interpreter import compiling
@@ -112,7 +114,8 @@ def test_equals_the_three_functions(case: Case, data: st.DataObject) -> None:
     outputs = data.draw(st.sets(st.sampled_from(cell.state_fields), min_size=1))
     batch, ndata = case.inputs(cell, forest)
     ndata = tracked(ndata)
-    with going(case.way):
+    rows = data.draw(st.none() | st.integers(1, 5))  # of pieces that a batch is cut into
+    with going(case.way), patch.object(program.Machine, "rows", lambda *_: rows):
         states = traverse(cell, batch, ndata)
         if case.way == "compiled":
             assert not len(batch.src) or "is compiled" in explain_compile(cell)

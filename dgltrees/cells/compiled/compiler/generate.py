@@ -38,11 +38,12 @@ from dgltrees.cells.compiled.compiler.statements import (
 
 __all__ = ["down_code", "layout_of", "up_code"]
 
-SPANS = {"send": "first, last", "leaf": "first, middle", "inner": "middle, last"}
+SPANS = {"send": "first, last", "leaf": "given, middle", "inner": "middle, last"}
 """The rows that steps of each kind are done for, and their runs of the same type."""
 RUNS = {"leaf": "leaf_run, inner_run", "inner": "inner_run, end_run"}
-ABOVE = "levels[low, 1] if low < high else last, last"
-"""The rows above the lowest level of inner nodes, whose children are all leaves."""
+ABOVE = "levels[above, 0] if above < high else last, last"
+"""The rows above the lowest level of inner nodes, where all children are leaves."""
+BOUNDS = "first, given, middle, last, leaf, low, high, above, leaf_run, inner_run, end_run"
 FIRST = {"sum": "zero", "max": "-infinity", "min": "infinity"}
 MERGE = {"sum": "{0} + {1}", "max": "larger({0}, {1})", "min": "smaller({0}, {1})"}
 CONSTANTS = {
@@ -89,7 +90,7 @@ class Code:
         out("".join(f"I{i}, " for i in inputs) + "= inputs")
         out("".join(f"O{i}, " for i in range(len(self.program.states))) + "= outputs")
         out("space = scratch(T)")
-        out("first, middle, last, leaf, low, high, leaf_run, inner_run, end_run = bounds[shard]")
+        out(f"{BOUNDS} = bounds[shard]")
 
     def columns(self, load: Load, shift: int, width: int, gradient: bool = False) -> str:
         """The columns of a product, in the rows of a level."""
@@ -115,17 +116,23 @@ def up_code(program: Program, layout: Layout) -> str:
     out.depth = 1
     code.unpack()
     steps = {phase: _up(code, phase) for phase in program.steps}
-    states = Writer()
-    states("for v in range(start, stop):")
-    for number, (buffer, _) in enumerate(program.states.values()):
-        begin = code.layout.offsets[buffer]
-        states(f"    copy(O{number}[order[v]], T[v, {begin}:{begin + buffer.width}])")
+    given, states = Writer(), Writer()
+    for writer, call in ((given, "copy({1}, {0})"), (states, "copy({0}, {1})")):
+        writer("for v in range(start, stop):")
+        for number, (buffer, _) in enumerate(program.states.values()):
+            begin = code.layout.offsets[buffer]
+            columns = f"T[v, {begin}:{begin + buffer.width}]"
+            writer("    " + call.format(f"O{number}[order[v]]", columns))
+    out("if given > first:")
+    out("    start, stop, kind = first, given, 0")
+    for line in (code.function("up_given", given), *steps[SEND]):
+        out(f"    {line}")
     for rows, span in (("leaf", "leaf, low"), ("inner", "low, high")):
         out(f"for level in range({span}):")
         out("    start, stop, kind = levels[level]")
         for phase in (*program.of(rows), SEND):
             _of_type(out, phase, steps[phase])
-    out("start, stop, kind = first, last, 0")
+    out("start, stop, kind = given, last, 0")
     out(code.function("up_states", states))
     return code.text()
 
@@ -164,7 +171,7 @@ def _above_leaves(code: Code, product: Product, call: str, otherwise: str) -> li
     """A product; where all rows of its first factor are zero, what is done instead."""
     if product.x.source not in code.program.gathered:
         return [call]
-    return ["if level > low:", f"    {call}", "else:", f"    {otherwise}"]
+    return ["if level >= above:", f"    {call}", "else:", f"    {otherwise}"]
 
 
 def _forward(out: Writer, group: Group, layout: Layout) -> None:
@@ -253,13 +260,22 @@ def _down_code(program: Program, layout: Layout, wanted: set[Input]) -> tuple[Co
     code.unpack()
     out("".join(f"D{i.number}, " for i in program.inputs.values()) + "= totals")
     out("base, edge_base = first, edges[first]")
+    out("if given > first:")
+    out("    start, stop, kind = first, given, 0")
+    out(f"    {code.function('down_clear_given', _cleared(code.layout, states))}")
     out("start, stop, kind = first, last, 0")
-    out(code.function("down_outside", _outside(program, code.layout, cleared - states)))
+    out(code.function("down_clear", _cleared(code.layout, cleared - states)))
+    out("start, stop, kind = given, last, 0")
+    out(code.function("down_outside", _outside(program, code.layout)))
     for name, span in (("inner", "high - 1, low - 1, -1"), ("leaf", "low - 1, leaf - 1, -1")):
         out(f"for level in range({span}):")
         out("    start, stop, kind = levels[level]")
         for phase in (SEND, *program.of(name)):
             _of_type(out, phase, calls[phase])
+    out("if given > first:")
+    out("    start, stop, kind = first, given, 0")
+    for line in (*calls[SEND], code.function("down_given", _to_given(program, code.layout))):
+        out(f"    {line}")
     for phase in phases:
         products = [p for _, ps in code.phases[phase] for p in ps if p.weight in wanted]
         by_type = [p for p in products if p.weight.rows == "type" or phase.kind is not None]
@@ -299,24 +315,40 @@ def _of_weights(
             out(f"{space}multiply_transposed({a}, {b}, {_matrix(p, w, True)}, space)")
 
 
-def _outside(program: Program, layout: Layout, cleared: set[Buffer]) -> Writer:
-    """Clear what gradients are added to, and write the gradients of the states from outside."""
+def _cleared(layout: Layout, cleared: set[Buffer]) -> Writer:
+    """Clear what gradients are added to."""
+    out = Writer()
+    for rows, lines, columns in (
+        ("node", "for v in range(start, stop):", "G[v - base, {}:{}]"),
+        ("edge", "for e in range(edges[start], edges[stop]):", "H[e - edge_base, {}:{}]"),
+    ):
+        buffers = [b for b in sorted(cleared, key=lambda b: b.number) if b.rows == rows]
+        if buffers:
+            out(lines)
+        for buffer in buffers:
+            begin = layout.gradients[buffer]
+            out(f"    clear({columns.format(begin, begin + buffer.width)})")
+    return out
+
+
+def _outside(program: Program, layout: Layout) -> Writer:
+    """Write the gradients of the states from outside."""
     out = Writer()
     out("for v in range(start, stop):")
-    for buffer in sorted(cleared, key=lambda b: b.number):
-        begin = layout.gradients[buffer]
-        if buffer.rows == "node":
-            out(f"    clear(G[v - base, {begin}:{begin + buffer.width}])")
     for number, (buffer, _) in enumerate(program.states.values()):
         begin = layout.gradients[buffer]
         columns = f"G[v - base, {begin}:{begin + buffer.width}]"
         out(f"    outside_gradient({columns}, O{number}, order[v])")
-    edges = [b for b in sorted(cleared, key=lambda b: b.number) if b.rows == "edge"]
-    if edges:
-        out("for e in range(edges[start], edges[stop]):")
-    for buffer in edges:
+    return out
+
+
+def _to_given(program: Program, layout: Layout) -> Writer:
+    """Add the gradients of given states to those from outside."""
+    out = Writer()
+    out("for v in range(start, stop):")
+    for number, (buffer, _) in enumerate(program.states.values()):
         begin = layout.gradients[buffer]
-        out(f"    clear(H[e - edge_base, {begin}:{begin + buffer.width}])")
+        out(f"    add(O{number}[order[v]], G[v - base, {begin}:{begin + buffer.width}])")
     return out
 
 

@@ -2,7 +2,8 @@
 
 It holds for trees up and down, and for any other graph without cycles. Trees are independent, so
 rows can be cut into shards of whole trees, each with its own leaves and levels: threads then never
-wait for one another, and a shard stays in a cache.
+wait for one another, and a shard stays in a cache. A batch whose tables would take too much memory
+is cut into pieces, of trees too: a piece begins with rows whose states are given.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, offsets_of, run_offsets, starts, within
 
-__all__ = ["LevelPlan", "level_plan"]
+__all__ = ["LevelPlan", "level_plan", "plan_levels", "plan_pieces"]
 
 Ints = NDArray[np.int64]
 
@@ -25,8 +26,10 @@ class LevelPlan(NamedTuple):
     """Rows and edges in the order of their levels.
 
     Attributes:
-        bounds: ``(S, 9)`` for each shard its first row, that after its leaves and that after its
-            last; the same for its levels, and for its runs.
+        bounds: ``(S, 11)`` for each shard its first row, those after its given rows, leaves and
+            last; its first level of leaves, of other nodes, and that after its last; the first
+            level where children may have children; its first run of leaves, of other nodes, and
+            that after its last.
         levels: ``(levels, 3)`` the first row of each level, that after its last, and their type.
             All leaves are one level; rows of another type are another one.
         runs: ``(runs, 3)`` the same for all rows of one type, leaves apart.
@@ -49,9 +52,24 @@ class LevelPlan(NamedTuple):
     @property
     def largest(self) -> tuple[int, int]:
         """The numbers of nodes and of edges of the largest shard."""
-        first, last = self.bounds[:, 0], self.bounds[:, 2]
+        first, last = self.bounds[:, 0], self.bounds[:, 3]
         edges = self.edges[last] - self.edges[first]
         return int((last - first).max(initial=0)), int(edges.max(initial=0))
+
+
+class _Nodes(NamedTuple):
+    """Nodes to plan: the edges between them, and of each its shard, level and type.
+
+    ``given`` are those whose states are known; no edges enter them.
+    """
+
+    src: Ints
+    dst: Ints
+    shard: Ints
+    level: Ints
+    types: Optional[Ints]
+    slots: Optional[Ints]
+    given: Optional[NDArray[np.bool_]] = None
 
 
 def plan_levels(
@@ -65,32 +83,93 @@ def plan_levels(
         types: ``(N,)`` the type of each node, from 0; without it all are 0.
         slots: ``(E,)`` the slot of each edge; without it, its place among those of its node.
     """
-    src, dst, count = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
+    return _planned(_nodes_of(batch, shards, types, slots), shards)
+
+
+def plan_pieces(
+    batch: TreeBatch,
+    shards: int,
+    rows: int,
+    types: Optional[Ints] = None,
+    slots: Optional[Ints] = None,
+) -> list[LevelPlan]:
+    """Plans of pieces of a batch, each of about so many rows, that need but the states before them.
+
+    Arguments:
+        batch, shards, types, slots: as of :func:`plan_levels`.
+        rows: the most nodes of a piece; children in pieces before it are *given*, and more rows.
+    """
+    whole = _nodes_of(batch, shards, types, slots)
+    order = np.lexsort((whole.level, whole.shard))
+    rank = inverse(order)
+    numbers = rank[whole.dst].argsort(kind="stable")
+    ends = np.searchsorted(rank[whole.dst[numbers]], np.arange(0, len(order) + rows, rows))
+    local, pieces = np.empty(len(order), np.int64), []
+    for number, first in enumerate(range(0, len(order), rows)):
+        own = order[first : first + rows]
+        edges = numbers[ends[number] : ends[number + 1]]
+        src, dst = whole.src[edges], whole.dst[edges]
+        before = np.unique(src[rank[src] < first])
+        nodes = np.concatenate([before, own])
+        local[nodes] = np.arange(len(nodes))
+        given = np.arange(len(nodes)) < len(before)
+        part = _Nodes(
+            local[src],
+            local[dst],
+            whole.shard[nodes] - whole.shard[own[0]],
+            whole.level[nodes] * ~given,
+            None if types is None else types[nodes] * ~given,
+            None if slots is None else slots[edges],
+            given,
+        )
+        plan = _planned(part, int(part.shard[-1]) + 1)
+        pieces.append(plan._replace(order=nodes[plan.order], numbers=edges[plan.numbers]))
+    return pieces
+
+
+def _nodes_of(
+    batch: TreeBatch, shards: int, types: Optional[Ints], slots: Optional[Ints]
+) -> _Nodes:
+    level = _from_own_lowest(levels_of(batch), batch.sizes.numpy())
+    return _Nodes(
+        batch.src.numpy(), batch.dst.numpy(), shards_of(batch, shards), level, types, slots
+    )
+
+
+def _planned(nodes: _Nodes, shards: int) -> LevelPlan:
+    src, dst, shard, level, types, slots, given = nodes
+    count = len(shard)
     degree = np.bincount(dst, minlength=count)
-    inner, level = degree > 0, _from_own_lowest(levels_of(batch), batch.sizes.numpy())
+    inner = degree > 0
+    third = 1 + inner if given is None else 1 + inner - given  # given, leaves, others
     kinds = 1 if types is None else int(types.max(initial=0)) + 1
     top = int(level.max(initial=0)) + 1
-    run = shards_of(batch, shards) * 2 + inner
+    run = shard * 3 + third
     run = (run if types is None else run * kinds + types) * top + level * inner
     small = int(run.max(initial=0)) < 2**16  # then a radix sort
     order = (run.astype(np.uint16) if small else run).argsort(kind="stable")
     row, run = inverse(order), run[order]
     cuts = run_offsets(run)
-    half, kind, of_level = _parts(run[cuts[:-1]], kinds, top)  # of a shard: leaves, or the rest
+    part, kind, of_level = _parts(run[cuts[:-1]], kinds, top)
     levels = np.stack([cuts[:-1], cuts[1:], kind], 1)
-    by_type = run_offsets(half * kinds + kind)
+    by_type = run_offsets(part * kinds + kind)
     runs = np.stack([cuts[by_type[:-1]], cuts[by_type[1:]], kind[by_type[:-1]]], 1)
-    halves = np.arange(2 * shards + 1)
-    bounds = [
-        np.searchsorted(run, halves * (kinds * top)),
-        np.searchsorted(half, halves),
-        np.searchsorted(half[by_type[:-1]], halves),
-    ]
     if kinds > 1:
-        levels = levels[np.lexsort((of_level, half))]
+        levels = levels[np.lexsort((of_level, part))]
+    parts = np.arange(3 * shards + 1)
+    rows = np.searchsorted(run, parts * (kinds * top))
+    begins = np.searchsorted(part, parts)
+    begins_of_runs = np.searchsorted(part[by_type[:-1]], parts)
+    leaf, low, high = (begins[i::3][:shards] for i in (1, 2, 3))
+    above = np.minimum(low + 1, high) if given is None else low
     numbers = row[dst].argsort(kind="stable")
     return LevelPlan(
-        np.stack([b[i : i + 2 * shards : 2] for b in bounds for i in range(3)], 1),
+        np.stack(
+            [rows[i::3][:shards] for i in range(4)]
+            + [leaf, low, high, above]
+            + [begins_of_runs[i::3][:shards] for i in (1, 2, 3)],
+            1,
+        ),
         levels,
         runs,
         order,
@@ -128,17 +207,25 @@ def _from_own_lowest(level: Ints, sizes: Ints) -> Ints:
 def _parts(run: Ints, kinds: int, top: int) -> tuple[Ints, Ints, Ints]:
     """What a number of a run is made of."""
     rest, level = np.divmod(run, top)
-    half, kind = np.divmod(rest, kinds)
-    return half, kind, level
+    part, kind = np.divmod(rest, kinds)
+    return part, kind, level
 
 
 def level_plan(
-    batch: TreeBatch, shards: int, types: Optional[Ints] = None, slots: Optional[Ints] = None
-) -> LevelPlan:
-    """:func:`plan_levels`, cached with the batch."""
-    plan: LevelPlan = batch.cache.get(
-        ("levels", shards),
-        lambda: plan_levels(batch, shards, types, slots),
+    batch: TreeBatch,
+    shards: int,
+    rows: Optional[int] = None,
+    types: Optional[Ints] = None,
+    slots: Optional[Ints] = None,
+) -> list[LevelPlan]:
+    """:func:`plan_levels`, or :func:`plan_pieces` of so many rows, cached with the batch."""
+    plans: list[LevelPlan] = batch.cache.get(
+        ("levels", shards, rows),
+        lambda: (
+            [plan_levels(batch, shards, types, slots)]
+            if rows is None
+            else plan_pieces(batch, shards, rows, types, slots)
+        ),
         values=[types, slots],
     )
-    return plan
+    return plans

@@ -30,6 +30,8 @@ NARROWEST = 64
 """The fewest rows for which a level's matrix product is worth its call: it reads all weights."""
 CACHE = 2**21
 """Bytes of a core's private cache."""
+MOST, PIECE = 2**28, 2**26
+"""Bytes of the tables of a batch from which on it is cut into pieces; of the tables of a piece."""
 _SHARED = ("none", "type")
 """Inputs that threads add gradients to, each in a table of its own."""
 Ints = NDArray[np.int64]
@@ -83,10 +85,10 @@ class Machine:
 
         values, index = self._inputs(find, batch, noise)
         like = values[0]
-        plan = level_plan(batch, self.shards(batch, like.itemsize), types, slots)
-        rows = plan.order if index is None else index.numpy()[plan.order]
+        shards = self.shards(batch, like.itemsize)
+        plans = level_plan(batch, shards, self.rows(batch, shards, like.itemsize), types, slots)
         way: Any = _Compiled
-        states = way.apply(self, plan, rows, batch.num_nodes, *values)
+        states = way.apply(self, plans, index, batch.num_nodes, *values)
         shapes = self.program.states.items()
         return {
             name: state.view(len(state), *shape)
@@ -147,6 +149,17 @@ class Machine:
         threads = max(1, min(torch.get_num_threads(), nodes // SMALLEST_SHARD))
         return max(1, min(by_cache, by_width) // threads) * threads
 
+    def rows(self, batch: TreeBatch, shards: int, itemsize: int) -> Optional[int]:
+        """The rows of a piece of a batch; None if its tables may be as large as those of all."""
+        width, edge_width, *gradients = self.layout.widths
+        nodes, edges = batch.num_nodes, len(batch.src)
+        share = min(shards, torch.get_num_threads()) / shards  # of the gradients, at a time
+        size = width * nodes + edge_width * edges
+        size += int(share * (gradients[0] * nodes + gradients[1] * edges))
+        if size * itemsize <= MOST:
+            return None
+        return max(SMALLEST_SHARD, nodes * PIECE // (size * itemsize))
+
 
 def _of_leaves(program: Program) -> set[Key]:
     """The fields that calls of torch before the traversal read for leaves alone."""
@@ -195,74 +208,100 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, machine: Machine, plan: LevelPlan, rows: Ints, nodes: int, *inputs: Tensor
+        ctx: Any,
+        machine: Machine,
+        plans: Sequence[LevelPlan],
+        index: Optional[Tensor],
+        nodes: int,
+        *inputs: Tensor,
     ) -> tuple[Tensor, ...]:
-        from dgltrees.cells.compiled.kernels.rows import run
-
-        like, (width, edge_width, *_) = inputs[0], machine.layout.widths
-        space = Workspace(like, [(nodes, width), (len(plan.child), edge_width)])
+        like = inputs[0]
         states = tuple(like.new_empty(nodes, b.width) for b, _ in machine.program.states.values())
-        threads = _threads(plan)
-        wanted = frozenset(i for i, need in enumerate(ctx.needs_input_grad[4:]) if need)
-        up = kernels(machine.up, "up", "plan, T, E, inputs, outputs", threads > 1)
-        arrays = as_arrays(*inputs)
-        run(
-            up,
-            threads,
-            (
-                len(plan.bounds),
-                (*plan, rows),
-                *as_arrays(*space.tensors),
-                arrays,
-                as_arrays(*states),
-            ),
-        )
-        ctx.save_for_backward(*inputs)
-        ctx.machine, ctx.plan, ctx.rows, ctx.wanted = machine, plan, rows, wanted
-        ctx.space = space  # lives as long as the autograd graph
+        for plan in plans:  # the tables of one are those of the next, if there are several
+            space = _up(machine, plan, index, inputs, states)
+        ctx.save_for_backward(*inputs, *(states if len(plans) > 1 else ()))
+        ctx.machine, ctx.plans, ctx.index = machine, plans, index
+        ctx.wanted = frozenset(i for i, need in enumerate(ctx.needs_input_grad[4:]) if need)
+        if len(plans) == 1:
+            ctx.space = space  # lives as long as the autograd graph
         ctx.set_materialize_grads(False)
         return states
 
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
-        from dgltrees.cells.compiled.kernels.rows import run
-
         refuse_second_derivative("a compiled cell")
-        inputs, machine, plan = ctx.saved_tensors, ctx.machine, ctx.plan
-        like, threads = inputs[0], _threads(ctx.plan)
-        (nodes, edges), (*_, width, edge_width) = plan.largest, machine.layout.widths
-        memory = Workspace(like, [(threads, nodes, width), (threads, edges, edge_width)])
-        copies = 1 if ctx.rows is plan.order else threads
+        machine, plans, index = ctx.machine, ctx.plans, ctx.index
+        count = len(machine.inputs)
+        inputs, states = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
+        like, threads = inputs[0], max(map(_threads, plans))
+        copies = 1 if index is None else threads
         totals = [
             _total(t, i, n in ctx.wanted, threads if i.rows in _SHARED else copies)
             for n, (t, (_, i)) in enumerate(zip(inputs, machine.inputs))
         ]
-        none = [like.new_empty(0, b.width) for b, _ in machine.program.states.values()]
-        outside = [n if g is None else g for n, g in zip(none, grads)]
-        down = kernels(
-            machine.down(ctx.wanted),
-            "down",
-            "plan, T, E, G, H, inputs, outputs, totals",
-            threads > 1,
-        )
-        run(
-            down,
-            threads,
-            (
-                len(plan.bounds),
-                (*plan, ctx.rows),
-                *as_arrays(*ctx.space.tensors),
-                *as_arrays(*memory.tensors),
-                as_arrays(*inputs),
-                as_arrays(*outside),
-                as_arrays(*totals),
-            ),
-        )
+        widths = [b.width for b, _ in machine.program.states.values()]
+        if len(plans) == 1:
+            outside = [like.new_empty(0, w) if g is None else g for w, g in zip(widths, grads)]
+            _down(ctx, plans[0], ctx.space, inputs, outside, totals)
+        else:  # the gradients of given states are added
+            outside = [
+                torch.zeros_like(s) if g is None else g.clone(memory_format=torch.contiguous_format)
+                for s, g in zip(states, grads)
+            ]
+            for plan in reversed(plans):
+                space = _up(machine, plan, index, inputs, states)
+                _down(ctx, plan, space, inputs, outside, totals)
         results = [
             None if n not in ctx.wanted else t if i.rows == "edge" else _joined(t)
             for n, (t, (_, i)) in enumerate(zip(totals, machine.inputs))
         ]
         return (None, None, None, None, *results)
+
+
+def _up(
+    machine: Machine,
+    plan: LevelPlan,
+    index: Optional[Tensor],
+    inputs: Sequence[Tensor],
+    states: Sequence[Tensor],
+) -> Workspace:
+    """Compute the states of a plan's nodes, those given aside, and what the backward pass reads."""
+    from dgltrees.cells.compiled.kernels.rows import run
+
+    width, edge_width, *_ = machine.layout.widths
+    space = Workspace(inputs[0], [(len(plan.order), width), (len(plan.child), edge_width)])
+    threads = _threads(plan)
+    up = kernels(machine.up, "up", "plan, T, E, inputs, outputs", threads > 1)
+    arrays = as_arrays(*space.tensors), as_arrays(*inputs), as_arrays(*states)
+    run(up, threads, (len(plan.bounds), (*plan, _rows_of(plan, index)), *arrays[0], *arrays[1:]))
+    return space
+
+
+def _down(
+    ctx: Any,
+    plan: LevelPlan,
+    space: Workspace,
+    inputs: Sequence[Tensor],
+    outside: Sequence[Tensor],
+    totals: Sequence[Tensor],
+) -> None:
+    """Add the gradients of a plan's nodes to the totals, and those of given states to outside."""
+    from dgltrees.cells.compiled.kernels.rows import run
+
+    machine, threads = ctx.machine, _threads(plan)
+    (nodes, edges), (*_, width, edge_width) = plan.largest, machine.layout.widths
+    memory = Workspace(inputs[0], [(threads, nodes, width), (threads, edges, edge_width)])
+    arguments = "plan, T, E, G, H, inputs, outputs, totals"
+    down = kernels(machine.down(ctx.wanted), "down", arguments, threads > 1)
+    tables = (*as_arrays(*space.tensors), *as_arrays(*memory.tensors))
+    others = as_arrays(*inputs), as_arrays(*outside), as_arrays(*totals)
+    run(down, threads, (len(plan.bounds), (*plan, _rows_of(plan, ctx.index)), *tables, *others))
+
+
+def _rows_of(plan: LevelPlan, index: Optional[Tensor]) -> Ints:
+    """The row of each of a plan's rows in the fields."""
+    rows: Ints = plan.order if index is None else index.numpy()[plan.order]
+    return rows
 
 
 def _joined(totals: Tensor) -> Tensor:

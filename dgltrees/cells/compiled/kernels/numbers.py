@@ -14,12 +14,13 @@ from dgltrees.cells.compiled.kernels.blas import (
     multiply_transposed,
     scratch,
 )
-from dgltrees.cells.compiled.kernels.rows import clear, copy, outside_gradient
+from dgltrees.cells.compiled.kernels.rows import add, clear, copy, outside_gradient
 from dgltrees.cells.compiled.kernels.vector import MATH, exp, sigmoid, tanh
 
 __all__ = [
     "LOOPS",
     "MATH",
+    "add",
     "clear",
     "copy",
     "cos",

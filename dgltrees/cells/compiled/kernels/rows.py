@@ -11,7 +11,7 @@ from numba import njit
 from dgltrees.cells.compiled.kernels.announce import announce_compiling
 from dgltrees.cells.compiled.kernels.vector import MATH
 
-__all__ = ["clear", "copy", "outside_gradient", "run"]
+__all__ = ["add", "clear", "copy", "outside_gradient", "run"]
 
 
 def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
@@ -29,6 +29,13 @@ def run(kernel: Any, threads: int, arrays: tuple[Any, ...]) -> None:
         numba.set_num_threads(before)
         if torch.get_num_threads() != torch_threads:
             torch.set_num_threads(torch_threads)
+
+
+@njit(**MATH)
+def add(total, x):
+    """``total += x``."""
+    for j in range(len(total)):
+        total[j] += x[j]
 
 
 @njit(**MATH)
