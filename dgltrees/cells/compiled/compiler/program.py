@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
 import torch
@@ -87,8 +87,9 @@ class Machine:
         like = values[0]
         shards = self.shards(batch, like.itemsize)
         plans = level_plan(batch, shards, self.rows(batch, shards, like.itemsize), types, slots)
+        threads = min(torch.get_num_threads(), shards)
         way: Any = _Compiled
-        states = way.apply(self, plans, index, batch.num_nodes, *values)
+        states = way.apply(_Run(self, plans, index, batch.num_nodes, threads), *values)
         shapes = self.program.states.items()
         return {
             name: state.view(len(state), *shape)
@@ -203,105 +204,102 @@ def _rows(tensor: Tensor, source: Input) -> Tensor:
     return tensor.reshape(tensor.numel() // source.width, source.width)
 
 
+class _Run(NamedTuple):
+    """A machine over a batch, or over its pieces one after another.
+
+    ``shared`` is the row of each node in the fields, if nodes share them.
+    """
+
+    machine: Machine
+    plans: Sequence[LevelPlan]
+    shared: Optional[Tensor]
+    nodes: int
+    threads: int
+
+    def up(self, plan: LevelPlan, inputs: Sequence[Tensor], states: Sequence[Tensor]) -> Workspace:
+        """Compute the states of a plan's nodes, and the tables that the backward pass reads."""
+        from dgltrees.cells.compiled.kernels.rows import run
+
+        width, edge_width, *_ = self.machine.layout.widths
+        space = Workspace(inputs[0], [(len(plan.order), width), (len(plan.child), edge_width)])
+        up = kernels(self.machine.up, "up", "plan, T, E, inputs, outputs", self.threads > 1)
+        others = as_arrays(*inputs), as_arrays(*states)
+        head = len(plan.bounds), (*plan, self.rows(plan))
+        run(up, self.threads, (*head, *as_arrays(*space.tensors), *others))
+        return space
+
+    def down(
+        self,
+        plan: LevelPlan,
+        space: Workspace,
+        wanted: frozenset[int],
+        inputs: Sequence[Tensor],
+        outside: Sequence[Tensor],
+        totals: Sequence[Tensor],
+    ) -> None:
+        """Add the gradients of a plan's nodes to the totals, those of given states to outside."""
+        from dgltrees.cells.compiled.kernels.rows import run
+
+        (nodes, edges), (*_, width, edge_width) = plan.largest, self.machine.layout.widths
+        threads = self.threads
+        memory = Workspace(inputs[0], [(threads, nodes, width), (threads, edges, edge_width)])
+        arguments = "plan, T, E, G, H, inputs, outputs, totals"
+        down = kernels(self.machine.down(wanted), "down", arguments, threads > 1)
+        tables = as_arrays(*space.tensors, *memory.tensors)
+        others = as_arrays(*inputs), as_arrays(*outside), as_arrays(*totals)
+        run(down, threads, (len(plan.bounds), (*plan, self.rows(plan)), *tables, *others))
+
+    def rows(self, plan: LevelPlan) -> Ints:
+        """The row of each of a plan's rows in the fields."""
+        rows: Ints = plan.order if self.shared is None else self.shared.numpy()[plan.order]
+        return rows
+
+
 class _Compiled(torch.autograd.Function):
     """Runs all levels."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        machine: Machine,
-        plans: Sequence[LevelPlan],
-        index: Optional[Tensor],
-        nodes: int,
-        *inputs: Tensor,
-    ) -> tuple[Tensor, ...]:
-        like = inputs[0]
-        states = tuple(like.new_empty(nodes, b.width) for b, _ in machine.program.states.values())
-        for plan in plans:  # the tables of one are those of the next, if there are several
-            space = _up(machine, plan, index, inputs, states)
-        ctx.save_for_backward(*inputs, *(states if len(plans) > 1 else ()))
-        ctx.machine, ctx.plans, ctx.index = machine, plans, index
-        ctx.wanted = frozenset(i for i, need in enumerate(ctx.needs_input_grad[4:]) if need)
-        if len(plans) == 1:
-            ctx.space = space  # lives as long as the autograd graph
+    def forward(ctx: Any, run: _Run, *inputs: Tensor) -> tuple[Tensor, ...]:
+        like, buffers = inputs[0], run.machine.program.states.values()
+        states = tuple(like.new_empty(run.nodes, b.width) for b, _ in buffers)
+        for plan in run.plans:  # the tables of one are those of the next, if there are several
+            space = run.up(plan, inputs, states)
+        several = len(run.plans) > 1
+        ctx.save_for_backward(*inputs, *(states if several else ()))
+        ctx.run = run
+        ctx.space = None if several else space  # lives as long as the autograd graph
+        ctx.wanted = frozenset(i for i, need in enumerate(ctx.needs_input_grad[1:]) if need)
         ctx.set_materialize_grads(False)
         return states
 
     @staticmethod
     def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
         refuse_second_derivative("a compiled cell")
-        machine, plans, index = ctx.machine, ctx.plans, ctx.index
-        count = len(machine.inputs)
+        run, machine, wanted = ctx.run, ctx.run.machine, ctx.wanted
+        count, threads = len(machine.inputs), run.threads
         inputs, states = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
-        like, threads = inputs[0], max(map(_threads, plans))
-        copies = 1 if index is None else threads
+        copies = 1 if run.shared is None else threads
         totals = [
-            _total(t, i, n in ctx.wanted, threads if i.rows in _SHARED else copies)
+            _total(t, i, n in wanted, threads if i.rows in _SHARED else copies)
             for n, (t, (_, i)) in enumerate(zip(inputs, machine.inputs))
         ]
-        widths = [b.width for b, _ in machine.program.states.values()]
-        if len(plans) == 1:
-            outside = [like.new_empty(0, w) if g is None else g for w, g in zip(widths, grads)]
-            _down(ctx, plans[0], ctx.space, inputs, outside, totals)
-        else:  # the gradients of given states are added
+        if ctx.space is not None:
+            none = [inputs[0].new_empty(0, b.width) for b, _ in machine.program.states.values()]
+            outside = [n if g is None else g for n, g in zip(none, grads)]
+            run.down(run.plans[0], ctx.space, wanted, inputs, outside, totals)
+        else:  # the gradients of given states are added to those from outside
             outside = [
                 torch.zeros_like(s) if g is None else g.clone(memory_format=torch.contiguous_format)
                 for s, g in zip(states, grads)
             ]
-            for plan in reversed(plans):
-                space = _up(machine, plan, index, inputs, states)
-                _down(ctx, plan, space, inputs, outside, totals)
+            for plan in reversed(run.plans):
+                space = run.up(plan, inputs, states)
+                run.down(plan, space, wanted, inputs, outside, totals)
         results = [
-            None if n not in ctx.wanted else t if i.rows == "edge" else _joined(t)
+            None if n not in wanted else t if i.rows == "edge" else _joined(t)
             for n, (t, (_, i)) in enumerate(zip(totals, machine.inputs))
         ]
-        return (None, None, None, None, *results)
-
-
-def _up(
-    machine: Machine,
-    plan: LevelPlan,
-    index: Optional[Tensor],
-    inputs: Sequence[Tensor],
-    states: Sequence[Tensor],
-) -> Workspace:
-    """Compute the states of a plan's nodes, those given aside, and what the backward pass reads."""
-    from dgltrees.cells.compiled.kernels.rows import run
-
-    width, edge_width, *_ = machine.layout.widths
-    space = Workspace(inputs[0], [(len(plan.order), width), (len(plan.child), edge_width)])
-    threads = _threads(plan)
-    up = kernels(machine.up, "up", "plan, T, E, inputs, outputs", threads > 1)
-    arrays = as_arrays(*space.tensors), as_arrays(*inputs), as_arrays(*states)
-    run(up, threads, (len(plan.bounds), (*plan, _rows_of(plan, index)), *arrays[0], *arrays[1:]))
-    return space
-
-
-def _down(
-    ctx: Any,
-    plan: LevelPlan,
-    space: Workspace,
-    inputs: Sequence[Tensor],
-    outside: Sequence[Tensor],
-    totals: Sequence[Tensor],
-) -> None:
-    """Add the gradients of a plan's nodes to the totals, and those of given states to outside."""
-    from dgltrees.cells.compiled.kernels.rows import run
-
-    machine, threads = ctx.machine, _threads(plan)
-    (nodes, edges), (*_, width, edge_width) = plan.largest, machine.layout.widths
-    memory = Workspace(inputs[0], [(threads, nodes, width), (threads, edges, edge_width)])
-    arguments = "plan, T, E, G, H, inputs, outputs, totals"
-    down = kernels(machine.down(ctx.wanted), "down", arguments, threads > 1)
-    tables = (*as_arrays(*space.tensors), *as_arrays(*memory.tensors))
-    others = as_arrays(*inputs), as_arrays(*outside), as_arrays(*totals)
-    run(down, threads, (len(plan.bounds), (*plan, _rows_of(plan, ctx.index)), *tables, *others))
-
-
-def _rows_of(plan: LevelPlan, index: Optional[Tensor]) -> Ints:
-    """The row of each of a plan's rows in the fields."""
-    rows: Ints = plan.order if index is None else index.numpy()[plan.order]
-    return rows
+        return (None, *results)
 
 
 def _joined(totals: Tensor) -> Tensor:
@@ -316,7 +314,3 @@ def _total(tensor: Tensor, source: Input, wanted: bool, copies: int) -> Tensor:
     if source.rows == "edge":
         return torch.zeros_like(tensor)
     return tensor.new_zeros(copies, *tensor.shape)
-
-
-def _threads(plan: LevelPlan) -> int:
-    return max(1, min(torch.get_num_threads(), len(plan.bounds)))
