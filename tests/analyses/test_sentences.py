@@ -22,7 +22,7 @@ from dgltrees.analyses.sentences import (
     sentences_with_all_words,
 )
 from dgltrees.analyses.similar import similar
-from dgltrees.cells.compiled.compiler import way
+from dgltrees.cells.compiled.compiler import way, work
 from dgltrees.cli import main
 from dgltrees.commands import inspection
 from dgltrees.errors import ConfigError, TreeError
@@ -210,7 +210,7 @@ def test_attention_to_a_premise_is_traced_for_no_batch(
     traced: list[object] = []
     monkeypatch.setattr(way, "SMALLEST", 1)
     monkeypatch.setattr(way, "compiles", lambda like: True)
-    monkeypatch.setattr(way, "trace_cell", lambda *given: traced.append(given))
+    monkeypatch.setattr(work, "trace_cell", lambda *given: traced.append(given))
     node_run.evaluate(str(DEV))
     node_run.evaluate(str(DEV))
     assert len(traced) == 1
