@@ -173,6 +173,19 @@ def test_inference_and_training_share_a_cell() -> None:
     agree(cell, FOREST.batch(), x, fused=False)
 
 
+def test_gradients_of_other_fields_are_compared_when_they_are_needed() -> None:
+    cell, x = CELLS["attention"](3, 4).double(), inputs(FOREST.num_nodes)
+    compared = []
+    for field in (x.detach(), x, x.detach(), x):
+        traverse(cell, FOREST, {"x": field})["h"].sum().backward()
+        (machine,) = way._versions[cell].values()
+        assert isinstance(machine, program.Machine)
+        wanted = [seen[1] for seen in machine.checked if isinstance(seen, tuple)]
+        compared.append(sorted(map(sorted, wanted)))
+    assert compared == [[["wx"]], *[[["wx"], ["wx", "x"]]] * 3]  # wx of its prepare
+    agree(cell, FOREST.batch(), x, fused=False)
+
+
 class Other(Cell):
     """A cell whose sum over children does something that cannot be compiled."""
 

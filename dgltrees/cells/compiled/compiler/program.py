@@ -45,7 +45,8 @@ class Machine:
         program: what to compute.
 
     Attributes:
-        checked: the numbers of children with which it was compared with the three functions.
+        checked: what it was compared with the three functions on: numbers of children, types, and
+            fields with gradients.
     """
 
     program: Program
@@ -55,7 +56,7 @@ class Machine:
         self.inputs = list(self.program.inputs.items())
         self.of_leaves = _of_leaves(self.program)
         self.up = up_code(self.program, self.layout)
-        self.checked: frozenset[int] = frozenset()
+        self.checked: frozenset[Any] = frozenset()
         self._down: dict[frozenset[int], str] = {}
 
     def down(self, wanted: frozenset[int]) -> str:

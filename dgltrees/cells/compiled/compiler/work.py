@@ -67,11 +67,16 @@ class Work(NamedTuple):
 
     @property
     def seen(self) -> frozenset[Any]:
-        """What is compared: numbers of children, many of which are the same, types, gradients."""
+        """What is compared: numbers of children, many of which are the same, types, gradients.
+
+        Code for the gradients of other fields is other code.
+        """
         degrees = degrees_of(self.batch)
         numbers = np.unique(np.minimum(degrees, MANY)).tolist()
         types = [] if self.types is None else np.unique(self.types[degrees > 0]).tolist()
-        gradients = ["gradients"] if torch.is_grad_enabled() else []
+        rows = {n: t.rows if isinstance(t, IndexedRows) else t for n, t in self.fields.items()}
+        wanted = frozenset(name for name, tensor in rows.items() if tensor.requires_grad)
+        gradients = [("gradients", wanted)] if torch.is_grad_enabled() else []
         return frozenset([*numbers, *(("type", kind) for kind in types), *gradients])
 
     @property
@@ -212,7 +217,7 @@ class Work(NamedTuple):
         gradients = torch.is_grad_enabled()
         with torch.inference_mode(False), torch.set_grad_enabled(gradients), WithoutNoise():
             leaves = {
-                name: t.detach().clone().requires_grad_(gradients and t.is_floating_point())
+                name: t.detach().clone().requires_grad_(gradients and t.requires_grad)
                 for name, t in dense(self.fields).items()
             }
             own = [p for module in self.modules for p in module.parameters() if p.requires_grad]
