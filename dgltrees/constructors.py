@@ -53,7 +53,8 @@ class Option:
         """The value that words on a command line say.
 
         Arguments:
-            words: what stands behind the flag; none say true, several are a list.
+            words: what stands behind the flag; none say true, several are a list. A list of numbers
+                may have commas instead of spaces.
             name: the option's full name, for errors.
 
         Raises:
@@ -72,7 +73,11 @@ class Option:
             return [from_text(member_type(self.type), word) for word in words]
         value = from_text(self.type, text)
         if self.takes(list) and not self.takes(str) and value is not None:
-            return value if isinstance(value, list) else [from_text(member_type(self.type), text)]
+            if isinstance(value, list):
+                return value
+            member = member_type(self.type)
+            parts = [text] if str in plain_types(member) else text.split(",")
+            return [from_text(member, part) for part in parts]
         return value
 
     def takes(self, kind: type) -> bool:

@@ -23,6 +23,8 @@ def test_a_list_takes_several_words() -> None:
     expected = {"paths": ["a", "b"], "limits": [1, 2], "plain": True}
     assert arguments(several, argv, "several") == expected
     assert arguments(several, ["a", "--limits", "1"], "several")["limits"] == [1]
+    assert arguments(several, ["a", "--limits", "1,2"], "several")["limits"] == [1, 2]
+    assert arguments(several, ["a,b", "--limits", "[3]"], "several")["paths"] == ["a,b"]
     assert help_text(several, "several").startswith("usage: dgltrees several PATHS ... [flags]")
     with pytest.raises(ConfigError, match="several expected PATHS, got none"):
         arguments(several, ["--limits", "1"], "several")
