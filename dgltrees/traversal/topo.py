@@ -299,9 +299,11 @@ def _run(
     three = message_function(message), reduce_function(reduce), update
     if fused and update is not None and not (reverse or checkpoint):
 
-        def generic(fields: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        def generic(
+            graph: TreeBatch, fields: Mapping[str, Tensor], edges: Mapping[str, Tensor]
+        ) -> dict[str, Tensor]:
             group = None if group_by is None else _groups(fields, group_by, reduce)
-            return run(schedule_of(batch, group, edata.get("pos"), slots), fields, edata, *three)
+            return run(schedule_of(graph, group, edges.get("pos"), slots), fields, edges, *three)
 
         traversal = Traversal(*three[:2], update, prepare, slots, group_by, generic)
         compiled = general_states(traversal, batch, ndata, edata)

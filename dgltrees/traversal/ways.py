@@ -84,7 +84,8 @@ class Traversal(NamedTuple):
     Attributes:
         message, reduce, update, prepare: the functions of a cell.
         slots, group_by: its declarations (:class:`~dgltrees.traversal.topo.Cell`).
-        generic: runs the first three over the levels of a graph whose prepared fields it gets.
+        generic: runs the first three over the levels of a graph whose prepared fields of nodes and
+            fields of edges it gets.
     """
 
     message: Callable[..., Any]
@@ -93,7 +94,7 @@ class Traversal(NamedTuple):
     prepare: Optional[Callable[..., Any]]
     slots: Optional[int]
     group_by: Optional[str]
-    generic: Callable[[Mapping[str, Tensor]], dict[str, Tensor]]
+    generic: Callable[[TreeBatch, Mapping[str, Tensor], Mapping[str, Tensor]], dict[str, Tensor]]
 
 
 _GENERAL: list[Callable[..., Any]] = []

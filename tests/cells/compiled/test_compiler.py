@@ -19,7 +19,7 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, TreeError, explain_compile, prop_nodes_topo, traverse
 from dgltrees._dgl import dgl
 from dgltrees.cells import SLSTM, ChildSumTreeLSTM, NaryTreeLSTM, make_cell
-from dgltrees.cells.compiled.compiler import plan, program, way
+from dgltrees.cells.compiled.compiler import plan, program, way, work
 from dgltrees.cells.compiled.compiler.statements import Phase, Product
 from dgltrees.cells.compiled.kernels import available
 from dgltrees.traversal import Nodes, compiled_way
@@ -184,6 +184,32 @@ def test_gradients_of_other_fields_are_compared_when_they_are_needed() -> None:
         compared.append(sorted(map(sorted, wanted)))
     assert compared == [[["wx"]], *[[["wx"], ["wx", "x"]]] * 3]  # wx of its prepare
     agree(cell, FOREST.batch(), x, fused=False)
+
+
+def test_a_large_batch_is_compared_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the lowest levels that have all kinds of its nodes."""
+    compared: list[int] = []
+    check = work.Work.check
+
+    def counted(part: work.Work, machine: program.Machine) -> None:
+        compared.append(part.batch.num_nodes)
+        check(part, machine)
+
+    monkeypatch.setattr(work.Work, "check", counted)
+    monkeypatch.setattr(work, "LARGE", 100)
+    below = Forest.build(range(-1, 199))
+    parent = [*range(-1, 100), 0, *range(101, 199)]  # one node of two children, the root
+    for forest, nodes in ((below, [16]), (Forest.build(parent), [16, 200])):
+        cell, x = CELLS["attention"](3, 4).double(), inputs(200)
+        compared.clear()
+        agree(cell, below.batch(), x, fused=False)
+        agree(cell, forest.batch(), x, fused=False)
+        assert compared == nodes
+    cell = ByType(3, 4).double()
+    fields = {"x": inputs(200), "op": torch.arange(200) // 100}
+    compared.clear()
+    traverse(cell, below, fields)
+    assert compared == [200]  # the second type is below the first
 
 
 class Other(Cell):

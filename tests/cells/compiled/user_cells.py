@@ -123,7 +123,8 @@ class Statistics(Cell):
     def below(self, nodes: Nodes, h: Tensor) -> Tensor:
         order = torch.arange(1, h.shape[1] + 1, dtype=h.dtype)[None, :, None]
         spread = (h - h.mean(1, keepdim=True)).pow(2).sum(1) / h.shape[1]
-        some = torch.where(h > 0, torch.nn.functional.gelu(h), -h.abs() / order).sum(1)
+        some = torch.where(h > 0, nn.functional.gelu(h), -h.abs() / order).sum(1)
+        some = some + torch.full((len(h), 1), float(h.shape[1]), dtype=h.dtype)
         half = self.hidden_size // 2
         a = torch.cat([h[:, :, half:].amin(1), nn.functional.silu(spread)[:, :half]], 1)
         a += torch.nn.functional.elu(some).clamp(-0.5, 2)
@@ -193,9 +194,11 @@ class ByType(Cell):
     input_fields = ("x", "op")
 
     def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
-        groups = nodes.groups or []
-        parts = nodes.mailbox["h"].split([count for _, count in groups])
-        return {"uh": torch.cat([self.of(kind, h) for (kind, _), h in zip(groups, parts)])}
+        h, first, parts = nodes.mailbox["h"], 0, []
+        for kind, count in nodes.groups or []:
+            parts.append(self.of(kind, h[first : first + count]))
+            first += count
+        return {"uh": torch.cat(parts)}
 
     def of(self, kind: int, h: Tensor) -> Tensor:
         if kind == 0:

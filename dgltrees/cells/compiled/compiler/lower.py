@@ -48,11 +48,16 @@ __all__ = ["Lowering", "lower"]
 aten = torch.ops.aten
 _OF_EDGES = frozenset(["state", "child", "edge", "mask"])
 _RAW = frozenset(
-    f"{name}.default"
-    for name in (
-        *("view", "_unsafe_view", "reshape", "expand", "zeros", "ones", "full"),
-        *("new_zeros", "new_ones", "new_full", "index_add", "split_with_sizes"),
-    )
+    [
+        "slice.Tensor",
+        *(
+            f"{name}.default"
+            for name in (
+                *("view", "_unsafe_view", "reshape", "expand", "zeros", "ones", "full"),
+                *("new_zeros", "new_ones", "new_full", "index_add", "split_with_sizes"),
+            )
+        ),
+    ]
 )
 """Operations whose arguments are sizes, which say nothing that the shape of the result does not, or
 indices."""

@@ -39,6 +39,8 @@ class Sizes:
 
     def factors(self, size: Any) -> Optional[tuple[bool, bool, int]]:
         """Whether a size counts nodes, whether it counts children, and the rest of it."""
+        if isinstance(size, float) and size.is_integer():  # float(h.shape[1])
+            size = int(size)
         if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
             return None
         by_node, by_child = size % self.n == 0, size % self.d == 0

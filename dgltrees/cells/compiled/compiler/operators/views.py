@@ -97,7 +97,7 @@ def _t(low: Lowering, node: fx.Node, x: Value) -> Value:
 def _slice(
     low: Lowering,
     node: fx.Node,
-    x: Value,
+    x: Any,
     dim: int = 0,
     start: Optional[int] = None,
     end: Any = None,
@@ -105,9 +105,10 @@ def _slice(
 ) -> Value:
     before = node.args[0].meta["val"].shape[dim]  # type: ignore[union-attr]
     size = node.meta["val"].shape[dim]
+    value: Value = low.value(x)
     if before == size:
-        return x
-    return _part(low, x, dim, (start or 0) % before, size, step)
+        return value
+    return _part(low, value, dim, (start or 0) % before, size, step)
 
 
 @rule("select.int")
