@@ -49,14 +49,11 @@ def with_checksum(values: Mapping[str, Any], previous: str = "") -> dict[str, An
     return {**values, _KEY: _of_values(values, previous)}
 
 
-def checked_values(
-    values: Mapping[str, Any], *, required: bool = True, previous: str = ""
-) -> tuple[dict[str, Any], str]:
+def checked_values(values: Mapping[str, Any], previous: str = "") -> tuple[dict[str, Any], str]:
     """The values that :func:`with_checksum` got and JSON has kept, and their checksum.
 
     Arguments:
         values: as JSON has them, with their checksum.
-        required: whether they must have one, which they had not always.
         previous: see :func:`with_checksum`.
 
     Raises:
@@ -64,8 +61,6 @@ def checked_values(
         ValueError: they have changed.
     """
     others = {name: value for name, value in values.items() if name != _KEY}
-    if not required and _KEY not in values:
-        return others, ""
     expected = str(values[_KEY])
     check_sum(_of_values(others, previous), expected)
     return others, expected

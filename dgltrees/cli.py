@@ -43,15 +43,6 @@ COMMANDS = {
 }
 """The module of each command, in this package, and the function in it."""
 
-FORMER_NAMES = {
-    "decide": "train-shape",
-    "attend": "attention",
-    "induce": "compare-trees",
-    "nearest": "similar",
-    "padding": "accuracy-by-padding",
-}
-"""Names that commands had before; they still work."""
-
 
 def main(argv: Union[Sequence[str], None] = None) -> int:
     """Run the command line; returns the exit status.
@@ -85,9 +76,6 @@ def _run(words: Sequence[str]) -> int:
     name, argv = words[0], words[1:]
     try:
         argv = _imported(argv)
-        if name in FORMER_NAMES:
-            warnings.warn(f"the command {name} is called {FORMER_NAMES[name]} now", stacklevel=1)
-            name = FORMER_NAMES[name]
         if name not in COMMANDS:
             from dgltrees.options import nearest
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import dgltrees
-from dgltrees.cli import COMMANDS, FORMER_NAMES, main
+from dgltrees.cli import COMMANDS, main
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.training.catalog import preset_names
 from tests.training.samples import SAMPLES
@@ -67,13 +67,6 @@ def test_every_flag_of_every_command_has_a_sentence(capsys: Capture, command: st
         assert re.match(r"[^a-z].{8,}\.( \(.+\))?$", sentence), name
 
 
-@pytest.mark.parametrize("former", FORMER_NAMES)
-def test_former_names_of_commands_work_with_a_word(capsys: Capture, former: str) -> None:
-    with pytest.warns(UserWarning, match=f"{former} is called {FORMER_NAMES[former]} now"):
-        assert main([former, "--help"]) == 0
-    assert f"usage: dgltrees {FORMER_NAMES[former]} " in capsys.readouterr().out
-
-
 def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -> None:
     assert main(["train", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
@@ -121,7 +114,7 @@ def test_version(capsys: Capture) -> None:
 
 
 def test_train_evaluate_predict(capsys: Capture, run: Path, tmp_path: Path) -> None:
-    assert main(["evaluate", str(run), "--data.test", str(_DATA / "test.tsv")]) == 0
+    assert main(["evaluate", str(run), "--test", str(_DATA / "test.tsv")]) == 0
     report = json.loads(capsys.readouterr().out)
     assert {"accuracy", "loss", "examples"} <= set(report)
     assert report["examples"] == 40

@@ -54,8 +54,7 @@ def train_shape(
     ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
     in the run directory ``shape`` beside it, and interrupted training is resumed. All four
     learn from the same batches, and the weights are those of the epoch with the lowest loss on the
-    validation trees. Earlier versions trained one classifier after the other and used the weights
-    of the last epoch, so results differ a little from theirs.
+    validation trees.
 
     Arguments:
         run: the run of a language model over trees.
@@ -123,11 +122,8 @@ def load_joint(run: LoadedRun) -> Union[JointTreeLM, TreeLM]:
         return words
     path = run.directory.path
     if not _has_shape(run):
-        state = "none"
-        if _has_old_files(run):
-            state = "decisions.json of an earlier version, which is not read any more"
         raise ConfigError(
-            f"expected the shape of trees to be trained at {path}, got {state}; train it: dgltrees "
+            f"expected the shape of trees to be trained at {path}, got none; train it: dgltrees "
             f"train-shape {path}"
         )
     _check_weights(run)
@@ -146,7 +142,7 @@ def joint_loss(run: LoadedRun, test: Files = None, root: Optional[str] = None) -
     Raises:
         ConfigError: the shape cannot be used, see :func:`load_joint`; or there are no test files.
     """
-    if not _has_shape(run) and not _has_old_files(run):
+    if not _has_shape(run):
         return None
     return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
 
@@ -209,8 +205,3 @@ def _weights_of_states(run: LoadedRun) -> Optional[dict[str, Any]]:
 
 def _has_shape(run: LoadedRun) -> bool:
     return (run.directory / SHAPE / "run.json").exists()
-
-
-def _has_old_files(run: LoadedRun) -> bool:
-    """Whether the classifiers were trained by an earlier version."""
-    return (run.directory / "decisions.json").exists()

@@ -83,7 +83,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
             first = ", which comes first, before all flags" if flags else ""
             _check_required(command, option, option.name.upper(), name, first)
     for flag, texts in flags.items():
-        key = _key(flag)
+        key = flag.replace("-", "_")
         if key not in options:
             known = [f"--{each}" for each in options if options[each] not in positional]
             hint = nearest(f"--{flag}", known)
@@ -134,18 +134,9 @@ def check_once(option: Option, flag: str, repeated: Collection[str]) -> None:
         )
 
 
-def _key(flag: str) -> str:
-    """The name of the parameter of a flag."""
-    return _ALIASES.get(flag, flag).replace("-", "_")
-
-
 def _is_setting(flag: str) -> bool:
     section, _, name = flag.partition(".")
     return section in SECTIONS and bool(name)
-
-
-# what flags of commands were called before
-_ALIASES = {"data.test": "test", "data.root": "root"}
 
 
 def _check(option: Option, value: Any) -> None:

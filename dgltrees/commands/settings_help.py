@@ -11,7 +11,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.options import Option, Options, names_below
 from dgltrees.tasks.table import TASKS
 from dgltrees.training.catalog import preset_values
-from dgltrees.training.old_settings import RENAMED
 from dgltrees.training.settings import (
     SECTIONS,
     Settings,
@@ -56,22 +55,20 @@ def settings_of(preset: str, layer: Layer) -> Settings:
 
 def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
     """The words of each flag as a value of its setting's type."""
-    texts = {_new_name(flag): words for flag, words in layer.items()}
-    repeated = {RENAMED.get(flag, flag) for flag in layer.repeated}
     result: dict[str, Any] = {}
     options: Mapping[str, Option] = {}
     # Which settings are read depends on the values of others: those come first.
-    for _ in range(len(texts) + 1):
+    for _ in range(len(layer) + 1):
         options = readable_options({**values, **_merged(values, result)})
-        unparsed = [flag for flag in texts if flag not in _flags(result) and flag in options]
+        unparsed = [flag for flag in layer if flag not in _flags(result) and flag in options]
         if not unparsed:
             break
         for flag in unparsed:
             section, _, name = flag.partition(".")
-            check_once(options[flag], flag, repeated)
-            value = options[flag].parse(texts[flag], flag)
+            check_once(options[flag], flag, layer.repeated)
+            value = options[flag].parse(layer[flag], flag)
             result.setdefault(section, {})[name] = value
-    for flag in texts:
+    for flag in layer:
         section, dot, name = flag.partition(".")
         if not dot:
             sources = section_sources(TASKS[values["task"]])
@@ -88,17 +85,10 @@ def _layer_values(values: Mapping[str, Any], layer: Layer) -> dict[str, Any]:
         table = options.get(flag.rpartition(".")[0])
         if table is not None and table.takes(dict):  # an entry, such as data.columns.NAME
             entry = Option(name, dict, {}, "")
-            result.setdefault(section, {})[name] = entry.parse(texts[flag], flag)
+            result.setdefault(section, {})[name] = entry.parse(layer[flag], flag)
         elif flag not in _flags(result):
-            result.setdefault(section, {})[name] = texts[flag]  # refused, with the reason
+            result.setdefault(section, {})[name] = layer[flag]  # refused, with the reason
     return result
-
-
-def _new_name(flag: str) -> str:
-    if flag not in RENAMED:
-        return flag
-    warnings.warn(f"the setting {flag} is called {RENAMED[flag]} now", stacklevel=2)
-    return RENAMED[flag]
 
 
 def _flags(result: Mapping[str, Mapping[str, Any]]) -> set[str]:

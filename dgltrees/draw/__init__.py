@@ -5,9 +5,6 @@ Jupyter shows the SVG of a drawing, ``print`` its text, ``save`` writes either t
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
 from dgltrees.draw.arcs import ArcDrawing, draw_arcs
 from dgltrees.draw.attention import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.draw.files import draw_examples, draw_file
@@ -27,14 +24,5 @@ __all__ = [
     "draw_examples",
     "draw_file",
     "draw_operations",
-    "draw_reading",
     "tree_cells",
 ]
-
-
-def draw_reading(*args: Any, **kwargs: Any) -> OperationsDrawing:
-    """Former name of :func:`draw_operations`; deprecated, removed in the next version."""
-    warnings.warn(
-        "draw_reading has been renamed: call draw_operations", FutureWarning, stacklevel=2
-    )
-    return draw_operations(*args, **kwargs)

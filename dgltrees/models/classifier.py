@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
 
 from dgltrees.models.heads import Head
-from dgltrees.models.old_names import renamed
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["Classifier"]
@@ -65,9 +64,3 @@ class Classifier(nn.Module):
         """The losses of the targets, the predictions and their probabilities, each ``(E,)``."""
         z = self.vectors(batch)
         return self.head.nll(z, targets), *self.head.predict(z)
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
-        """Load parameters; names of earlier versions are accepted too."""
-        return super().load_state_dict(renamed(state_dict, self), strict, assign)

@@ -11,7 +11,6 @@ from dgltrees._files import check_is_file
 from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError, file_problem
 from dgltrees.options import nearest
-from dgltrees.training.old_settings import renamed
 from dgltrees.training.settings import SECTIONS, Settings, layered
 
 __all__ = ["describe", "load_preset", "paper_of", "preset_names", "preset_values"]
@@ -84,7 +83,7 @@ def preset_values(name: str) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for layer_name, layer in reversed(layers):
         try:
-            merged = layered(merged, renamed(layer))
+            merged = layered(merged, layer)
         except ConfigError as error:
             raise ConfigError(f"preset {layer_name}: {error}") from None
     is_file = name.endswith((".yaml", ".yml"))

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Optional, Union
+from typing import Any, Optional, Union
 from urllib.parse import unquote
 
 from safetensors import SafetensorError
@@ -28,7 +28,6 @@ from dgltrees.models.pretrained_files import encoder_files
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.settings import PretrainedSettings
-from dgltrees.training.old_settings import settings_of_format_1
 from dgltrees.training.settings import Settings, flat
 from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
 from dgltrees.trees import Vocabulary
@@ -44,17 +43,6 @@ __all__ = [
 ]
 
 FORMAT = 4
-_SETTINGS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    1: settings_of_format_1,
-    2: dict,
-    3: dict,
-    4: dict,
-}
-"""Functions from the content of ``config.yaml`` to settings, by format version."""
-_CHECKED = 3
-"""The first format in which every file that a model is made of has a checksum."""
-_ALL_CHECKED = 4
-"""The first in which all others have one too: the metrics, the result."""
 
 # What may differ between the command that began a run and the one that goes on with it.
 _FREE = {
@@ -241,14 +229,13 @@ class RunDirectory:
         with checking(self / "run.json"):
             metadata = _json(self / "run.json")
             version = metadata["format"]
-        if version not in _SETTINGS:
+        if version != FORMAT:
             raise ConfigError(
                 f"{self.path} is a run directory of format {version!r}, this version of dgltrees "
-                f"reads formats {' and '.join(map(str, _SETTINGS))}; use the version that wrote "
-                "it, or train again"
+                f"reads format {FORMAT}; use the version that wrote it, or train again"
             )
         with checking(self / "run.json"):
-            metadata, _ = checked_values(metadata, required=version >= _CHECKED)
+            metadata, _ = checked_values(metadata)
             roles = [*ROLES, *({_PRETRAINED} & {*metadata["files"]})]
             used = {"files": {role: metadata["files"][role] for role in roles}}
             used["majority"] = {k: _number(most) for k, most in metadata["majority"].items()}
@@ -262,17 +249,17 @@ class RunDirectory:
             if not isinstance(values, dict):
                 raise TypeError(f"expected settings as a mapping, got {values!r:.60}")
         with checking(self / "config.yaml", with_code=True):
-            return Settings(_SETTINGS[self.metadata()["format"]](values))
+            return Settings(values)
 
     def schema(self) -> Schema:
         """What the run reads further examples by; its vocabularies are frozen."""
         names = [name for name in self._sums() if name.startswith("vocabulary/")]
         for name in names:
             self._check_sum(name)
-        files = [self / name for name in names] or sorted((self / "vocabulary").glob("*.txt"))
+        files = [self / name for name in names]
         vocabs = {unquote(path.stem): Vocabulary.load(path) for path in files}
         path = self / "schema.json"
-        if not path.exists() and "schema.json" not in self._sums():
+        if "schema.json" not in self._sums():
             return Schema(vocabs)
         self._check_sum("schema.json")
         with checking(path):
@@ -310,9 +297,8 @@ class RunDirectory:
         Raises:
             ConfigError: the file is damaged.
         """
-        checked = self.metadata()["format"] >= _CHECKED
         with checking(path):
-            return read_tensors(path, checked=checked)
+            return read_tensors(path)
 
     def check_is_there(self) -> None:
         """Check, before something is saved, that the directory is where the run began.
@@ -350,11 +336,10 @@ class RunDirectory:
         path, history, last = self / "metrics.jsonl", list[dict[str, Any]](), ""
         if not path.exists():
             return []
-        required = self.metadata()["format"] >= _ALL_CHECKED
         with checking(path):
             check_is_file(path)
             for line in path.read_text(encoding="utf-8").splitlines():
-                values, last = checked_values(json.loads(line), required=required, previous=last)
+                values, last = checked_values(json.loads(line), last)
                 history.append(values)
         # written before the state to resume from, so there are as many as its epochs, or one more
         if (self / "resume.json").exists():
@@ -384,22 +369,21 @@ class RunDirectory:
         Raises:
             ConfigError: the file is damaged.
         """
-        required = self.metadata()["format"] >= _ALL_CHECKED
         with checking(self / name):
-            values, _ = checked_values(_json(self / name), required=required)
+            values, _ = checked_values(_json(self / name))
         return values
 
     def _sums(self) -> dict[str, str]:
         """The checksums of the files that stay the same, by their names."""
         with checking(self / "run.json"):
-            sums: dict[str, str] = self.metadata().get("sha256", {})
+            sums: dict[str, str] = self.metadata()["sha256"]
             for name in sums:
                 if not _STAYS.fullmatch(name):
                     raise ValueError(f"{name!r} is no file of a run")
         return sums
 
     def _check_sum(self, name: str) -> None:
-        """Check that a file is as it was written; runs of earlier formats do not know.
+        """Check that a file is as it was written.
 
         Raises:
             ConfigError: it is not.
@@ -407,8 +391,7 @@ class RunDirectory:
         sums = self._sums()
         with checking(self / name):
             check_is_file(self / name)
-            if name in sums:
-                check_sum(file_checksum(self / name), sums[name])
+            check_sum(file_checksum(self / name), sums[name])
 
     def _free(self) -> bool:
         """Whether the directory is empty, or has a run of ours that never made a step."""

@@ -29,12 +29,8 @@ def write_tensors(
         file.write(save(plain, {**texts, _KEY: checksum(_parts(plain, texts))}))
 
 
-def read_tensors(path: Path, *, checked: bool) -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the texts that :func:`write_tensors` wrote.
-
-    Arguments:
-        path: the file.
-        checked: whether the file must have a checksum, which it had not always.
 
     Raises:
         ValueError: the file has changed since it was written.
@@ -44,9 +40,8 @@ def read_tensors(path: Path, *, checked: bool) -> tuple[dict[str, Tensor], dict[
     with safe_open(path, framework="pt") as file:
         texts: dict[str, str] = dict(file.metadata() or {})
         tensors: dict[str, Tensor] = {n: file.get_tensor(n) for n in file.keys()}  # noqa: SIM118
-    if checked or _KEY in texts:
-        expected = texts.pop(_KEY)
-        check_sum(checksum(_parts(tensors, texts)), expected)
+    expected = texts.pop(_KEY)
+    check_sum(checksum(_parts(tensors, texts)), expected)
     return tensors, texts
 
 

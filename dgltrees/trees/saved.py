@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["load_arrays", "save_forest"]
 
 _VERSION = 2
-_CHECKED = 2
-"""The first version with checksums."""
 _INDEX = "forest.json"
 _STRUCTURE = ("parent", "pos", "offsets")
 
@@ -67,16 +65,15 @@ def load_arrays(
     """
     try:
         index = _index(folder)
-        sums: Mapping[str, str] = index.get("sha256", {})
+        sums: Mapping[str, str] = index["sha256"]
 
         def path_of(name: str) -> Path:
             path = folder / name
             check_is_file(path)
-            if index["version"] >= _CHECKED:
-                try:
-                    check_sum(file_checksum(path), sums[name])
-                except ValueError as error:
-                    raise ValueError(f"{name}: {error}") from None
+            try:
+                check_sum(file_checksum(path), sums[name])
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
             return path
 
         structure = {name: _array(path_of(_array_file(name)), mmap) for name in _STRUCTURE}
@@ -108,9 +105,9 @@ def _index(folder: Path) -> dict[str, Any]:
     check_is_file(folder / _INDEX)
     index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
     version = index["version"]
-    if version not in range(1, _VERSION + 1):
+    if version != _VERSION:
         raise TreeError(
-            f"expected a forest of version {_VERSION} at most, got version {version!r:.40}; "
+            f"expected a forest of version {_VERSION}, got version {version!r:.40}; "
             "write it again with this version of the package",
             file=folder,
         )
@@ -118,8 +115,7 @@ def _index(folder: Path) -> dict[str, Any]:
         names = index[key]
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise TypeError(f"expected a list of names as {key!r}, got {names!r:.60}")
-    if version >= _CHECKED:
-        checked_values(index)
+    checked_values(index)
     checked: dict[str, Any] = index
     return checked
 

@@ -23,7 +23,7 @@ def run_folder(folder: Path, lines: Sequence[Line]) -> Path:
     """A run directory with these lines of metrics."""
     run = RunDirectory(folder)
     files: dict[str, Any] = {role: [] for role in ROLES}
-    run.write_values("run.json", {"format": FORMAT, "files": files, "majority": {}})
+    run.write_values("run.json", {"format": FORMAT, "files": files, "majority": {}, "sha256": {}})
     run.write_metrics([*lines])
     return folder
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from dgltrees.draw import Picture, draw, draw_arcs, draw_attention, draw_operations, draw_reading
+from dgltrees.draw import Picture, draw, draw_arcs, draw_attention, draw_operations
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders import from_heads
 from tests.draw.examples import listops
@@ -84,8 +83,3 @@ def test_titles_are_escaped_and_shortened(name: str) -> None:
     assert escaped in [text.text for text in ET.fromstring(drawing.svg).iter(f"{SVG}text")]
     assert drawing.text.split("\n")[0] == escaped
     assert "".join(make("→").lines(ascii_only=True)).isascii()
-
-
-def test_draw_reading_is_the_former_name_of_draw_operations() -> None:
-    with pytest.warns(FutureWarning, match=re.escape("renamed: call draw_operations")):
-        assert draw_reading([1], "a").text == draw_operations([1], "a").text

@@ -18,6 +18,7 @@ from dgltrees.training.loaded import load
 from dgltrees.training.lock import locked
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
+from dgltrees.training.rundir import FORMAT
 from dgltrees.training.settings import Settings
 from tests.training.samples import quick, with_model
 
@@ -53,7 +54,7 @@ def _write(name: str, text: str) -> Fill:
         _write("weights.safetensors", "mine"),
         _write("vocabulary/mine.txt", "mine"),
         _write("run.json", "{}"),
-        _write("run.json", '{"format": 3, "runs": [1, 2]}'),
+        _write("run.json", f'{{"format": {FORMAT}, "runs": [1, 2]}}'),
         lambda folder: (_write("run.json", "[]")(folder), _write("metrics.jsonl", "")(folder)),
     ],
 )

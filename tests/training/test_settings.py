@@ -10,7 +10,6 @@ import yaml
 from dgltrees.commands.arguments import Layer
 from dgltrees.commands.settings_help import settings_of
 from dgltrees.errors import ConfigError
-from dgltrees.training.old_settings import settings_of_format_1
 from dgltrees.training.settings import Settings, layered
 
 
@@ -142,29 +141,3 @@ def test_a_layer_is_refused_for_what_it_says_alone() -> None:
     ):
         layered({"task": "tree-lm"}, {"model": {"noise": 3}})
     assert layered({"task": "tree-lm", "model": {"noise": 3}}, {})["model"] == {}
-
-
-def test_former_names_of_settings_are_read_with_a_word() -> None:
-    with pytest.warns(UserWarning, match=r"data\.keep_back is called data\.valid_fraction now"):
-        assert settings_of("listops", Layer({"data.keep_back": ["0.2"]})).data.valid_fraction == 0.2
-
-
-def test_settings_of_old_run_directories_are_read() -> None:
-    """They held the settings of all tasks; what the task did not read goes."""
-    old = {
-        "preset": "listops-hosvd-c20-r3",
-        "task": "listops",
-        "data": {"train": "t.tsv", "keep_back": 0.09, "every_word": False, "label": "label"},
-        "model": {
-            "gate": "lstm",
-            "aggregator": "hosvd",
-            "rank": 3,
-            "encoder": "nti",
-            "policy": {"agent": "none", "told": 0.0},
-        },
-        "training": {"l2": 0.1, "alike": "depth", "window": 35, "optimizer_options": {}},
-    }
-    settings = Settings(settings_of_format_1(old))
-    assert (settings.model["cell"], settings.model["rank"]) == ("lstm", 3)
-    assert (settings.data.valid_fraction, settings.training.weight_decay) == (0.09, 0.1)
-    assert "encoder" not in settings.model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Optional, Union, cast
 
 import torch
@@ -12,7 +11,6 @@ from dgltrees.cells.top_down import uniform
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.encoding import Encoding
 from dgltrees.models.language_model.softmax import softmax_nll
-from dgltrees.models.old_names import renamed
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.options import Fraction, NonNegative, checked
@@ -177,12 +175,6 @@ class StreamLM(nn.Module):
         if encoding.operations is not None:
             counts = self.encoder.token_operations(encoding)
         return {"loss": self._nll(encoding, targets), **counts}
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
-        """Load parameters; names of earlier versions are accepted too."""
-        return super().load_state_dict(renamed(state_dict, self), strict, assign)
 
     def _encode(self, window: StreamWindow) -> Encoding:
         """Encode a window; the final state is kept for the next window."""
