@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Optional
 
 import torch
@@ -55,10 +54,6 @@ class Classifier(nn.Module):
         z = self.vectors(batch)
         logits_or_losses: Tensor = self.head(z) if targets is None else self.head.nll(z, targets)
         return logits_or_losses
-
-    def rollouts(self, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """The inputs of :meth:`forward`, one per parameter update: here only the batch itself."""
-        return [batch]
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The losses of the targets, the predictions and their probabilities, each ``(E,)``."""

@@ -29,8 +29,6 @@ class Decisions(NamedTuple):
         values: ``(S,)``, the values of the states before each step.
         actions: ``(S,)`` int64, the chosen operations minus 1.
         sizes: ``(T,)`` int64 on the CPU, the number of steps of each sequence.
-        behavior: the output of the policy that chose the actions, if it has been updated since;
-            else None.
         bootstrap: the policy's output for the ``T`` states after the last steps, if the sequences
             continue; None if they end.
     """
@@ -39,5 +37,4 @@ class Decisions(NamedTuple):
     values: Tensor
     actions: Tensor
     sizes: Tensor
-    behavior: Optional[PolicyOutput] = None
     bootstrap: Optional[PolicyOutput] = None

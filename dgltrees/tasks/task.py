@@ -231,14 +231,10 @@ class Task:
     def init_from_data(self, model: nn.Module, settings: DataSettings, data: Examples) -> None:
         """Initialise a new model from the training examples ``data``, such as by word vectors."""
 
-    def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
-        """Inputs of :meth:`losses`, one per update.
-
-        By default the batch, once; a model with a policy samples its decisions here, and may learn
-        from them several times.
-        """
-        rollouts: Any = getattr(model, "rollouts", None)
-        return [batch] if rollouts is None else list(rollouts(batch, targets))
+    def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
+        """The input of :meth:`losses`: the batch; a model with a policy samples its decisions."""
+        rollout: Any = getattr(model, "rollout", None)
+        return batch if rollout is None else rollout(batch)
 
     def losses(self, model: nn.Module, batch: Any, targets: Tensor) -> Tensor:
         """The training loss of every row, ``(R,)``, 0 where a row has no class."""

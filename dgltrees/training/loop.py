@@ -170,7 +170,7 @@ class Trainer:
     def _step(
         self, ids: NDArray[Any], batch: TreeBatch, targets: Tensor, counts: bool
     ) -> tuple[Tensor, int]:
-        """Update the model on a batch; return the total loss before the updates, and the rows.
+        """Update the model on a batch; return the total loss before the update, and the rows.
 
         Arguments:
             ids: the examples of all processes.
@@ -184,9 +184,8 @@ class Trainer:
         weight /= task.loss_denominator(len(ids), count)
         targets = targets.to(fabric.device)
         with fabric.autocast():
-            rollouts = task.rollouts(self.plain, batch.to(fabric.device), targets)
-        losses = [self._update(each, targets, weight) for each in rollouts]
-        loss = losses[0] * float(counts)
+            rollout = task.rollout(self.plain, batch.to(fabric.device))
+        loss = self._update(rollout, targets, weight) * float(counts)
         return total(fabric, loss.double()), count
 
     def _update(self, rollout: Any, targets: Tensor, weight: float) -> Tensor:

@@ -30,7 +30,6 @@ from dgltrees.models import (
 from dgltrees.models.nti import LSTMLeaves
 from dgltrees.models.parser import BiaffineParser
 from dgltrees.models.rrnet import (
-    PPO,
     LSTMStream,
     Policy,
     QLearning,
@@ -72,8 +71,6 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (Sampling, {"top_k": 0}, "null, or .*|a whole number of at least 1, or null"),
     (Sampling, {"top_p": 0.0}, "a number above 0 and at most 1"),
     (Reinforce, {"discount": 1.5}, "a number of at least 0 and at most 1"),
-    (PPO, {"clip": 0.0}, "a number above 0"),
-    (PPO, {"gae_lambda": 2.0}, "a number of at least 0 and at most 1"),
     (QLearning, {"epsilon": -1}, "a number of at least 0 and at most 1"),
     (Replay, {"capacity": 0}, "a whole number of at least 1"),
     (lambda **o: Policy(3, 4, **o), {"detach": "no"}, "true or false"),

@@ -55,19 +55,19 @@ _NO_TREE = "is not read with model.language_model sequence, but with tree; leave
         ("mee", {"encoder": "nti"}, "encoder to be one of rrnet, lstm, .*, got 'nti'"),
         (
             "mee",
-            {"policy": {"agent": "ppo"}},
+            {"policy": {"agent": "dqn"}},
             "agent is not read with model.policy.operations given",
         ),
         ("mee", {"policy": {"supervised_fraction": 0.5}}, "supervised_fraction is .*ns given, but"),
         ("mee", {"policy": {**_POLICY, "agent": "q"}}, "agent to be one of none, rein"),
         (
             "mee",
-            {"policy": {**_POLICY, "agent": "a2c", "gae_lambda": 1.5}},
-            r"gae_lambda to be a number of at least 0 and at most 1, got 1\.5",
+            {"policy": {**_POLICY, "agent": "reinforce", "discount": 1.5}},
+            r"discount to be a number of at least 0 and at most 1, got 1\.5",
         ),
         (
             "mee",
-            {"policy": {**_POLICY, "agent": "a2c", "entrpy": 1.0}},
+            {"policy": {**_POLICY, "agent": "reinforce", "entrpy": 1.0}},
             r"entrpy is not read by the task mee; did you mean model\.policy\.entropy",
         ),
         ("logic-sequence", {"encoder": "nti"}, "encoder to be one of rrnet, .*, got 'nti'"),

@@ -35,7 +35,7 @@ def test_a_preset_says_what_its_name_says(name: str) -> None:
 def test_a_preset_has_the_paper_of_its_base_or_its_own(tmp_path: Path) -> None:
     assert paper_of("lrt-sum-c3") == paper_of("lrt") == "Castellana and Bacciu 2020, Table I"
     assert paper_of("mee-lstm") == "Jacob et al. 2018, Table 2 (LSTM)"
-    assert paper_of("mee-ppo") == paper_of("inex") == ""
+    assert paper_of("mee-dqn") == paper_of("inex") == ""
 
 
 def test_a_file_builds_on_a_preset(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ def test_yaml_round_trip() -> None:
 
 
 def test_nested_sections_round_trip() -> None:
-    policy = {"operations": "policy", "agent": "ppo", "clip": 0.1}
+    policy = {"operations": "policy", "agent": "dqn", "epsilon": 0.2}
     settings = Settings({"task": "mee", "model": {"policy": policy}})
-    assert settings.model["policy.clip"] == 0.1
+    assert settings.model["policy.epsilon"] == 0.2
     assert Settings(yaml.safe_load(settings.to_yaml())) == settings
 
 

@@ -12,8 +12,6 @@ from dgltrees.models.rrnet.language_model import StreamLM
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.models.rrnet.objectives import (
     OBJECTIVES,
-    PPO,
-    ActorCritic,
     PolicyObjective,
     QLearning,
     Reinforce,
@@ -26,8 +24,6 @@ from dgltrees.models.rrnet.stepping import RRNetState, advance, initial_state
 __all__ = [
     "OBJECTIVES",
     "OPERATION",
-    "PPO",
-    "ActorCritic",
     "Decisions",
     "FixedOperations",
     "LSTMStream",

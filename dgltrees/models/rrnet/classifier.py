@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, Optional
 
 import torch
@@ -27,8 +26,7 @@ class PolicyClassifier(Classifier):
     """A classifier over an encoder with a policy.
 
     Jacob et al. (2018), section 2: the policy learns from the reward of the prediction, all other
-    parameters from the likelihood of the target. If the objective has several updates per rollout,
-    the other parameters are trained in the first one, whose rewards are used in all.
+    parameters from the likelihood of the target.
 
     Arguments:
         encoder: a recurrent-recursive network with a policy.
@@ -57,29 +55,20 @@ class PolicyClassifier(Classifier):
         super().__init__(encoder, readout, head)
         self.reward, self.weight = reward, weight
 
-    @torch.no_grad()
-    def rollouts(self, batch: TreeBatch, targets: Tensor) -> Sequence[Rollout]:
-        """The inputs of :meth:`forward`, one per parameter update."""
-        rollout = self.encoder.rollout(batch)
-        if self.encoder.updates == 1:
-            return [rollout]
-        encoding = self.encoder(rollout)
-        z = self.readout(encoding)
-        rewards = self._rewards(z, self.head.nll(z, targets), targets)
-        return [rollout, *[rollout.rewarded(encoding, rewards)] * (self.encoder.updates - 1)]
+    def rollout(self, batch: TreeBatch) -> Rollout:
+        """Decide the operations of sentences."""
+        return self.encoder.rollout(batch)
 
     def forward(self, batch: Any, targets: Optional[Tensor] = None) -> Tensor:
         """The logits of the head; if targets are given, the losses of head and policy.
 
         Arguments:
-            batch: sentences, or one of their :meth:`rollouts`.
+            batch: sentences, or their :meth:`rollout`.
             targets: ``(E,)``, the classes.
         """
         if targets is None:
             return super().forward(batch)
         encoding = self.encoder(batch)
-        if isinstance(batch, Rollout) and batch.rewards is not None:
-            return self._policy_loss(encoding, batch.rewards)
         z = self.readout(encoding)
         nll = self.head.nll(z, targets)
         return nll + self._policy_loss(encoding, self._rewards(z, nll, targets))

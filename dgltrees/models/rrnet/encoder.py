@@ -118,11 +118,6 @@ class RRNetEncoder(Encoder):
         self.consume, self.dropout, self.backend = consume, dropout, backend
         self.size = cell.hidden_size
 
-    @property
-    def updates(self) -> int:
-        """The number of parameter updates per rollout; see :class:`PolicyObjective`."""
-        return 1 if self.objective is None else self.objective.updates
-
     def forward(self, batch: Union[TreeBatch, Rollout]) -> Encoding:
         """Encode sentences with the operations of a rollout, by default of :meth:`rollout`.
 
@@ -170,8 +165,7 @@ class RRNetEncoder(Encoder):
         before = steps - 1
         is_legal = legal_steps(graph, self.max_open, self.consume)
         scores, values = self.policy(h.index_select(0, before), x.index_select(0, steps), is_legal)
-        sizes = step_sizes(graph)
-        return Decisions(scores, values, operations - 1, sizes, rollout.behavior, rollout.bootstrap)
+        return Decisions(scores, values, operations - 1, step_sizes(graph))
 
     @torch.no_grad()
     def with_bootstrap(self, encoding: Encoding, rollout: Rollout, tokens: Tensor) -> Encoding:

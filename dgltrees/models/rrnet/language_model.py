@@ -132,34 +132,16 @@ class StreamLM(nn.Module):
         state = self._start(batch.num_trees, start)
         return StreamWindow(start, batch.sizes, self.encoder.rollout(batch, state))
 
-    @torch.no_grad()
-    def rollouts(self, batch: TreeBatch, targets: Tensor) -> list[StreamWindow]:
-        """The inputs of :meth:`forward`, one per parameter update.
-
-        The words are learned in the first update, the decisions in all, with the rewards and values
-        of the first.
-        """
-        window = self.rollout(batch)
-        if self.encoder.updates == 1:
-            return [window]
-        encoding = self._with_bootstrap(self._encode(window), window, targets)
-        rewards = self._rewards(self._nll(encoding, targets), window.sizes)
-        later = window._replace(rollout=window.rollout.rewarded(encoding, rewards))
-        return [window, *[later] * (self.encoder.updates - 1)]
-
     def forward(self, window: StreamWindow, targets: Tensor) -> Tensor:
         """The loss at each token, ``(S,)``; the final state is kept for the next window.
 
         Arguments:
-            window: one of the :meth:`rollouts`.
+            window: a :meth:`rollout`.
             targets: ``(S,)`` the word after each token.
         """
         encoding = self._encode(window)
         if encoding.decisions is None:
             return self._nll(encoding, targets)
-        rewards = window.rollout.rewards
-        if rewards is not None:
-            return self._policy_loss(encoding, rewards)
         encoding = self._with_bootstrap(encoding, window, targets)
         nll = self._nll(encoding, targets)
         return nll + self._policy_loss(encoding, self._rewards(nll, window.sizes))

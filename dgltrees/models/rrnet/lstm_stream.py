@@ -40,10 +40,7 @@ class LSTMStream(Encoder):
 
     Attributes:
         size: d.
-        updates: the number of parameter updates per window: 1.
     """
-
-    updates = 1
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How a policy learns from rewards: policy gradients, PPO and Q-learning.
+"""How a policy learns from rewards: REINFORCE and Q-learning.
 
 The fields of the dataclasses are the settings of an objective. In training, the objective chooses
 the operations from the scores; in evaluation, the operation with the highest score is chosen.
@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Optional, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from dgltrees.models.decisions import Decisions
-from dgltrees.models.rrnet.advantages import advantages
 from dgltrees.models.rrnet.policy import ILLEGAL
-from dgltrees.options import Count, NonNegative, NonNegativeInt, Positive, Share, checked
-from dgltrees.trees.segments import lasts
+from dgltrees.options import NonNegative, NonNegativeInt, Share, checked
+from dgltrees.trees.segments import lasts, mask_of
 
 __all__ = [
     "OBJECTIVES",
-    "PPO",
-    "ActorCritic",
     "PolicyObjective",
     "QLearning",
     "Reinforce",
@@ -32,11 +30,6 @@ __all__ = [
 
 class PolicyObjective(Protocol):
     """Chooses operations in training, and computes the loss of the choices."""
-
-    @property
-    def updates(self) -> int:
-        """The number of parameter updates per rollout."""
-        ...
 
     @property
     def replay(self) -> int:
@@ -63,7 +56,8 @@ class Reinforce:
     r"""REINFORCE with a learned value as its baseline.
 
     Williams, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement
-    Learning" (Machine Learning, 1992). With the advantage A of each step (:func:`advantages`),
+    Learning" (Machine Learning, 1992). With the advantage A of each step,
+    its discounted return less its value,
 
     .. math:: -A_t \log \pi(z_t) - \beta H(\pi) + v \, (V_t - (A_t + V_t))^2
 
@@ -80,19 +74,9 @@ class Reinforce:
     value: NonNegative = 0.5
 
     @property
-    def updates(self) -> int:
-        """The number of parameter updates per rollout: 1."""
-        return 1
-
-    @property
     def replay(self) -> int:
         """The number of sentences in the replay memory: 0, there is none."""
         return 0
-
-    @property
-    def gae_lambda(self) -> float:
-        """Lambda of the advantage: 1, the whole return."""
-        return 1.0
 
     def choose(self, scores: Tensor) -> Tensor:
         """Sample actions, ``(n,)``, from the policy with the scores ``(n, 3)``."""
@@ -110,14 +94,8 @@ class Reinforce:
     def advantages(self, decisions: Decisions, rewards: Tensor, values: Tensor) -> Tensor:
         """The advantage of each step, ``(S,)``, given the values ``(S,)``."""
         end = decisions.bootstrap
-        return advantages(
-            rewards,
-            values,
-            decisions.sizes,
-            discount=self.discount,
-            gae_lambda=self.gae_lambda,
-            bootstrap_value=None if end is None else end.values,
-        )
+        after_end = None if end is None else end.values
+        return _advantages(rewards, values, decisions.sizes, self.discount, after_end)
 
     def regularization(self, decisions: Decisions, targets: Tensor) -> Tensor:
         """The weighted entropy plus the weighted squared error of the values, ``(S,)``."""
@@ -125,52 +103,6 @@ class Reinforce:
         entropy = -(log_p.exp() * log_p).sum(1)
         error = F.mse_loss(decisions.values, targets, reduction="none")
         return self.value * error - self.entropy * entropy
-
-
-@checked
-@dataclass(frozen=True)
-class ActorCritic(Reinforce):
-    """Advantage actor-critic: :class:`Reinforce` whose advantage uses the learned values too.
-
-    Arguments:
-        gae_lambda: lambda of generalised advantage estimation: at 1 an advantage is the whole
-            return, at 0 the error of one step.
-    """
-
-    gae_lambda: Share = 0.95
-
-
-@checked
-@dataclass(frozen=True)
-class PPO(ActorCritic):
-    r"""Proximal policy optimisation: several updates per rollout, with clipped ratios.
-
-    Schulman et al., "Proximal Policy Optimization Algorithms" (2017), equation (7):
-    :math:`-\min(\rho_t A_t, \mathrm{clip}(\rho_t, 1 - \epsilon, 1 + \epsilon) A_t)` with
-    :math:`\rho_t = \pi(z_t) / \pi_{behavior}(z_t)`; advantages are standardised over the batch.
-
-    Arguments:
-        clip: how far the ratio of probabilities may move from 1, the paper's epsilon.
-        updates: parameter updates per rollout.
-    """
-
-    clip: Positive = 0.2
-    updates: Count = 4
-
-    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
-        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
-        scores, values = decisions.behavior or (
-            decisions.scores.detach(),
-            decisions.values.detach(),
-        )
-        advantage = self.advantages(decisions, rewards, values)
-        normal = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
-        ratio = (
-            _log_p(decisions.scores, decisions.actions) - _log_p(scores, decisions.actions)
-        ).exp()
-        clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
-        losses = -torch.minimum(ratio * normal, clipped * normal)
-        return losses + self.regularization(decisions, advantage + values)
 
 
 @checked
@@ -192,11 +124,6 @@ class QLearning:
     epsilon: Share = 0.1
     replay: NonNegativeInt = 10_000
 
-    @property
-    def updates(self) -> int:
-        """The number of parameter updates per rollout: 1."""
-        return 1
-
     def choose(self, scores: Tensor) -> Tensor:
         """Choose actions, ``(n,)``: the highest score, or with ``epsilon`` a random one."""
         is_legal = (scores > ILLEGAL / 2).to(scores.dtype)
@@ -217,8 +144,6 @@ class QLearning:
 
 OBJECTIVES: Mapping[str, type[PolicyObjective]] = {
     "reinforce": Reinforce,
-    "a2c": ActorCritic,
-    "ppo": PPO,
     "dqn": QLearning,
 }
 """The objectives by name."""
@@ -227,3 +152,34 @@ OBJECTIVES: Mapping[str, type[PolicyObjective]] = {
 def _log_p(scores: Tensor, actions: Tensor) -> Tensor:
     """The log-probabilities of actions, ``(S,)``."""
     return torch.log_softmax(scores, 1).gather(1, actions[:, None])[:, 0]
+
+
+def _advantages(
+    rewards: Tensor, values: Tensor, sizes: Tensor, discount: float, after_end: Optional[Tensor]
+) -> Tensor:
+    r"""The discounted return less the value of each step, ``(S,)``.
+
+    It is summed backwards from the errors of one step, :math:`A_t = \delta_t + \gamma A_{t+1}` with
+    :math:`\delta_t = r_t + \gamma V_{t+1} - V_t`.
+
+    Arguments:
+        rewards, values: ``(S,)``, sequence after sequence.
+        sizes: ``(T,)`` int64 on the CPU, the number of steps of each sequence, at least 1.
+        discount: gamma.
+        after_end: ``(T,)`` the value of the state after the last step of each sequence; without it,
+            sequences end with their last step, and the value after it is 0.
+    """
+    counts = sizes.tolist()
+    r, v = (pad_sequence(list(each.split_with_sizes(counts))) for each in (rewards, values))
+    v_next = torch.cat([v[1:], torch.zeros_like(v[:1])])  # (L, T); 0 after the last step
+    if after_end is not None:
+        ends = (sizes - 1).to(v.device), torch.arange(len(sizes), device=v.device)
+        v_next = v_next.index_put(ends, after_end)
+    errors = r + discount * v_next - v
+    advantage = torch.zeros_like(errors[0])
+    reversed_rows = []
+    for error in reversed(errors.unbind(0)):  # padded steps have error 0
+        advantage = error + discount * advantage
+        reversed_rows.append(advantage)
+    table = torch.stack(reversed_rows[::-1])  # (L, T)
+    return table.t()[mask_of(sizes, len(table)).to(table.device)]

@@ -14,7 +14,6 @@ from torch.testing import assert_close
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import Encoding, GivenVectors, WordEmbedding
 from dgltrees.models.rrnet import (
-    PPO,
     FixedOperations,
     LSTMStream,
     Reinforce,
@@ -280,38 +279,6 @@ def test_a_window_ends_with_the_value_of_the_state_that_the_next_one_begins_with
     scores, values = encoding.decisions.bootstrap
     assert_close((scores, values), (later.scores[::6].detach(), later.values[::6].detach()))
     assert not values.requires_grad
-
-
-def test_ppo_learns_several_times_from_each_window() -> None:
-    model = language_model(network(objective=PPO(updates=2), max_open=3))
-    words = text()
-    assert model.encoder.updates == 2
-    for begins, ends in ((0, 8), (8, 16)):
-        batch, targets = window(words, begins, ends)
-        first, second = model.rollouts(batch, targets)
-        assert first.start == second.start == begins
-        before = model(first, targets)
-        assert_close(before, words_of(model, first, targets) + model(second, targets))
-        (before + model(second, targets)).sum().backward()
-        again = model.encoder(second.rollout).decisions
-        expected = model.encoder.with_bootstrap(
-            model.encoder(first.rollout), first.rollout, targets[7::8]
-        ).decisions
-        assert_close(again.bootstrap, expected.bootstrap)
-        assert_close(again.behavior, (expected.scores.detach(), expected.values.detach()))
-        with torch.no_grad():  # another policy: its output at the first update stays
-            for parameter in model.encoder.policy.parameters():
-                parameter.mul_(-0.9)
-        later = model.encoder(second.rollout).decisions
-        assert_close((later.behavior, later.bootstrap), (again.behavior, again.bootstrap))
-        assert not torch.allclose(later.scores, again.scores)
-    assert model.carried.place == 16
-
-
-def words_of(model: StreamLM, window: StreamWindow, targets: Tensor) -> Tensor:
-    """The negative log-likelihood of the next words alone."""
-    along = model.encoder(window.rollout).tokens
-    return F.cross_entropy(along @ model.output.t(), targets, reduction="none")
 
 
 @pytest.mark.parametrize("kind", ["policy", "lstm"])

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.models.rrnet import (
-    PPO,
-    ActorCritic,
     Decisions,
     Policy,
     PolicyOutput,
@@ -20,7 +17,6 @@ from dgltrees.models.rrnet import (
     Reinforce,
     legal,
 )
-from dgltrees.models.rrnet.advantages import advantages
 from dgltrees.models.rrnet.policy import ILLEGAL
 
 SIZES = torch.tensor([3, 1, 2])
@@ -45,7 +41,6 @@ def by_hand(
     rewards: Tensor,
     values: Tensor,
     discount: float,
-    gae_lambda: float,
     bootstrap: Iterable[Any] = (0.0, 0.0, 0.0),
 ) -> Tensor:
     """The definition, backwards over each sequence."""
@@ -55,38 +50,28 @@ def by_hand(
         for t in reversed(range(at, at + size)):
             following = float(values[t + 1] if t + 1 < at + size else after)
             error = float(rewards[t]) + discount * following - float(values[t])
-            running = error + discount * gae_lambda * running
+            running = error + discount * running
             own.append(running)
         result += own[::-1]
         at += size
     return doubles(*result)
 
 
-@pytest.mark.parametrize("gae_lambda", [0.0, 0.7, 1.0])
-def test_advantages(gae_lambda: float) -> None:
-    values = decisions().values.detach()
-    got = advantages(REWARDS, values, SIZES, discount=0.9, gae_lambda=gae_lambda)
-    assert_close(got, by_hand(REWARDS, values, 0.9, gae_lambda))
-
-
-@pytest.mark.parametrize("gae_lambda", [0.0, 0.7, 1.0])
-def test_sequences_that_go_on_end_with_a_value(gae_lambda: float) -> None:
+def test_sequences_that_go_on_end_with_a_value() -> None:
     made, bootstrap = decisions(), doubles(0.3, -2.0, 1.1)
     values = made.values.detach()
-    got = advantages(
-        REWARDS, values, SIZES, discount=0.9, gae_lambda=gae_lambda, bootstrap_value=bootstrap
-    )
-    assert_close(got, by_hand(REWARDS, values, 0.9, gae_lambda, bootstrap))
-    objective = ActorCritic(discount=0.9, gae_lambda=gae_lambda)
     made = made._replace(bootstrap=PolicyOutput(torch.zeros(3, 3), bootstrap))
-    assert_close(objective.advantages(made, REWARDS, values), got)
+    got = Reinforce(discount=0.9).advantages(made, REWARDS, values)
+    assert_close(got, by_hand(REWARDS, values, 0.9, bootstrap))
 
 
 def test_the_whole_return_less_the_value() -> None:
-    values = decisions().values.detach()
-    got = advantages(REWARDS, values, SIZES, discount=0.9)
+    made = decisions()
+    values = made.values.detach()
+    got = Reinforce(discount=0.9).advantages(made, REWARDS, values)
     returns = doubles(0.5 + 0.81 * 1.0, 0.9, 1.0, 2.0, -0.9, -1.0)
     assert_close(got, returns - values)
+    assert_close(got, by_hand(REWARDS, values, 0.9))
 
 
 def test_reinforce_has_the_gradient_of_the_score_function() -> None:
@@ -94,7 +79,7 @@ def test_reinforce_has_the_gradient_of_the_score_function() -> None:
     objective = Reinforce(discount=0.9, entropy=0.0, value=0.0)
     objective.losses(made, REWARDS).sum().backward()
     p = torch.softmax(made.scores.detach(), 1)
-    gained = by_hand(REWARDS, made.values.detach(), 0.9, 1.0)
+    gained = by_hand(REWARDS, made.values.detach(), 0.9)
     one_hot = torch.nn.functional.one_hot(made.actions, 3)
     assert_close(made.scores.grad, gained[:, None] * (p - one_hot))
 
@@ -106,34 +91,9 @@ def test_entropy_and_value_are_weighted() -> None:
     entropy = -(p * p.log()).sum(1)
     with_entropy = Reinforce(entropy=0.3, value=0.0).losses(made, REWARDS)
     assert_close(with_entropy, plain - 0.3 * entropy)
-    gained = by_hand(REWARDS, made.values.detach(), 0.99, 1.0)
+    gained = by_hand(REWARDS, made.values.detach(), 0.99)
     with_value = Reinforce(entropy=0.0, value=0.5).losses(made, REWARDS)
     assert_close(with_value, plain + 0.5 * gained**2)
-
-
-def test_ppo_is_a_policy_gradient_at_first_and_clips_later() -> None:
-    objective = PPO(entropy=0.0, value=0.0, clip=0.2, gae_lambda=1.0, discount=0.9)
-    made = decisions()
-    gained = by_hand(REWARDS, made.values.detach(), 0.9, 1.0)
-    normal = (gained - gained.mean()) / gained.std(correction=0)
-    assert_close(objective.losses(made, REWARDS), -normal, atol=1e-6, rtol=1e-6)
-
-    behavior = PolicyOutput(decisions(2).scores.detach(), made.values.detach())
-    losses = objective.losses(made._replace(behavior=behavior), REWARDS)
-    log_p = torch.log_softmax(made.scores, 1).gather(1, made.actions[:, None])[:, 0]
-    before = torch.log_softmax(behavior.scores, 1).gather(1, made.actions[:, None])[:, 0]
-    ratio = (log_p - before).exp().detach()
-    expected = [
-        -min(float(r) * float(a), min(max(float(r), 0.8), 1.2) * float(a))
-        for r, a in zip(ratio, normal)
-    ]
-    assert_close(losses, doubles(*expected), atol=1e-6, rtol=1e-6)
-    losses.sum().backward()
-    stopped = ((ratio > 1.2) & (normal > 0)) | ((ratio < 0.8) & (normal < 0))
-    assert stopped.any()
-    assert not stopped.all()
-    assert (made.scores.grad[stopped] == 0).all()
-    assert (made.scores.grad[~stopped] != 0).all()
 
 
 def test_q_learning_looks_one_step_ahead() -> None:
