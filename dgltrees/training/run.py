@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,21 +141,12 @@ def train(
         the content of ``result.json``: the best epoch, its metrics on the validation examples, and
         on the test examples if the settings name any.
 
-    Warns:
-        UserWarning: the precision is 16-true, whose range is small.
-
     Raises:
         ConfigError: settings cannot be used, or do not fit the run in ``out``; ``out`` is neither a
             run nor empty, or another process trains there.
         TreeError: data are not what the task reads.
     """
     check_optimizer(settings.training)  # refused before all else
-    if settings.training.precision == "16-true":
-        warnings.warn(
-            "with training.precision 16-true numbers above 65,504 are infinite and those below "
-            "6e-8 are 0, so that a loss may soon be nan; bf16-true has the range of 32-true",
-            stacklevel=2,
-        )
     settings = adopt_torchrun(settings)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)

@@ -88,9 +88,7 @@ class TrainingSettings:
     """Number of machines; under torchrun, as it has them."""
     strategy: Literal["auto", "ddp"] = "auto"
     """How several processes share the work: ddp averages their gradients, and so does auto."""
-    precision: Literal["32-true", "64-true", "16-true", "bf16-true", "16-mixed", "bf16-mixed"] = (
-        "32-true"
-    )
+    precision: Literal["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"] = "32-true"
     """Type of the parameters and states: that of all numbers (true), or of products (mixed)."""
     threads: Optional[Count] = 1
     """CPU threads of each process; one is fastest for small trees; null: torch's default."""
