@@ -1,10 +1,9 @@
-"""Forests of the elements of parsed XML and HTML: xml.etree, lxml and BeautifulSoup."""
+"""Forests of the elements of parsed XML and HTML: xml.etree and lxml."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.vocabs import vocabs_for
@@ -39,10 +38,9 @@ def from_elements(
     children, white space collapsed; -1 without text.
 
     Arguments:
-        roots: elements or trees of ``xml.etree.ElementTree`` or lxml, tags or documents of
-            BeautifulSoup (whose label is ``[document]``).
+        roots: elements or trees of ``xml.etree.ElementTree`` or lxml.
         attributes: attributes are nodes too: children ``@name`` with their value, before the
-            elements; of several classes of HTML, joined by spaces.
+            elements.
         text_nodes: each piece of text is a node too: a child ``#text`` at its place among the
             elements, instead of the value of the element.
         vocabs: vocabularies of ``label`` and ``value`` to use.
@@ -60,7 +58,7 @@ def from_elements(
             return []
         children: list[Any] = []
         if attributes:
-            children += [_Piece(f"@{name}", _text(value)) for name, value in _attributes(node)]
+            children += [_Piece(f"@{name}", _text(value)) for name, value in node.attrib.items()]
         for part in _content(node):
             if not isinstance(part, str):
                 children.append(part)
@@ -77,57 +75,31 @@ def from_elements(
 
     lists = walk(map(_root, roots), children_of)
     names: dict[str, list[Optional[str]]] = {
-        "label": [n.label if isinstance(n, _Piece) else _tag(n) for n in lists.objects],
+        "label": [n.label if isinstance(n, _Piece) else str(n.tag) for n in lists.objects],
         "value": [value_of(node) for node in lists.objects],
     }
     return lists.forest(names, vocabularies, max_children=max_children)
 
 
-def _text(value: Union[str, list[str]]) -> str:
-    return " ".join((value if isinstance(value, str) else " ".join(value)).split())
-
-
-def _is_soup(element: Any) -> bool:
-    return "bs4" in sys.modules and isinstance(element, sys.modules["bs4"].Tag)
+def _text(value: str) -> str:
+    return " ".join(value.split())
 
 
 def _root(root: Any) -> Any:
-    return root.getroot() if not _is_soup(root) and hasattr(root, "getroot") else root
-
-
-def _tag(element: Any) -> str:
-    return str(element.name if _is_soup(element) else element.tag)
-
-
-def _attributes(element: Any) -> Iterator[tuple[str, Union[str, list[str]]]]:
-    yield from (element.attrs if _is_soup(element) else element.attrib).items()
+    return root.getroot() if hasattr(root, "getroot") else root
 
 
 def _content(element: Any) -> Iterator[Any]:
     """The elements in an element, and the pieces of text between them."""
-    if _is_soup(element):
-        yield from _soup_content(element)
-    elif hasattr(element, "tag") and hasattr(element, "tail"):
-        yield element.text or ""
-        for child in element:
-            if isinstance(child.tag, str):
-                yield child
-            elif child.tag.__name__ == "Entity":
-                raise TreeError(f"expected entities replaced by their text, got {child.text}")
-            yield child.tail or ""
-    else:
+    if not (hasattr(element, "tag") and hasattr(element, "tail")):
         raise TreeError(
-            "expected an element of xml.etree, lxml or BeautifulSoup, "
+            "expected an element of xml.etree or lxml, "
             f"got an object of type {type(element).__name__}"
         )
-
-
-def _soup_content(element: Any) -> Iterator[Any]:
-    from bs4 import CData, Tag
-    from bs4.element import PreformattedString
-
-    for child in element.contents:
-        if isinstance(child, Tag):
+    yield element.text or ""
+    for child in element:
+        if isinstance(child.tag, str):
             yield child
-        elif isinstance(child, CData) or not isinstance(child, PreformattedString):
-            yield str(child)
+        elif child.tag.__name__ == "Entity":
+            raise TreeError(f"expected entities replaced by their text, got {child.text}")
+        yield child.tail or ""

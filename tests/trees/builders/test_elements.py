@@ -24,13 +24,7 @@ def lxml(text: str) -> Any:
     return pytest.importorskip("lxml.etree", reason="needs lxml").fromstring(text)
 
 
-def soup(text: str) -> Any:
-    bs4 = pytest.importorskip("bs4", reason="needs BeautifulSoup")
-    pytest.importorskip("lxml", reason="needs lxml")
-    return bs4.BeautifulSoup(text, "xml").find()
-
-
-LIBRARIES = pytest.mark.parametrize("parse", [etree, lxml, soup])
+LIBRARIES = pytest.mark.parametrize("parse", [etree, lxml])
 
 
 @LIBRARIES
@@ -50,14 +44,6 @@ def test_text_as_nodes(parse: Any) -> None:
     assert names_of(forest, "label") == ["r", "#text", "b", "#text", "#text", "c"]
     assert names_of(forest, "value") == [None, "x", None, "bold", "y", None]
     assert forest.parent.tolist() == [-1, 0, 0, 2, 0, 0]
-
-
-def test_html() -> None:
-    bs4 = pytest.importorskip("bs4", reason="needs BeautifulSoup")
-    text = "<!DOCTYPE html><p class='a b'>Hi <b>you</b>!<!-- no --></p><p>"
-    forest = from_elements(bs4.BeautifulSoup(text, "html.parser"), attributes=True)
-    assert names_of(forest, "label") == ["[document]", "p", "@class", "b", "p"]
-    assert names_of(forest, "value") == [None, "Hi !", "a b", "you", None]
 
 
 def test_trees_of_elements() -> None:
@@ -89,7 +75,7 @@ def with_entity() -> Any:
         (cycle, "tree 0, node 2: expected a tree, got an object that contains itself (a cycle)"),
         (shared, "tree 0, node 3: expected an object at one place of the tree, got the Element of"),
         (with_entity, "tree 0, node 0: expected entities replaced by their text, got &e;"),
-        (lambda: "<r/>", "tree 0, node 0: expected an element of xml.etree, lxml or BeautifulSoup"),
+        (lambda: "<r/>", "tree 0, node 0: expected an element of xml.etree or lxml"),
         (lambda: etree("<r><a/><a/><a/></r>"), "tree 0, node 3: expected a child position from 0"),
     ],
 )
