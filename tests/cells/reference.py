@@ -74,12 +74,7 @@ def of_shared_sum(f: Aggregator, p: Parameters, h: list[Tensor], _: Optional[Ten
 def of_tensor(f: Aggregator, p: Parameters, h: list[Tensor], x: Optional[Tensor]) -> Tensor:
     """Equation (4), with the label x as first mode if it is one."""
     mode, c, G = x is not None, f.c, f.G
-    if "T" in p:
-        T = p["T"].view(*[f.m + 1] * mode, *[c + 1] * f.L, G, c)
-    else:
-        S = p["S"].view(f.m + 1 if mode else 1, -1, G, c)
-        T = torch.stack([symmetric_tensor(s, c + 1, f.L) for s in S])
-        T = T if mode else T[0]
+    T = p["T"].view(*[f.m + 1] * mode, *[c + 1] * f.L, G, c)
     vectors = [bar(v) for v in h]
     return contract(T, [bar(x), *vectors] if mode else vectors)
 
@@ -104,28 +99,20 @@ def of_hosvd(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor])
 
 def of_canonical(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
     """The product of the children's factors, and of the label's."""
-    shared = p["U"].dim() == 2
     product = torch.ones(f.G, f.r, dtype=h[0].dtype) if w is None else w
     for j in range(f.L):
-        U, b_U = (p["U"], p["b_U"]) if shared else (p["U"][j], p["b_U"][j])
-        product = product * (h[j] @ U + b_U[0]).view(f.G, f.r)
+        product = product * (h[j] @ p["U"][j] + p["b_U"][j][0]).view(f.G, f.r)
     return torch.stack([product[g] @ p["Q"][g] + p["b"][g, 0] for g in range(f.G)])
 
 
 def of_tensor_train(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
-    """A row times a matrix for each child; it begins with the label, the first child, or ones."""
-    shared, r, a = p["A"].dim() == 2, f.r, []
+    """A row times a matrix for each child; it begins with the label or the first child."""
+    r, a = f.r, []
     for g in range(f.G):
-        rest = list(h)
-        if w is not None:
-            row = w[g]
-        elif shared:
-            row = torch.ones(r, dtype=h[0].dtype)
-        else:
-            row = (rest.pop(0) @ p["U"][0] + p["b_U"][0, 0]).view(f.G, r)[g]
+        first, *rest = h if w is None else [None, *h]
+        row = w[g] if first is None else (first @ p["U"][0] + p["b_U"][0, 0]).view(f.G, r)[g]
         for j, child in enumerate(rest):
-            A, b_A = (p["A"], p["b_A"]) if shared else (p["A"][j], p["b_A"][j])
-            row = row @ (child @ A + b_A[0]).view(f.G, r, r)[g]
+            row = row @ (child @ p["A"][j] + p["b_A"][j][0]).view(f.G, r, r)[g]
         a.append(row @ p["Q"][g] + p["b"][g, 0])
     return torch.stack(a)
 
@@ -134,13 +121,10 @@ MAPS: dict[str, Callable[[Aggregator, Parameters, list[Tensor], Optional[Tensor]
     "Sum": of_sum,
     "SharedSum": of_shared_sum,
     "Full": of_tensor,
-    "SymmetricFull": of_tensor,
     "HOSVD": of_hosvd,
     "SymmetricHOSVD": of_hosvd,
     "Canonical": of_canonical,
-    "SharedCanonical": of_canonical,
     "TensorTrain": of_tensor_train,
-    "SharedTensorTrain": of_tensor_train,
 }
 """The maps of aggregators by class: of the parameters, the states of the children and the label."""
 

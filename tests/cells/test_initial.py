@@ -28,19 +28,15 @@ AGGREGATORS: dict[str, dict[str, Start]] = {
     "sum": {"U": (L * C, C), "b": 0.0},
     "shared_sum": {"U": (L * C, C), "b": 0.0},
     "full": {"T": ((C + 1) ** L, C)},
-    "symmetric_full": {"S": ((C + 1) ** L, C)},
     "hosvd": TUCKER,
     "symmetric_hosvd": TUCKER,
     "canonical": FACTORS,
-    "shared_canonical": FACTORS,
     "tensor_train": {**TRAIN, "U": (C, R), "b_U": 1.0},
-    "shared_tensor_train": TRAIN,
 }
 """Of one aggregation without a label; a core's last row, where all states are absent, is zero."""
 
 LABEL_MODES: dict[str, dict[str, Start]] = {
     "full": {"T": ((M + 1) * (C + 1) ** L, C)},
-    "symmetric_full": {"S": ((M + 1) * (C + 1) ** L, C)},
     "hosvd": {**TUCKER, "core": ((R + 1) ** (L + 1), R), "w.weight": (M, R), "w.bias": 0.0},
     "symmetric_hosvd": {
         **TUCKER,
@@ -49,9 +45,7 @@ LABEL_MODES: dict[str, dict[str, Start]] = {
         "w.bias": 0.0,
     },
     "canonical": {**FACTORS, "w.weight": (M, R), "w.bias": 1.0},
-    "shared_canonical": {**FACTORS, "w.weight": (M, R), "w.bias": 1.0},
     "tensor_train": {**TRAIN, "w.weight": (M, R), "w.bias": 1.0},
-    "shared_tensor_train": {**TRAIN, "w.weight": (M, R), "w.bias": 1.0},
 }
 """The same where the label is a mode."""
 

@@ -161,7 +161,6 @@ def test_a_cell_reads_the_arguments_of_its_aggregator() -> None:
     [
         ("full", None, "L = 32, c = 20 needs 21^32 * 20 entries in each of 3 gates and 4 types ("),
         ("hosvd", 3, "L = 32, r = 3 needs a core of 4^32 * 3 entries in each of 3 gates and 4"),
-        ("symmetric_full", None, "L = 32, c = 20 needs (52 over 32) * 20 entries"),
         ("symmetric_hosvd", 9, "L = 32, r = 9 needs a core of 1 * (41 over 32) * 9 entries"),
     ],
 )
@@ -200,9 +199,7 @@ def test_a_size_beyond_floats_is_refused(
         ("sum", None, "L = 2, c = 20000 needs 2 * 20000^2 entries in each of 3 gates and 1 types"),
         ("shared_sum", None, "c = 20000 needs 20000^2 entries"),
         ("canonical", 10**6, "L = 2, c = 20000, r = 1000000 needs 2 * 20000 * 1000000 entries"),
-        ("shared_canonical", 10**6, "c = 20000, r = 1000000 needs 20000 * 1000000 entries"),
         ("tensor_train", 1000, "L = 2, c = 20000, r = 1000 needs 1 * 20000 * 1000^2 entries"),
-        ("shared_tensor_train", 1000, "c = 20000, r = 1000 needs 20000 * 1000^2 entries"),
     ],
 )
 def test_parameters_too_large_are_refused(

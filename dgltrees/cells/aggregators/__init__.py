@@ -11,11 +11,8 @@ from dgltrees.cells.aggregators.base import (
 from dgltrees.cells.aggregators.canonical import Canonical
 from dgltrees.cells.aggregators.full import Full
 from dgltrees.cells.aggregators.hosvd import HOSVD
-from dgltrees.cells.aggregators.shared_canonical import SharedCanonical
 from dgltrees.cells.aggregators.shared_sum import SharedSum
-from dgltrees.cells.aggregators.shared_tensor_train import SharedTensorTrain
 from dgltrees.cells.aggregators.sum import Sum
-from dgltrees.cells.aggregators.symmetric_full import SymmetricFull
 from dgltrees.cells.aggregators.symmetric_hosvd import SymmetricHOSVD
 from dgltrees.cells.aggregators.tensor_train import TensorTrain
 
@@ -27,11 +24,8 @@ __all__ = [
     "FactorisedAggregator",
     "Full",
     "ProductAggregator",
-    "SharedCanonical",
     "SharedSum",
-    "SharedTensorTrain",
     "Sum",
-    "SymmetricFull",
     "SymmetricHOSVD",
     "TensorAggregator",
     "TensorTrain",
@@ -44,9 +38,6 @@ AGGREGATORS: dict[str, type[Aggregator]] = {
     "canonical": Canonical,
     "tensor_train": TensorTrain,
     "shared_sum": SharedSum,
-    "shared_canonical": SharedCanonical,
-    "shared_tensor_train": SharedTensorTrain,
-    "symmetric_full": SymmetricFull,
     "symmetric_hosvd": SymmetricHOSVD,
 }
 """The aggregators by the names that settings use."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Optional
 
 import torch
@@ -62,13 +61,11 @@ class Canonical(ProductAggregator):
     def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
         super().__init__(children, size, gates, **options)
         K, L, c, G, r = self.K, self.L, self.c, self.G, self.r
-        each = (L,) if self.ordered else ()  # one matrix for all positions: a symmetric tensor
-        number = f"{c} * {r}" if not each else f"{L} * {c} * {r}"
         check_entries(
-            f"L = {L}, c = {c}, r = {r} needs {number}", math.prod(each) * c * r, G, K, linear=True
+            f"L = {L}, c = {c}, r = {r} needs {L} * {c} * {r}", L * c * r, G, K, linear=True
         )
-        self.U = nn.Parameter(torch.empty(K, *each, c, G * r))
-        self.b_U = nn.Parameter(torch.empty(K, *each, 1, G * r))
+        self.U = nn.Parameter(torch.empty(K, L, c, G * r))
+        self.b_U = nn.Parameter(torch.empty(K, L, 1, G * r))
         self.Q = nn.Parameter(torch.empty(K, G, r, c))
         self.b = nn.Parameter(torch.empty(K, G, 1, c))
         self.reset_parameters()
@@ -84,11 +81,7 @@ class Canonical(ProductAggregator):
         initialize(self.Q, self.r, self.c, self.init)
         nn.init.zeros_(self.b)
 
-    def _reduce(self, h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
-        """The reduced children ``U_j h̄_j``: ``(K, n, L, c)`` to ``(K, L, n, G r)``."""
-        return reduce_children(h, U, b_U)
-
     def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
         """The product over the children."""
         *label, U, b_U, Q, b = parameters
-        return canonical(self._reduce(h, U, b_U), Q, b, *label)
+        return canonical(reduce_children(h, U, b_U), Q, b, *label)

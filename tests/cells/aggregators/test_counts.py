@@ -67,11 +67,8 @@ def test_hosvd(children: int, size: int, grid: tuple[int, ...], rank: int, print
     ("aggregator", "rank", "table"),
     [
         ("canonical", 4, 5 * 20 * 4),
-        ("shared_canonical", 4, 20 * 4),
         ("tensor_train", 4, 21 * 4 + 4 * 21 * 16),
-        ("shared_tensor_train", 4, 21 * 16),
         ("shared_sum", None, 20 * 20),
-        ("symmetric_full", None, 53130 * 20),  # 25 over 5
         ("symmetric_hosvd", 3, 20 * 3 + 56 * 3),  # 8 over 5
     ],
 )

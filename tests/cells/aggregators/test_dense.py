@@ -16,11 +16,8 @@ from dgltrees.cells.aggregators import (
     HOSVD,
     Canonical,
     Full,
-    SharedCanonical,
     SharedSum,
-    SharedTensorTrain,
     Sum,
-    SymmetricFull,
     SymmetricHOSVD,
     TensorTrain,
 )
@@ -88,10 +85,6 @@ def dense(f: Aggregator, k: int, g: int) -> Tensor:
         return sum_as_tensor(U, f.b[k].view(G, C)[g], W)
     if isinstance(f, Full):
         return f.T[k].view(*[M + 1] * mode, *[C + 1] * L, G, C)[..., g, :]
-    if isinstance(f, SymmetricFull):
-        S = f.S[k].view(M + 1 if mode else 1, -1, G, C)[:, :, g]
-        T = torch.stack([symmetric_tensor(s, C + 1, L) for s in S])
-        return T if mode else T[0]
     if isinstance(f, (HOSVD, SymmetricHOSVD)):
         if isinstance(f, HOSVD):
             modes = [(f.U[k, j][:, gate], f.b_U[k, j, 0, gate]) for j in range(L)]
@@ -104,33 +97,19 @@ def dense(f: Aggregator, k: int, g: int) -> Tensor:
         matrices = [*(affine(*each) for each in label + modes), f.Q[k, g].T]
         T = tensorly.tucker_to_tensor((core, matrices))
     elif isinstance(f, Canonical):
-        shared = isinstance(f, SharedCanonical)
-        modes = [
-            (f.U[k][:, gate], f.b_U[k, 0, gate])
-            if shared
-            else (f.U[k, j][:, gate], f.b_U[k, j, 0, gate])
-            for j in range(L)
-        ]
+        modes = [(f.U[k, j][:, gate], f.b_U[k, j, 0, gate]) for j in range(L)]
         matrices = [*(whole(*each) for each in label + modes), f.Q[k, g].T]
         T = tensorly.cp_to_tensor((None, matrices))
     else:
-        assert isinstance(f, (TensorTrain, SharedTensorTrain))
+        assert isinstance(f, TensorTrain)
         squares = slice(g * R * R, (g + 1) * R * R)
-        if isinstance(f, SharedTensorTrain):
-            cores = [whole(f.A[k][:, squares], f.b_A[k, 0, squares])] * L
-        else:
-            cores = [
-                whole(f.A[k, j][:, squares], f.b_A[k, j, 0, squares]) for j in range(f.A.shape[1])
-            ]
+        cores = [whole(f.A[k, j][:, squares], f.b_A[k, j, 0, squares]) for j in range(f.A.shape[1])]
         cores = [core.view(C + 1, R, R).transpose(0, 1) for core in cores]
         if mode:
-            first = [whole(*label[0])[None]]
-        elif isinstance(f, TensorTrain):
-            first = [whole(f.U[k, 0][:, gate], f.b_U[k, 0, 0, gate])[None]]
-        else:  # r_0 = (1, .., 1)
-            cores[0] = cores[0].sum(0, keepdim=True)
-            first = []
-        T = tensorly.tt_to_tensor([*first, *cores, f.Q[k, g][:, :, None]])
+            first = whole(*label[0])[None]
+        else:
+            first = whole(f.U[k, 0][:, gate], f.b_U[k, 0, 0, gate])[None]
+        T = tensorly.tt_to_tensor([first, *cores, f.Q[k, g][:, :, None]])
     corner = torch.zeros_like(T)
     corner[(-1,) * (T.dim() - 1)] = f.b[k, g, 0]
     return T + corner
@@ -153,8 +132,8 @@ LABELS = [
     for label in (None, "mode" if "label" in options_of(cls) else "add")
 ]
 DENSE = (
-    *(Sum, SharedSum, Full, SymmetricFull, HOSVD, SymmetricHOSVD),
-    *(Canonical, SharedCanonical, TensorTrain, SharedTensorTrain),
+    *(Sum, SharedSum, Full, HOSVD, SymmetricHOSVD),
+    *(Canonical, TensorTrain),
 )
 """The aggregators of which :func:`dense` has the tensor; the others have their values alone."""
 
@@ -223,10 +202,7 @@ SLICED = [
     "hosvd",
     "canonical",
     "tensor_train",
-    "symmetric_full",
     "symmetric_hosvd",
-    "shared_canonical",
-    "shared_tensor_train",
 ]
 
 
@@ -253,16 +229,14 @@ def test_a_one_hot_label_selects_a_slice(name: str) -> None:
 def slice_of(one: Aggregator, many: Aggregator, k: int, w: Tensor) -> None:
     """Contract the label's mode of ``one`` with w̄ ``(G, r + 1)`` and write type k of ``many``."""
     name = type(one).__name__
-    if name in ("Full", "SymmetricFull"):
-        (own,) = one.stacked
-        T = getattr(one, own)[0].view(K + 1, -1, G * C)
-        getattr(many, own)[k] = torch.tensordot(w[0], T, dims=1)
+    if name == "Full":
+        many.T[k] = torch.tensordot(w[0], one.T[0].view(K + 1, -1, G * C), dims=1)
     elif name in ("HOSVD", "SymmetricHOSVD"):
         core = one.core[0].view(G, R + 1, -1, R)
         many.core[k] = torch.einsum("ga,gabr->gbr", w, core)
-    elif name in ("Canonical", "SharedCanonical"):
+    elif name == "Canonical":
         many.Q[k] = w[:, :R, None] * one.Q[0]
-    elif name == "TensorTrain":  # r_0 A_1(h̄_1) is the first core
+    else:  # r_0 A_1(h̄_1) is the first core of a tensor train
         many.U[k, 0] = torch.einsum("gr,cgrs->cgs", w[:, :R], one.A[0, 0].view(C, G, R, R)).flatten(
             1
         )
@@ -270,9 +244,3 @@ def slice_of(one: Aggregator, many: Aggregator, k: int, w: Tensor) -> None:
             "gr,grs->gs", w[:, :R], one.b_A[0, 0, 0].view(G, R, R)
         ).flatten()
         many.A[k], many.b_A[k] = one.A[0, 1:], one.b_A[0, 1:]
-    else:  # in a shared train the label is the start: r_0 = w makes A -> D^-1 A D, Q -> D^-1 Q
-        D = w[:, :R]
-        A = one.A[0].view(C, G, R, R) / D[:, None] * D[..., None]
-        b_A = one.b_A[0].view(G, R, R) / D[:, None] * D[..., None]
-        many.A[k], many.b_A[k] = A.flatten(1), b_A.view(1, -1)
-        many.Q[k] = D[..., None] * one.Q[0]
