@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.errors import ConfigError
-from dgltrees.models.encoding import Backend, Encoder, Encoding
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.options import checked
 from dgltrees.traversal import IndexedRows, accepts_indexed, traverse
@@ -26,7 +26,6 @@ class TreeEncoder(Encoder):
     Arguments:
         inputs: gives every node its input.
         cell: the cell, for inputs of that size.
-        backend: ``"levels"`` or ``"dgl"``.
         fused: use the cell's own way through all levels, if it has one; False where a second
             derivative is needed (gradient penalties), which such a way does not have.
         checkpoint: compute levels again in the backward pass, for batches that would not fit into
@@ -36,7 +35,7 @@ class TreeEncoder(Encoder):
         size: c, the size of a state.
 
     Raises:
-        ConfigError: the cell expects inputs of another size, or the backend has no checkpoints.
+        ConfigError: the cell expects inputs of another size.
     """
 
     input: Input
@@ -46,20 +45,17 @@ class TreeEncoder(Encoder):
         inputs: Input,
         cell: BaseCell,
         *,
-        backend: Backend = "levels",
         fused: bool = True,
         checkpoint: bool = False,
     ) -> None:
         super().__init__()
-        if checkpoint and backend != "levels":
-            raise ConfigError(f"expected backend levels with checkpoint, got {backend}")
         if inputs.size != cell.input_size:
             raise ConfigError(
                 f"expected a cell with input_size={inputs.size}, the size of the input, got "
                 f"{cell.input_size}"
             )
         self.input, self.cell, self.size = inputs, cell, cell.hidden_size
-        self.backend, self.fused, self.checkpoint = backend, fused, checkpoint
+        self.fused, self.checkpoint = fused, checkpoint
 
     def forward(self, batch: TreeBatch) -> Encoding:
         """The states of all nodes, in the order of the batch's nodes."""
@@ -77,7 +73,6 @@ class TreeEncoder(Encoder):
             cell,
             batch,
             ndata,
-            backend=self.backend,
             outputs=["h"],
             fused=self.fused,
             checkpoint=self.checkpoint,
@@ -92,8 +87,8 @@ class BidirectionalEncoder(Encoder):
     with positions can tell the children of a node apart.
 
     Arguments:
-        up: the encoder from the leaves to the root; its ``backend``, ``fused`` and ``checkpoint``
-            hold for both ways.
+        up: the encoder from the leaves to the root; its ``fused`` and ``checkpoint`` hold for both
+            ways.
         down: the cell from the root to the leaves, without operators, whose ``input_size`` is the
             size of ``up``.
 

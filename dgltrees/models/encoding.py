@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import torch
@@ -17,10 +17,7 @@ from dgltrees.models.inputs import Input
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
-__all__ = ["Backend", "Encoder", "Encoding", "EncodingPair", "NodeTable"]
-
-Backend = Literal["levels", "dgl"]
-"""The implementation of the traversal: ``"levels"``, or ``"dgl"``, the slow reference."""
+__all__ = ["Encoder", "Encoding", "EncodingPair", "NodeTable"]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import Loader
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
+from tests.backends import by_backend
 from tests.benchmarks.test_speed import measure
 
 
@@ -36,17 +37,18 @@ class Step:
     def __init__(self, data: Examples, contender: str) -> None:
         values = preset_values("listops-hosvd-c20-r3")
         values["model"] = {**values["model"], "max_children": 5}
-        values["model"]["backend"] = "dgl" if contender == "dgl" else "levels"
         torch.manual_seed(0)
         vocabs = {**data.forest.vocabs, "target": data.targets}
         self.data, self.model = data, LISTOPS.build(Settings(values).model, vocabs)
         self.model.encoder.fused = contender != "levels, fused=False"
+        self.backend = "dgl" if contender == "dgl" else "levels"
 
     def batch(self, size: int) -> tuple[TreeBatch, Tensor]:
         return LISTOPS.batch(self.data, np.arange(size))
 
     def run(self, batch: TreeBatch, targets: Tensor) -> None:
-        self.model(batch, targets).mean().backward()
+        with by_backend(self.backend):
+            self.model(batch, targets).mean().backward()
         for parameter in self.model.parameters():
             parameter.grad = None
 

@@ -26,6 +26,7 @@ from dgltrees.models.nti import (
     make_nti_encoder,
 )
 from dgltrees.trees.builders import chains
+from tests.backends import by_backend
 
 SIZE, LENGTH, BATCH, LARGE = 300, 32, 32, 1024
 
@@ -59,12 +60,10 @@ def products(leaves: str) -> Callable[[], None]:
 @pytest.mark.parametrize("contender", ["dgl", "levels, fused=False", "levels", "products"])
 def test_encoding(benchmark: BenchmarkFixture, contender: str, leaves: str) -> None:
     torch.manual_seed(0)
-    backend = "dgl" if contender == "dgl" else "levels"
     encoder = make_nti_encoder(
         GivenVectors("vector", SIZE),
         SIZE,
         leaves=leaves,
-        backend=backend,
         fused="False" not in contender,
     )
     sentences = tokens(BATCH)
@@ -72,7 +71,8 @@ def test_encoding(benchmark: BenchmarkFixture, contender: str, leaves: str) -> N
 
     def step() -> None:
         encoder.zero_grad()
-        encoder(sentences).roots.sum().backward()
+        with by_backend("dgl" if contender == "dgl" else "levels"):
+            encoder(sentences).roots.sum().backward()
 
     benchmark.group = f"NTI-SLSTM, {leaves} leaves, {BATCH} x {LENGTH}, hidden {SIZE}"
     nodes = BATCH * (2 * LENGTH - 1)
@@ -90,7 +90,7 @@ class ByMessages(nn.Module):
 
     def forward(self, queries: Tensor, encoding: Encoding) -> Attended:
         if isinstance(self.attention, TreeAttention):
-            return self.attention.by_messages(queries, encoding, backend="dgl")
+            return self.attention.by_messages(queries, encoding)
         return Attended(attend_along_edges(self.attention, queries, encoding), queries)
 
 
@@ -110,12 +110,12 @@ def test_full_matching(
 ) -> None:
     model, batch = full_matching(attention, score, BATCH)
     if contender == "messages":
-        model.encoder.encoder.backend = "dgl"
         model.head.attention = ByMessages(model.head.attention)
 
     def step() -> None:
         model.zero_grad()
-        model(batch).sum().backward()
+        with by_backend("dgl" if contender == "messages" else "levels"):
+            model(batch).sum().backward()
 
     benchmark.group = f"full matching, {attention} attention, {score}, {BATCH} x {LENGTH}"
     nodes = 2 * BATCH * (2 * LENGTH - 1)

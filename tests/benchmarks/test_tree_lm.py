@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from dgltrees.models import NCE, LanguageModel, SequenceLM, TreeLM, softmax_nll
 from dgltrees.trees import Forest
 from dgltrees.trees.dependencies import generation_batch, generation_forest
+from tests.backends import by_backend
 from tests.trees.dependencies.sentences import forest_of, random_heads
 
 HIDDEN, EMBEDDING, SENTENCES = 300, 150, 64
@@ -37,12 +38,18 @@ def sentences(shortest: int, longest: int, vocabulary: int) -> Forest:
     return generation_forest(Forest(forest.parent, forest.pos, forest.offsets, {"word": words}))
 
 
-def training(model: LanguageModel, forest: Forest, objective: Objective = softmax_nll) -> Step:
+def training(
+    model: LanguageModel,
+    forest: Forest,
+    objective: Objective = softmax_nll,
+    backend: str = "levels",
+) -> Step:
     """A step as the paper's: the loss over the sentences, clipped gradients, SGD."""
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
 
     def step() -> float:
-        h, words, _ = model(generation_batch(forest))
+        with by_backend(backend):
+            h, words, _ = model(generation_batch(forest))
         loss = objective(h, model.output, words).sum() / SENTENCES
         optimizer.zero_grad()
         loss.backward()
@@ -79,7 +86,7 @@ def products(vocabulary: int, forest: Forest) -> Step:
 
 CONTENDERS: dict[str, Callable[..., LanguageModel]] = {
     "torch.nn.LSTM": lstm,
-    "dgl": tree(backend="dgl"),
+    "dgl": tree(),
     "levels, fused=False": tree(fused=False),
     "levels": tree(),
 }
@@ -99,7 +106,7 @@ def case(request: pytest.FixtureRequest) -> tuple[str, Forest, list[float]]:
     """A model's name, its sentences, and the losses of its first two steps by backend dgl."""
     kind, lengths = request.param
     forest = sentences(*lengths, VOCABULARY)
-    step = training(model(kind, "dgl"), forest)
+    step = training(model(kind, "dgl"), forest, backend="dgl")
     return kind, forest, [step() for _ in range(2)]
 
 
@@ -115,7 +122,8 @@ def test_full_softmax(
     kind, forest, losses = case
     group = f"{kind}, {SENTENCES} x {forest.sizes.min() - 1} to {forest.sizes.max() - 1} words"
     if contender in CONTENDERS:
-        step = training(model(kind, contender), forest)
+        backend = "dgl" if contender == "dgl" else "levels"
+        step = training(model(kind, contender), forest, backend=backend)
         if contender.startswith("levels"):
             assert [step() for _ in losses] == pytest.approx(losses, rel=1e-3)
     else:

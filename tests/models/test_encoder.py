@@ -12,6 +12,7 @@ from dgltrees.cells import make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import BidirectionalEncoder, OneHot, TreeEncoder, WordEmbedding
 from dgltrees.traversal import traverse
+from tests.backends import by_backend
 from tests.worlds import random_forest
 
 INPUT = OneHot("value", 4)
@@ -25,20 +26,18 @@ def world(trees: int = 4) -> Forest:
     return Forest.build(forest.parent, pos=forest.pos, offsets=forest.offsets, columns=columns)
 
 
-def up(backend: str = "levels") -> TreeEncoder:
+def up() -> TreeEncoder:
     torch.manual_seed(0)
     cell = make_cell(
         "lstm", input_size=4, hidden_size=3, max_children=3, aggregator="hosvd", rank=2, operators=2
     )
-    return TreeEncoder(INPUT, cell, backend=backend)
+    return TreeEncoder(INPUT, cell)
 
 
-def both(down: str, backend: str = "levels") -> BidirectionalEncoder:
+def both(down: str) -> BidirectionalEncoder:
     torch.manual_seed(0)
     options = {} if down == "child_sum" else {"max_children": 3}
-    return BidirectionalEncoder(
-        up(backend), make_cell(down, input_size=3, hidden_size=5, **options)
-    )
+    return BidirectionalEncoder(up(), make_cell(down, input_size=3, hidden_size=5, **options))
 
 
 def test_tree_encoder_is_the_traversal() -> None:
@@ -79,7 +78,9 @@ def test_a_second_derivative_without_fusing(encoder: str) -> None:
 @pytest.mark.parametrize("down", ["lstm", "child_sum"])
 def test_backends_agree(down: str) -> None:
     batch = world().batch()
-    assert_close(both(down)(batch).states, both(down, "dgl")(batch).states)
+    with by_backend("dgl"):
+        slow = both(down)(batch).states
+    assert_close(both(down)(batch).states, slow)
 
 
 def test_down_is_the_recursion_from_the_root() -> None:
@@ -144,8 +145,3 @@ def test_checkpoints_change_nothing(encoder: str) -> None:
         h.square().sum().backward()
         found.append((h, {name: p.grad for name, p in model.named_parameters()}))
     assert_close(found[1], found[0])
-
-
-def test_dgl_has_no_checkpoints() -> None:
-    with pytest.raises(ConfigError, match="expected backend levels with checkpoint, got dgl"):
-        TreeEncoder(INPUT, up().cell, backend="dgl", checkpoint=True)

@@ -53,7 +53,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (lambda **o: PairHead(4, 3, **o), {"hidden": 0}, "a whole number of at least 1"),
     (lambda **o: NumberDecoder(4, **o), {"digits": 2.5}, "a whole number of at least 1"),
     (lambda **o: WordEmbedding("word", size=4, **o), {"rows": 0}, "a whole number of at least 1"),
-    (trees, {"backend": "torch"}, "one of levels, dgl"),
+    (trees, {"fused": "no"}, "true or false"),
     (lambda **o: SequenceEncoder(WORDS, 4, **o), {"layers": 0}, "a whole number of at least 1"),
     (lambda **o: TransformerEncoder(WORDS, 4, **o), {"heads": 0}, "a whole number of at least 1"),
     (nti, {"trees": "right"}, "one of full, left"),

@@ -16,7 +16,6 @@ _NO_TREE = "is not read with model.language_model sequence, but with tree; leave
 @pytest.mark.parametrize(
     ("task", "model", "message"),
     [
-        ("listops", {"backend": "dlg"}, "backend to be one of levels, dgl, got 'dlg'"),
         ("listops", {"readout": "leaf"}, "readout to be one of root, mean, attention, got"),
         ("listops", {"digits": "binary"}, "digits to be one of thermometer, one_hot, got"),
         ("sst-tree", {"readout": "mean"}, "readout is not read by the task sst-tree"),

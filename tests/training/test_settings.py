@@ -124,7 +124,7 @@ def test_what_a_layer_makes_unread_goes() -> None:
             r"max_nodes is not read by the task ptb; l",
         ),
         (
-            {"task": "mee", "model": {"policy": {"clip": 1}}},
+            {"task": "mee", "model": {"policy": {"epsilon": 1}}},
             r"with model\.policy\.operations given",
         ),
     ],

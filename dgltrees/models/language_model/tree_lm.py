@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uniform
-from dgltrees.models.encoding import Backend
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.options import Count, Fraction, NonNegativeInt, checked
@@ -52,7 +51,6 @@ class TreeLM(LanguageModel):
             the paper.
         stops: generate the shape too, by START and STOP (:func:`~dgltrees.models.with_stops`), two
             more rows of the tables of words: ``log_prob`` is log P(S, T) then.
-        backend: ``"levels"`` or ``"dgl"``.
         fused: use the cells' own ways through all levels; False where a second derivative is
             needed.
 
@@ -78,7 +76,6 @@ class TreeLM(LanguageModel):
         vectors: Optional[Tensor] = None,
         labels: NonNegativeInt = 0,
         stops: bool = False,
-        backend: Backend = "levels",
         fused: bool = True,
     ) -> None:
         s = half(hidden_size, embedding)
@@ -91,7 +88,7 @@ class TreeLM(LanguageModel):
         self.labels = nn.Linear(2 * hidden_size, labels) if labels else None
         if self.labels is not None:
             uniform(self.labels)
-        self.backend, self.fused = backend, fused
+        self.fused = fused
 
     def states(self, batch: TreeBatch) -> Tensor:
         """The states H from which the nodes' words are predicted, ``(N, d)``; 0.01 at ROOT."""
@@ -106,7 +103,7 @@ class TreeLM(LanguageModel):
 
     def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
         """Run a cell and return the states of its top layer, ``(N, d)``."""
-        states = traverse(cell, batch, ndata, backend=self.backend, outputs=["h"], fused=self.fused)
+        states = traverse(cell, batch, ndata, outputs=["h"], fused=self.fused)
         return states["h"][:, -1]  # of (N, L, d)
 
     def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees.models.encoding import Backend, Encoding
+from dgltrees.models.encoding import Encoding
 from dgltrees.models.nti.attention import GlobalAttention
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.trees.batch import TreeBatch
@@ -21,7 +21,7 @@ __all__ = ["attend_along_edges"]
 
 
 def attend_along_edges(
-    attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: Backend = "dgl"
+    attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: str = "dgl"
 ) -> Tensor:
     """The attention vectors ``(T, Q, c)`` of ``(T, Q, c)`` queries to T trees.
 

@@ -15,7 +15,7 @@ from dgltrees.cells import make_cell
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
-from dgltrees.models.encoding import Backend, Encoder, Encoding
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.nti.leaves import (
     BidirectionalLSTMLeaves,
@@ -84,7 +84,6 @@ class NTIEncoder(Encoder):
         pad: the vector of leaves without a token: ``"fixed"``, drawn once from U(-0.1, 0.1),
             ``"learned"``, or ``"zero"``.
         dropout: the probability of dropout on the leaves' vectors.
-        backend: ``"levels"`` or ``"dgl"``.
         fused: use the cell's own way through all levels, if it has one.
 
     Attributes:
@@ -111,7 +110,6 @@ class NTIEncoder(Encoder):
         truncate: bool = False,
         pad: Literal["fixed", "learned", "zero"] = "fixed",
         dropout: Fraction = 0.0,
-        backend: Backend = "levels",
         fused: bool = True,
     ) -> None:
         super().__init__()
@@ -124,7 +122,7 @@ class NTIEncoder(Encoder):
             self.input = inputs
         self.pad = PadVector(leaves.input_size, pad)
         self.leaves, self.cell, self.size = leaves, cell, cell.hidden_size
-        self.backend, self.fused = backend, fused
+        self.fused = fused
         self.make_trees: Callable[[ArrayLike], TreeBatch] = left_branching_trees
         if trees == "full":
             self.make_trees = partial(
@@ -172,7 +170,7 @@ class NTIEncoder(Encoder):
         batch, ndata, parts = self.plant(sentences, start)
         if query is not None:
             ndata["q"] = query.index_select(0, batch.tree_of_node.to(query.device))
-        state = traverse(self.cell, batch, ndata, backend=self.backend, fused=self.fused)
+        state = traverse(self.cell, batch, ndata, fused=self.fused)
         return Encoding(batch, state["h"], memory=state.get("c"), **parts)
 
     def plant(

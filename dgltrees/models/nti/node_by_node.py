@@ -67,7 +67,7 @@ class NodeByNode(SentencePairEncoder):
         ndata["tree"] = trees.tree_of_node.to(premise.states.device)
         attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
         # what attends holds the tensors of one batch, so that no code can be compiled for all
-        state = traverse(attending, trees, ndata, backend=encoder.backend, fused=False)
+        state = traverse(attending, trees, ndata, fused=False)
         memory, weights = state.get("c"), state["weights"]
         return Encoding(trees, state["h"], memory=memory, attention=weights, **parts)
 

@@ -98,7 +98,6 @@ class TreeAttention(AttentionOverTrees):
         encoding: Encoding,
         *,
         keys: Optional[Tensor] = None,
-        backend: str = "levels",
     ) -> Attended:
         """Attend by message passing, on trees of any shape; the reference for :meth:`forward`.
 
@@ -106,7 +105,6 @@ class TreeAttention(AttentionOverTrees):
 
         Arguments:
             queries, encoding, keys: see :meth:`forward`.
-            backend: ``"levels"`` or ``"dgl"``.
         """
         batch = encoding.batch
         tree = batch.tree_of_node.to(queries.device)
@@ -114,7 +112,7 @@ class TreeAttention(AttentionOverTrees):
         q = queries.index_select(0, tree)
         ndata = {"h": encoding.states, "keys": keys, "q": q, "pad": encoding.pad}
         slots = 1 + int(batch.edata["pos"].max()) if len(batch.src) else 1
-        states = traverse(_Climb(self, slots), batch, ndata, backend=backend)
+        states = traverse(_Climb(self, slots), batch, ndata)
         h = states["s"].index_select(0, batch.roots.to(queries.device))
         h = self.last(h, queries)
         with torch.no_grad():

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.decisions import Decisions
-from dgltrees.models.encoding import Backend, Encoder, Encoding
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.rrnet.choosing import Consume, Steps, choose
 from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
@@ -70,7 +70,6 @@ class RRNetEncoder(Encoder):
         max_open: how many sub-trees can be open at a time, where operations are not given.
         dropout: the probability of dropout on the token vectors and on h between steps, with one
             mask for all steps of a sentence (Gal and Ghahramani, 2016).
-        backend: ``"levels"`` or ``"dgl"``.
 
     Attributes:
         size: d, the size of a state.
@@ -95,7 +94,6 @@ class RRNetEncoder(Encoder):
         supervised_fraction: Share = 0.0,
         max_open: Count = 16,
         dropout: Fraction = 0.0,
-        backend: Backend = "levels",
     ) -> None:
         super().__init__()
         if policy is None and (objective is not None or supervised_fraction):
@@ -115,7 +113,7 @@ class RRNetEncoder(Encoder):
             raise ConfigError("expected token ids with a replay memory, got vectors")
         self.replay = Replay(capacity) if capacity else None
         self.fixed, self.supervised_fraction, self.max_open = fixed, supervised_fraction, max_open
-        self.consume, self.dropout, self.backend = consume, dropout, backend
+        self.consume, self.dropout = consume, dropout
         self.size = cell.hidden_size
 
     def forward(self, batch: Union[TreeBatch, Rollout]) -> Encoding:
@@ -135,7 +133,7 @@ class RRNetEncoder(Encoder):
         if rollout.h_mask is not None:
             ndata["mask"] = rollout.h_mask.index_select(0, graph.tree_of_node)
         outputs = ["h"] if start is None else list(self.cell.state_fields)
-        states = traverse(self.cell, graph, ndata, outputs=outputs, backend=self.backend)
+        states = traverse(self.cell, graph, ndata, outputs=outputs)
         h, steps = states["h"], steps_of(graph)
         operations = graph.ndata[OPERATION].index_select(0, steps)
         return Encoding(

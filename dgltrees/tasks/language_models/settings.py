@@ -51,8 +51,6 @@ class TopDownSettings:
     """Predict each word's dependency label after it."""
     stops: bool = False
     """Generate a tree's shape too, by START and STOP; perplexity stays that of the words."""
-    backend: Literal["levels", "dgl"] = "levels"
-    """Traversal: ours, level by level, or DGL's own, the slow reference."""
 
 
 @dataclass(frozen=True)

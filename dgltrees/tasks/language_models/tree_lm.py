@@ -239,7 +239,6 @@ def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
             shared=options["shared"],
             labels=_count_labels(vocabs) if options["labels"] else 0,
             stops=options["stops"],
-            backend=options["backend"],
             **shared,
         )
     elif options["language_model"] == "sequence":

@@ -150,7 +150,6 @@ def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetE
         supervised_fraction=supervised,
         max_open=model.get("policy.stack", 16),
         dropout=model["dropout"],
-        backend=model["backend"],
     )
 
 

@@ -144,8 +144,6 @@ class RRNetSettings:
     """Probability of dropout on the inputs and on states between steps, one mask per sequence."""
     layer_norm: bool = False
     """Layer normalisation of every gate's pre-activation, and of the memory."""
-    backend: Literal["levels", "dgl"] = "levels"
-    """Traversal: ours, level by level, or DGL's own, the slow reference."""
 
 
 ENCODERS: Mapping[str, Any] = {

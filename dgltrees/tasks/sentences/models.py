@@ -136,7 +136,6 @@ def _nti(model: Options, words: Optional[Words], size: int, **cell: Any) -> NTIE
         width=model.get("width"),
         pad=model.get("pad", "fixed"),
         dropout=model["input_dropout"],
-        backend=model["backend"],
     )
 
 

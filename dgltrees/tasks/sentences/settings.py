@@ -98,8 +98,6 @@ class NTISettings:
     """Trees over a sentence: full n-ary ones, or left-branching ones."""
     input_dropout: Fraction = 0.0
     """Probability of dropout on the vectors that the leaves read."""
-    backend: Literal["levels", "dgl"] = "levels"
-    """Traversal: ours, level by level, or DGL's own, the slow reference."""
 
 
 @dataclass(frozen=True)

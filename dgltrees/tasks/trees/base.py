@@ -78,9 +78,7 @@ def make_encoder(model: Options, inputs: Input, operators: int = 0) -> Encoder:
         ConfigError: the cell has no parameters per operator.
     """
     cell = make_cell_of(model, inputs.size, operators)
-    up = TreeEncoder(
-        inputs, cell, backend=model["backend"], checkpoint=model.get("checkpoint", False)
-    )
+    up = TreeEncoder(inputs, cell, checkpoint=model["checkpoint"])
     if not model["bidirectional"]:
         return up
     return BidirectionalEncoder(up, make_cell_of(model, up.size))

@@ -63,15 +63,8 @@ class TreeModel:
     """Initial weights: kaiming (normal), xavier (uniform), or uniform in U(-0.1, 0.1)."""
     bidirectional: bool = False
     """Run a second cell from the root down too, over the states of the first, and read both."""
-    backend: Literal["levels", "dgl"] = "levels"
-    """Traversal: ours, level by level, or DGL's own, the slow reference."""
     checkpoint: bool = False
     """Compute levels again in the backward pass, which takes longer and less memory."""
-
-    @staticmethod
-    def unread(values: Mapping[str, Any]) -> dict[str, str]:
-        """DGL's traversal has no checkpoints."""
-        return {"checkpoint": "with model.backend dgl"} if values["backend"] == "dgl" else {}
 
     @property
     def display_name(self) -> str:
@@ -91,8 +84,7 @@ class OperatorModel(TreeModel):
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """Cells with a set of parameters per operator have no label at operators."""
         sets = values["operator_labels"] == "parameters"
-        label = {"label": "with model.operator_labels parameters"} if sets else {}
-        return {**TreeModel.unread(values), **label}
+        return {"label": "with model.operator_labels parameters"} if sets else {}
 
 
 @dataclass(frozen=True)

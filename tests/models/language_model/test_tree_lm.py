@@ -14,6 +14,7 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeBatch
 from dgltrees.models import TreeLM
 from dgltrees.trees.dependencies import generation_batch, generation_forest
+from tests.backends import by_backend
 from tests.trees.dependencies.sentences import HEADS, forest_of, random_heads, sentences, slow_paths
 
 WORDS, D = 40, 4
@@ -93,9 +94,10 @@ def test_backends_agree(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     batch = batch_of([HEADS, [0], random_heads(rng, 15, True), random_heads(rng, 9, False)])
     found = []
-    for how in ({}, {"fused": False}, {"backend": "dgl"}):
-        model = make(**options, **how)
-        log_p = model.log_prob(batch)
+    for fused, backend in ((True, "levels"), (False, "levels"), (True, "dgl")):
+        model = make(**options, fused=fused)
+        with by_backend(backend):
+            log_p = model.log_prob(batch)
         log_p.sum().backward()
         found.append([log_p, *(p.grad for p in model.parameters())])
     assert_close(found[0], found[1])

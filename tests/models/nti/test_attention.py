@@ -17,6 +17,7 @@ from dgltrees.models.nti import (
     attention,
     pad_mass,
 )
+from tests.backends import by_backend
 from tests.models.nti.reference import attend
 from tests.models.nti.worlds import nti, sentences
 
@@ -90,7 +91,8 @@ def test_equals_messages(shape: str, way: str, score: str, mask_pads: bool) -> N
         if way == "global":
             slow = attend_along_edges(look, queries, encoding, backend=backend)
         else:
-            by = look.by_messages(queries, encoding, backend=backend)
+            with by_backend(backend):
+                by = look.by_messages(queries, encoding)
             slow = by.h
             assert_close(by.weights, fast.weights)
         assert_close(fast.h, slow)

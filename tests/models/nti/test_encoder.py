@@ -20,6 +20,7 @@ from dgltrees.models.nti import (
     Sentences,
 )
 from dgltrees.traversal import traverse
+from tests.backends import by_backend
 from tests.models.nti.worlds import nti, sentences
 
 SIZE = 4
@@ -54,8 +55,9 @@ def both(encoder: NTIEncoder, some: Sentences, **changes: Any) -> list[Any]:
 def test_backends_agree(name: str) -> None:
     encoder, some = nti(SIZE, **ENCODERS[name]), sentences(LENGTHS, SIZE)
     some.vectors.requires_grad_()
-    slow = both(encoder, some, backend="dgl")
-    assert_close(both(encoder, some, backend="levels"), slow)
+    with by_backend("dgl"):
+        slow = both(encoder, some)
+    assert_close(both(encoder, some), slow)
     assert_close(both(encoder, some, fused=False), slow)
 
 
@@ -210,8 +212,8 @@ def test_a_tree_lstm_on_an_nti_tree() -> None:
     encoder = NTIEncoder(None, IdentityLeaves(SIZE), NaryTreeLSTM(SIZE, 3, 2))
     some = sentences(LENGTHS, SIZE)
     fast = encoder.encode(some).states
-    encoder.backend = "dgl"
-    assert_close(encoder.encode(some).states, fast)
+    with by_backend("dgl"):
+        assert_close(encoder.encode(some).states, fast)
     made = encoder.make_trees([2])
     x = torch.cat([some.vectors[:2], torch.zeros(1, SIZE)])  # nodes above have no input
     alone = Sentences(some.vectors[:2], torch.tensor([2]))
@@ -229,7 +231,7 @@ def test_an_nti_cell_on_a_parsed_sentence(node: str, tmp_path: Path) -> None:
     encoder = TreeEncoder(WordEmbedding("word", words, 5), cell)
     batch = forest.batch([0, 1, 2])
     fast = encoder(batch).states
-    encoder.backend = "dgl"
-    assert_close(encoder(batch).states, fast)
+    with by_backend("dgl"):
+        assert_close(encoder(batch).states, fast)
     fast.sum().backward()
     assert all(p.grad is not None for p in cell.parameters())

@@ -13,6 +13,7 @@ from dgltrees.models import Encoding
 from dgltrees.models.heads import pair_features
 from dgltrees.models.nti import pad_mass
 from dgltrees.models.nti.sentences import split_pairs
+from tests.backends import by_backend
 from tests.models.nti.reference import attend
 from tests.models.nti.worlds import ATTENTIONS, make, texts
 
@@ -101,8 +102,8 @@ def test_node_by_node_backends_agree(attention: str) -> None:
     model = make("node_by_node", attention)
     found = []
     for backend in ("levels", "dgl"):
-        model.encoder.encoder.backend = backend
-        logits = model(texts(LENGTHS))
+        with by_backend(backend):
+            logits = model(texts(LENGTHS))
         found.append([logits, *torch.autograd.grad(logits.pow(2).sum(), list(model.parameters()))])
     assert_close(*found)
 

@@ -1,0 +1,18 @@
+"""The backend of the traversals within models, which do not choose one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from dgltrees.traversal import traverse
+
+
+@contextmanager
+def by_backend(backend: str) -> Iterator[None]:
+    """Within the context, traversals that name no backend run by this one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(traverse.__kwdefaults__, "backend", backend)
+        yield
