@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
-import threading
-from collections.abc import Iterator
+import sys
+from functools import cache
 from typing import Optional
 
 import torch
@@ -15,92 +14,80 @@ from lightning_fabric import Fabric
 from lightning_fabric.loggers import Logger
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
+from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import Settings, TrainingSettings
+from dgltrees.tasks.task import Task
+from dgltrees.training.settings import TrainingSettings
 
 __all__ = [
-    "adopt_torchrun",
+    "check_processes",
     "gather",
     "is_first_process",
     "make_fabric",
+    "name_torchrun",
     "process_count",
     "process_rank",
     "total",
 ]
 
 
-def adopt_torchrun(settings: Settings) -> Settings:
-    """The settings with as many devices and nodes as ``torchrun`` has started processes on.
-
-    Without ``torchrun`` they stay as they are. A number of 1, the default, leaves it to
-    ``torchrun``; any other must be its own.
+def check_processes(task: Task) -> None:
+    """Check that a task can train in as many processes as ``torchrun`` has started.
 
     Raises:
-        ConfigError: the settings ask for other numbers, or the task trains in one process.
+        ConfigError: there are several, and the task trains in one.
     """
-    if "TORCHELASTIC_RUN_ID" not in os.environ or os.environ["WORLD_SIZE"] == "1":
-        return settings
-    processes, devices = (int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    if settings.task.stateful:
+    if task.stateful and _by_torchrun() and process_count() > 1:
         raise ConfigError(
-            f"the task {settings.task.name} reads its text in order, in one process; torchrun has "
-            f"started {processes}: start it without"
+            f"the task {task.name} reads its text in order, in one process; torchrun has "
+            f"started {process_count()}: start it without"
         )
-    started = {"devices": devices, "nodes": processes // devices}
-    for name, number in started.items():
-        asked = getattr(settings.training, name)
-        if asked not in (1, number):
-            raise ConfigError(
-                f"expected training.{name} to be {number}, as torchrun has started them, got "
-                f"{asked}; leave it out"
-            )
-    return settings.replace("training", **started)
-
-
-_WATCHER = "dgltrees-parent"
-_PARENT = "DGLTREES_PARENT"
 
 
 def make_fabric(
     settings: TrainingSettings, *, one_device: bool = False, logger: Optional[Logger] = None
 ) -> Fabric:
-    """Launch the devices and processes of the settings.
+    """Set up the device of this process, and join the processes that ``torchrun`` has started.
 
     Arguments:
         settings: the settings of the training loop.
-        one_device: whether to use a single device, regardless of the number in the settings.
+        one_device: whether to use a single device, however many processes there are.
         logger: takes the metrics of epochs.
 
     Raises:
         ConfigError: this machine does not have them.
     """
     _check_size(settings, one_device)
-    _end_with_parent()
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     # Gradients vanish on their way down deep trees, and processors are slow at numbers near zero.
     torch.set_flush_denormal(True)
     if settings.deterministic:  # what CUDA's matrix products need to be repeatable
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    started = _by_torchrun() and not one_device
+    devices = int(os.environ["LOCAL_WORLD_SIZE"]) if started else 1
     try:
         fabric = Fabric(
             accelerator=_accelerator(settings.accelerator),
-            devices=1 if one_device else settings.devices,
-            num_nodes=1 if one_device else settings.nodes,
-            strategy="auto" if one_device else settings.strategy,
+            devices=devices,
+            num_nodes=process_count() // devices if started else 1,
             precision=settings.precision,
             loggers=logger,
         )
-        with _named_parent():
-            fabric.launch()
+        fabric.launch()
     except (MisconfigurationException, RuntimeError, ValueError) as error:
-        names = ("accelerator", "devices", "nodes", "strategy", "precision")
-        asked = [f"training.{name} {getattr(settings, name)}" for name in names]
-        raise ConfigError(f"cannot use {', '.join(asked)} on this machine: {error}") from None
+        raise ConfigError(
+            f"cannot use training.accelerator {settings.accelerator}, training.precision "
+            f"{settings.precision} on this machine: {error}"
+        ) from None
     if fabric.world_size > 1:
         atexit.register(_leave)
     return fabric
+
+
+def _by_torchrun() -> bool:
+    return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def _accelerator(name: str) -> str:
@@ -112,6 +99,14 @@ def _accelerator(name: str) -> str:
     if name != "auto":
         return name
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@cache
+def name_torchrun(gpus: int) -> None:
+    """Name, once, the command that trains on all GPUs where one of several is used."""
+    if gpus > 1:
+        command = f"torchrun --standalone --nproc-per-node {gpus} -m dgltrees train ..."
+        tqdm.write(f"dgltrees: one of {gpus} GPUs is used; to use all: {command}", file=sys.stderr)
 
 
 def _leave() -> None:
@@ -128,41 +123,13 @@ def _check_size(settings: TrainingSettings, one_device: bool) -> None:
     """
     cores = os.cpu_count() or 1
     most = max(16, 4 * cores)
-    for name in ("threads", "workers", "devices"):
+    for name in ("threads", "workers"):
         value = getattr(settings, name)
         if value is not None and value > most and not (one_device and name != "threads"):
             raise ConfigError(
                 f"expected training.{name} to be at most {most} on this machine, which has {cores} "
                 f"cores, got {value}"
             )
-
-
-@contextlib.contextmanager
-def _named_parent() -> Iterator[None]:
-    """Tell the processes that this one starts which one it is."""
-    os.environ[_PARENT] = str(os.getpid())
-    try:
-        yield
-    finally:
-        del os.environ[_PARENT]
-
-
-def _end_with_parent() -> None:
-    """Let a process that another one has started for the same run end with that one."""
-    if os.environ.get("LOCAL_RANK", "0") == "0" or any(
-        thread.name == _WATCHER for thread in threading.enumerate()
-    ):
-        return
-    # which may have ended before this process got here
-    parent, ending = int(os.environ.pop(_PARENT, os.getppid())), threading.Event()
-
-    def watch() -> None:
-        while not ending.wait(0.5):
-            if os.getppid() != parent:
-                os._exit(1)
-
-    atexit.register(ending.set)  # no thread is left when the interpreter goes
-    threading.Thread(target=watch, name=_WATCHER, daemon=True).start()
 
 
 def total(fabric: Fabric, tensor: Tensor) -> Tensor:

@@ -34,7 +34,12 @@ from dgltrees.training.lock import locked
 from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer, make_optimizer, parameter_groups
-from dgltrees.training.processes import adopt_torchrun, is_first_process, make_fabric
+from dgltrees.training.processes import (
+    check_processes,
+    is_first_process,
+    make_fabric,
+    name_torchrun,
+)
 from dgltrees.training.rundir import (
     RunDirectory,
     check_folder_of_runs,
@@ -147,9 +152,12 @@ def train(
         TreeError: data are not what the task reads.
     """
     check_optimizer(settings.training)  # refused before all else
-    settings = adopt_torchrun(settings)
+    check_processes(settings.task)
     logger = make_logger(settings.training.logger, Path(out))
     fabric, run = make_fabric(settings.training, logger=logger), RunDirectory(out)
+    alone = fabric.world_size == 1 and fabric.device.type == "cuda" and not settings.task.stateful
+    if alone and splits is None:  # those of an estimator have no command
+        name_torchrun(torch.cuda.device_count())
     files = {**fingerprints(settings), **encoder_fingerprint(settings)}
     if splits is not None:
         files["train"] = [{"name": None, "sha256": splits.checksum()}]

@@ -82,12 +82,6 @@ class TrainingSettings:
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
     """Kind of device; auto takes a CUDA GPU where there is one, and never mps, which has no double
     precision."""
-    devices: Count = 1
-    """Processes on each machine, each with a device of its own; under torchrun, as it has them."""
-    nodes: Count = 1
-    """Number of machines; under torchrun, as it has them."""
-    strategy: Literal["auto", "ddp"] = "auto"
-    """How several processes share the work: ddp averages their gradients, and so does auto."""
     precision: Literal["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"] = "32-true"
     """Type of the parameters and states: that of all numbers (true), or of products (mixed)."""
     threads: Optional[Count] = 1
@@ -112,7 +106,6 @@ class StatefulTraining(TrainingSettings):
 
     hidden: ClassVar[tuple[str, ...]] = (
         *("max_nodes", "pool", "bucket_by", "checkpoint_steps"),
-        *("devices", "nodes", "strategy"),
         *TrainingSettings.hidden,
     )
 

@@ -133,7 +133,7 @@ def test_two_processes_fine_tune_as_one(sst: Path, encoder: Path, tmp_path: Path
     config.update(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     (encoder / "config.json").write_text(json.dumps(config))
     settings = words(sst, encoder).replace("training", epochs=2, batch_size=3)
-    one, two = losses_of_one_and_two(tmp_path, settings, torchrun=True)
+    one, two = losses_of_one_and_two(tmp_path, settings)
     for left, right in zip(one, two):
         assert right["train_loss"] == pytest.approx(left["train_loss"], rel=TOLERANCE)
         assert right["valid_loss"] == pytest.approx(left["valid_loss"], rel=TOLERANCE)

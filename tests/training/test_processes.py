@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.training.processes import adopt_torchrun, make_fabric
+from dgltrees.training.processes import check_processes, make_fabric, name_torchrun
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
@@ -26,16 +26,13 @@ TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 Lines = list[dict[str, Any]]
 
 
-def losses_of_one_and_two(
-    folder: Path, settings: Settings, *, torchrun: bool
-) -> tuple[Lines, Lines]:
+def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Lines]:
     """The lines of ``metrics.jsonl`` from one process, and from two."""
     train(settings, folder / "one")
     settings.save(folder / "settings.yaml")
     argv = ["-m", "dgltrees", "train", str(folder / "settings.yaml"), "--out", str(folder / "two")]
-    flags = ["--training.devices", "2", "--training.strategy", "ddp"]
     done = subprocess.run(
-        [sys.executable, *([*TORCHRUN, *argv] if torchrun else [*argv, *flags])],
+        [sys.executable, *TORCHRUN, *argv],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -45,9 +42,7 @@ def losses_of_one_and_two(
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 1  # the result, once
     assert json.loads((folder / "two" / "resume.json").read_text())["world"] == 2
-    run = RunDirectory(folder / "two")
-    assert run.settings().training.devices == 2
-    return RunDirectory(folder / "one").metrics(), run.metrics()
+    return RunDirectory(folder / "one").metrics(), RunDirectory(folder / "two").metrics()
 
 
 def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
@@ -58,7 +53,7 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
     settings = quick("listops-hosvd-c10-r3", epochs=2, batch_size=7)
     assert 40 - round(40 * settings.data.valid_fraction) == 36
     settings = with_model(settings, hidden_size=5, rank=2)
-    one, two = losses_of_one_and_two(tmp_path, settings, torchrun=True)
+    one, two = losses_of_one_and_two(tmp_path, settings)
     assert len(one) == len(two) == 2
     for left, right in zip(one, two):
         for name in ("train_loss", "valid_loss"):
@@ -67,7 +62,7 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
 
 def test_nodes_are_counted_over_all_processes(tmp_path: Path) -> None:
     settings = with_model(quick("sst-tree", batch_size=7), hidden_size=5, embedding=4)
-    one, two = losses_of_one_and_two(tmp_path, settings, torchrun=False)
+    one, two = losses_of_one_and_two(tmp_path, settings)
     assert two[0]["train_loss"] == pytest.approx(one[0]["train_loss"], rel=TOLERANCE)
     assert two[0]["valid_node_accuracy"] == pytest.approx(one[0]["valid_node_accuracy"])
 
@@ -76,35 +71,35 @@ def test_nodes_are_counted_over_all_processes(tmp_path: Path) -> None:
 def test_own_trees_in_two_processes(tmp_path: Path, task: str, batch_size: int) -> None:
     """Of ``rank``, batches of three groups of four trees, and a last one of one group."""
     settings = with_model(quick(task, PLANS[task], batch_size=batch_size), hidden_size=5)
-    one, two = losses_of_one_and_two(tmp_path, settings, torchrun=True)
+    one, two = losses_of_one_and_two(tmp_path, settings)
     assert set(two[0]) == set(one[0])
     for name, value in one[0].items():
         assert two[0][name] == pytest.approx(value, rel=TOLERANCE, nan_ok=True), name
 
 
-@pytest.mark.parametrize(
-    ("preset", "training", "message"),
-    [
-        ("inex", {"devices": 3}, "expected training.devices to be 2, as torchrun"),
-        ("inex", {"devices": 2, "nodes": 4}, "expected training.nodes to be 3, as torchrun"),
-        ("ptb", {}, "in one process; torchrun has started 6"),
-    ],
-)
-def test_settings_that_torchrun_contradicts(
-    preset: str, training: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "6", "LOCAL_WORLD_SIZE": "2"}
+def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
+    settings = with_model(quick("listops-sum-c25", batch_size=7), hidden_size=5)
+    losses_of_one_and_two(tmp_path, settings)
+    with pytest.raises(ConfigError, match="trained with 2 processes, now there are 1; go on with"):
+        train(settings.replace("training", epochs=3), tmp_path / "two")
+
+
+def _by_torchrun(monkeypatch: pytest.MonkeyPatch, processes: int, here: int) -> None:
+    """The variables that torchrun sets."""
+    world = {"WORLD_SIZE": processes, "LOCAL_WORLD_SIZE": here, "TORCHELASTIC_RUN_ID": "none"}
     for name, value in world.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigError, match=message):
-        adopt_torchrun(quick(preset, **training))
-    adopted = adopt_torchrun(quick("inex", devices=2)).training
-    assert (adopted.devices, adopted.nodes) == (2, 3)
+        monkeypatch.setenv(name, str(value))
 
 
-@pytest.mark.parametrize(("gpu", "chosen"), [(True, "cuda"), (False, "cpu")])
-def test_auto_is_never_mps(monkeypatch: pytest.MonkeyPatch, gpu: bool, chosen: str) -> None:
-    """Whatever the machine has: it has no double precision."""
+def test_a_text_in_order_trains_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    _by_torchrun(monkeypatch, 6, 2)
+    check_processes(quick("inex").task)
+    with pytest.raises(ConfigError, match="in one process; torchrun has started 6"):
+        check_processes(quick("ptb").task)
+
+
+def _asked(monkeypatch: pytest.MonkeyPatch, **how: Any) -> dict[str, Any]:
+    """What a run on automatic devices asks Fabric for."""
     asked: dict[str, Any] = {}
 
     class Stop(Exception):  # noqa: N818
@@ -114,18 +109,33 @@ def test_auto_is_never_mps(monkeypatch: pytest.MonkeyPatch, gpu: bool, chosen: s
         asked.update(arguments)
         raise Stop
 
-    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
-    monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
     monkeypatch.setattr("dgltrees.training.processes.Fabric", fabric)
     with pytest.raises(Stop):
-        make_fabric(quick("listops-sum-c25", accelerator="auto").training)
-    assert asked["accelerator"] == chosen
+        make_fabric(quick("listops-sum-c25", accelerator="auto").training, **how)
+    return asked
 
 
-def test_a_process_whose_parent_ended_while_it_started_ends_too() -> None:
-    code = (
-        "import time; from dgltrees.training import processes; processes._end_with_parent(); "
-        "time.sleep(60)"
+def test_torchrun_decides_about_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = {"devices": 1, "num_nodes": 1}
+    assert _asked(monkeypatch).items() >= alone.items()
+    _by_torchrun(monkeypatch, 6, 2)
+    assert _asked(monkeypatch).items() >= {"devices": 2, "num_nodes": 3}.items()
+    assert _asked(monkeypatch, one_device=True).items() >= alone.items()
+
+
+def test_several_gpus_are_named_once_with_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    name_torchrun.cache_clear()
+    for gpus in (1, 3, 3):
+        name_torchrun(gpus)
+    assert capsys.readouterr().err == (
+        "dgltrees: one of 3 GPUs is used; to use all: "
+        "torchrun --standalone --nproc-per-node 3 -m dgltrees train ...\n"
     )
-    environment = {**os.environ, "LOCAL_RANK": "1", "DGLTREES_PARENT": str(os.getpid() + 2**23)}
-    assert subprocess.run([sys.executable, "-c", code], env=environment, timeout=50).returncode == 1
+
+
+@pytest.mark.parametrize(("gpu", "chosen"), [(True, "cuda"), (False, "cpu")])
+def test_auto_is_never_mps(monkeypatch: pytest.MonkeyPatch, gpu: bool, chosen: str) -> None:
+    """Whatever the machine has: it has no double precision."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
+    assert _asked(monkeypatch)["accelerator"] == chosen

@@ -107,7 +107,7 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"model": {"encoder": "rrnet"}}, r"model\.encoder is not read by the task listops; leave"),
         ({"training": {"learning_rate": 1}}, r"learning_rate is not read .* mean training\.lr\?"),
         ({"training": {"precision": "8"}}, r"training\.precision to be one of 32-true, .*got '8'"),
-        ({"training": {"strategy": "dp"}}, r"training\.strategy to be one of auto, ddp, got 'dp'"),
+        ({"training": {"devices": 2}}, r"training\.devices is not read by the task listops"),
         ({"training": {"accelerator": "x"}}, r"training\.accelerator to be one of auto, cpu, cuda"),
         ({"model": {"head": [0]}}, r"model\.head to be a list, each a whole number of at least 1"),
         ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
