@@ -15,10 +15,10 @@ __all__ = [
     "CASES",
     "Case",
     "balanced",
-    "caterpillars",
     "chain",
     "operations",
     "random_binary",
+    "split",
 ]
 
 Parents = list[int]
@@ -51,7 +51,7 @@ class Case:
         return Forest(forest.parent, forest.pos, forest.offsets, {"token": token})
 
 
-def _split(leaves: int, left: Callable[[int], int]) -> Parents:
+def split(leaves: int, left: Callable[[int], int]) -> Parents:
     """A binary tree whose first children get ``left(n)`` of n leaves, in preorder."""
     parents: Parents = []
     stack = [(leaves, -1)]
@@ -67,17 +67,17 @@ def _split(leaves: int, left: Callable[[int], int]) -> Parents:
 
 def random_binary(rng: np.random.Generator, low: int = 10, high: int = 30) -> Parents:
     """A tree of ``low`` to ``high`` leaves, each split drawn uniformly."""
-    return _split(int(rng.integers(low, high + 1)), lambda n: int(rng.integers(1, n)))
+    return split(int(rng.integers(low, high + 1)), lambda n: int(rng.integers(1, n)))
 
 
 def balanced(leaves: int) -> Parents:
     """A tree whose splits are even."""
-    return _split(leaves, lambda n: n // 2)
+    return split(leaves, lambda n: n // 2)
 
 
 def chain(leaves: int) -> Parents:
     """A tree in which every inner node has a leaf as its second child."""
-    return _split(leaves, lambda n: n - 1)
+    return split(leaves, lambda n: n - 1)
 
 
 def operations(rng: np.random.Generator) -> Parents:
@@ -95,21 +95,6 @@ def operations(rng: np.random.Generator) -> Parents:
     return parents
 
 
-def sentence(rng: np.random.Generator) -> Parents:
-    """A binarised parse such as the Stanford Sentiment Treebank's: 2 to 56 words, 19 on average.
-
-    Since English branches to the right, every other split has one word on the left.
-    """
-    words = int(np.clip(np.rint(rng.gamma(4.2, 4.6)), 2, 56))
-    return _split(words, lambda n: 1 if rng.random() < 0.5 else int(rng.integers(1, n)))
-
-
-def caterpillars(levels: int, nodes: int) -> Case:
-    """Chains of ``levels`` levels, as many as have about ``nodes`` nodes in all."""
-    trees = max(1, nodes // (2 * levels - 1))
-    return Case(f"{trees} x {levels} levels", trees, lambda rng: chain(levels))
-
-
 CASES = {
     case.name: case
     for case in (
@@ -120,6 +105,3 @@ CASES = {
         Case("chain 16 x 799", 16, lambda rng: chain(400)),
     )
 }
-
-SENTENCES = Case("sentences 64 x ~37", 64, sentence)
-"""Binarised parses, for the benchmark with hidden size 300."""

@@ -22,7 +22,6 @@ __all__ = [
     "Contender",
     "Model",
     "States",
-    "checkpoint_way",
     "dgl_way",
     "fused_way",
     "levels_way",
@@ -99,12 +98,6 @@ def levels_way(model: Model, batch: TreeBatch) -> Tensor:
     """Backend levels, with the three functions of the cell."""
     x = model.embed(batch.ndata["token"])
     return traverse(model.cell, batch, {"x": x}, outputs=["h"], fused=False)["h"]
-
-
-def checkpoint_way(model: Model, batch: TreeBatch) -> Tensor:
-    """Backend levels, with the three functions and checkpoints."""
-    x = model.embed(batch.ndata["token"])
-    return traverse(model.cell, batch, {"x": x}, outputs=["h"], checkpoint=True)["h"]
 
 
 class TutorialCell:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["class_metrics", "confusion", "flag_metrics"]
+__all__ = ["class_metrics", "flag_metrics"]
 
 
 def class_metrics(
@@ -61,10 +60,3 @@ def flag_metrics(
     return {
         name: float(np.mean([each[name] for each in reports if name in each])) for name in names
     }
-
-
-def confusion(targets: NDArray[np.int64], predictions: NDArray[np.int64], classes: int) -> Any:
-    """``(classes, classes)`` how often a class, by row, was predicted as another, by column."""
-    table = np.zeros((classes, classes), np.int64)
-    np.add.at(table, (targets, predictions), 1)
-    return table

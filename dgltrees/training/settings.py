@@ -33,7 +33,6 @@ __all__ = [
     "layered",
     "readable_options",
     "section_sources",
-    "settings_from",
 ]
 
 SECTIONS = ("data", "model", "training")
@@ -221,7 +220,7 @@ class Settings:
         }
 
     def to_yaml(self) -> str:
-        """YAML text that :func:`settings_from` takes when loaded."""
+        """YAML text, from whose values :class:`Settings` makes the same."""
         text: str = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
         return text
 
@@ -238,11 +237,6 @@ class Settings:
 
     def __repr__(self) -> str:
         return f"Settings({self.to_dict()})"
-
-
-def settings_from(values: Mapping[str, Any]) -> Settings:
-    """Settings from nested plain values; see :class:`Settings`."""
-    return Settings(values)
 
 
 def section_sources(task: Task) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from dgltrees.bench import CASES, CONTENDERS, Case, Contender, Row, table, time_
 from dgltrees.bench.cases import balanced, chain, random_binary
 from dgltrees.bench.contenders import Model
 from dgltrees.bench.device import DeviceRow, device_table
-from dgltrees.bench.memory import peak
 from dgltrees.cli import main
 from dgltrees.trees import TreeBatch
+from tests.benchmarks.memory import peak
 
 needs_dgl = pytest.mark.skipif(dgl is None, reason="needs DGL")
 SMALL = Case("small", 3, lambda rng: random_binary(rng, 2, 5))

@@ -8,9 +8,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dgltrees.bench import CASES, CONTENDERS
-from dgltrees.bench.cases import Case, caterpillars, chain
+from dgltrees.bench.cases import Case, chain
 from dgltrees.bench.contenders import VOCABULARY, Contender, Model
-from dgltrees.bench.memory import MEASURED, peak
+from tests.benchmarks.cases import caterpillars
+from tests.benchmarks.memory import MEASURED, peak
 
 OURS = [CONTENDERS[name] for name in ("levels, fused=False", "levels, no numba", "levels")]
 

@@ -22,11 +22,11 @@ from dgltrees.models.nti import (
     SentencePairEncoder,
     TreeAttention,
     TreeMatching,
-    attend_along_edges,
     make_nti_encoder,
 )
 from dgltrees.trees.builders import chains
 from tests.backends import by_backend
+from tests.models.nti.attend_edges import attend_along_edges
 
 SIZE, LENGTH, BATCH, LARGE = 300, 32, 32, 1024
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
@@ -51,8 +51,6 @@ class LanguageModel(nn.Module, ABC):
         ConfigError: sizes do not fit, or the probability is not in [0, 1).
     """
 
-    uses_trees: ClassVar[bool] = False
-    """Whether the model reads the edges of the trees, not only the words."""
     start: Optional[int] = None
     """The id of START, if START and STOP are generated; that of STOP is the next."""
 

@@ -58,7 +58,6 @@ class TreeLM(LanguageModel):
         ConfigError: a size is not positive or sizes do not fit.
     """
 
-    uses_trees = True
     decisions: None = None
     """The classifiers of the shape; only :class:`~dgltrees.models.JointTreeLM` has them."""
 

@@ -3,8 +3,7 @@
 Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
 """
 
-from dgltrees.models.nti.attend_edges import attend_along_edges
-from dgltrees.models.nti.attention import Attended, AttentionOverTrees, GlobalAttention, pad_mass
+from dgltrees.models.nti.attention import Attended, AttentionOverTrees, GlobalAttention
 from dgltrees.models.nti.encoder import NTIEncoder, make_leaves, make_nti_encoder
 from dgltrees.models.nti.leaves import (
     BidirectionalLSTMLeaves,
@@ -40,8 +39,6 @@ __all__ = [
     "SharedWordCount",
     "TreeAttention",
     "TreeMatching",
-    "attend_along_edges",
     "make_leaves",
     "make_nti_encoder",
-    "pad_mass",
 ]

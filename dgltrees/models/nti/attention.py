@@ -15,7 +15,7 @@ from dgltrees.cells.scores import Score, ScoreName
 from dgltrees.models.encoding import Encoding
 from dgltrees.options import checked
 
-__all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks", "pad_mass"]
+__all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks"]
 
 CHUNK = 640 << 20
 """The approximate memory of one chunk of queries, in bytes."""
@@ -32,11 +32,6 @@ class Attended(NamedTuple):
 
     h: Tensor
     weights: Tensor
-
-
-def pad_mass(attended: Attended, encoding: Encoding) -> Tensor:
-    """The total weight of nodes without a token below them, ``(T, Q)``."""
-    return (attended.weights * encoding.table.pad.unsqueeze(1)).sum(2)
 
 
 @checked

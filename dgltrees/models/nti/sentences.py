@@ -9,7 +9,6 @@ from torch import Tensor
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import mask_of
 
 __all__ = ["Sentences", "split_pairs"]
 
@@ -24,13 +23,6 @@ class Sentences(NamedTuple):
 
     vectors: Tensor
     lengths: Tensor
-
-    @classmethod
-    def of_padded(cls, vectors: Tensor, lengths: Tensor) -> Sentences:
-        """Build from a padded table ``(T, L, k)``, of which each sentence has ``lengths`` rows."""
-        lengths = lengths.long().cpu()
-        mask = mask_of(lengths, vectors.shape[1])
-        return cls(vectors[mask.to(vectors.device)], lengths)
 
 
 def split_pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.trees.dependencies.edge_types import EDGE_TYPES, EdgeType
-from dgltrees.trees.dependencies.projective import check_roots
+from dgltrees.trees.dependencies.roots import check_roots
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import run_offsets, within
 

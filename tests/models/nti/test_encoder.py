@@ -162,13 +162,6 @@ def test_dropout_acts_on_leaves_and_children() -> None:
         assert changed[-1] > 0
 
 
-def test_padded_vectors_are_taken() -> None:
-    vectors, lengths = torch.randn(2, 4, SIZE), torch.tensor([2, 4])
-    made = Sentences.of_padded(vectors, lengths)
-    assert_close(made.vectors, torch.cat([vectors[0, :2], vectors[1]]))
-    assert made.lengths.tolist() == [2, 4]
-
-
 def test_a_table_of_unlike_trees() -> None:
     made: Encoding = nti(SIZE).encode(sentences([1, 3], SIZE))
     table = made.table

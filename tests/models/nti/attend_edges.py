@@ -17,8 +17,6 @@ from dgltrees.models.nti.attention import GlobalAttention
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["attend_along_edges"]
-
 
 def attend_along_edges(
     attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: str = "dgl"

@@ -1,6 +1,6 @@
 """Time and peak memory of encoding ten million nodes, from disk to the states of the roots.
 
-``python -m dgltrees.bench.large --nodes 10000000`` writes a forest, and then reads and encodes it
+``python -m tests.benchmarks.large --nodes 10000000`` writes a forest, and then reads and encodes it
 in a new process.
 """
 
@@ -17,13 +17,11 @@ import torch
 from numpy.typing import NDArray
 
 from dgltrees.bench.cases import random_binary
-from dgltrees.bench.memory import peak_of_process
 from dgltrees.cells import ChildSumTreeLSTM
 from dgltrees.models import TreeEncoder, WordEmbedding, encode_roots
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of
-
-__all__ = ["large_forest"]
+from tests.benchmarks.memory import peak_of_process
 
 VOCABULARY = 10_000
 
@@ -74,7 +72,7 @@ def _encode(folder: str, hidden: int) -> None:
 
 def main() -> None:
     """Write a forest, then encode it in a new process, whose peak memory excludes the writing."""
-    flags = argparse.ArgumentParser(prog="python -m dgltrees.bench.large")
+    flags = argparse.ArgumentParser(prog="python -m tests.benchmarks.large")
     flags.add_argument("--nodes", type=int, default=10_000_000)
     flags.add_argument("--hidden", type=int, default=128)
     flags.add_argument("--folder", help="a forest to encode, instead of writing one")
@@ -84,7 +82,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         large_forest(values.nodes).save(folder)
-        argv = [sys.executable, "-m", "dgltrees.bench.large", "--folder", folder]
+        argv = [sys.executable, "-m", "tests.benchmarks.large", "--folder", folder]
         subprocess.run([*argv, "--hidden", str(values.hidden)], check=True)
 
 
