@@ -18,6 +18,7 @@ from dgltrees.cells.aggregators.sum import Sum
 from dgltrees.cells.aggregators.symmetric_full import SymmetricFull
 from dgltrees.cells.aggregators.symmetric_hosvd import SymmetricHOSVD
 from dgltrees.cells.aggregators.tensor_train import TensorTrain
+from dgltrees.registry import Registry, subclass_of
 
 __all__ = [
     "AGGREGATORS",
@@ -37,16 +38,20 @@ __all__ = [
     "TensorTrain",
 ]
 
-AGGREGATORS: dict[str, type[Aggregator]] = {
-    "sum": Sum,
-    "full": Full,
-    "hosvd": HOSVD,
-    "canonical": Canonical,
-    "tensor_train": TensorTrain,
-    "shared_sum": SharedSum,
-    "shared_canonical": SharedCanonical,
-    "shared_tensor_train": SharedTensorTrain,
-    "symmetric_full": SymmetricFull,
-    "symmetric_hosvd": SymmetricHOSVD,
-}
+AGGREGATORS: Registry[type[Aggregator]] = Registry(
+    "aggregators",
+    {
+        "sum": "dgltrees.cells.aggregators.sum:Sum",
+        "full": "dgltrees.cells.aggregators.full:Full",
+        "hosvd": "dgltrees.cells.aggregators.hosvd:HOSVD",
+        "canonical": "dgltrees.cells.aggregators.canonical:Canonical",
+        "tensor_train": "dgltrees.cells.aggregators.tensor_train:TensorTrain",
+        "shared_sum": "dgltrees.cells.aggregators.shared_sum:SharedSum",
+        "shared_canonical": "dgltrees.cells.aggregators.shared_canonical:SharedCanonical",
+        "shared_tensor_train": "dgltrees.cells.aggregators.shared_tensor_train:SharedTensorTrain",
+        "symmetric_full": "dgltrees.cells.aggregators.symmetric_full:SymmetricFull",
+        "symmetric_hosvd": "dgltrees.cells.aggregators.symmetric_hosvd:SymmetricHOSVD",
+    },
+    subclass_of(Aggregator),
+)
 """The aggregators by the names that settings use."""
