@@ -17,7 +17,8 @@ import ast
 import warnings
 from collections.abc import Callable, Collection, ItemsView, Iterator, MutableMapping, ValuesView
 from functools import cache, cached_property
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.machinery import PathFinder
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
@@ -145,8 +146,11 @@ def instance_of(base: type) -> Callable[[str, Any], str]:
 
 
 @cache
-def _all_entry_points() -> EntryPoints:
-    """Those of all packages; they are read once, since that takes as long as a small import."""
+def _all_entry_points() -> Any:
+    """Those of all packages, read once: EntryPoints, or what Python 3.11 has with the same method.
+
+    Reading them takes as long as a small import.
+    """
     return entry_points()
 
 
@@ -199,10 +203,7 @@ def _docstring(entry: EntryPoint) -> str:
         ImportError, OSError, SyntaxError: there is no such module, or no source of it.
         LookupError: the module does not define the name, or it has no docstring.
     """
-    spec = find_spec(entry.module)
-    if spec is None or spec.origin is None:
-        raise ImportError(f"no module named {entry.module!r}")
-    body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    body = ast.parse(_source(entry.module).read_text(encoding="utf-8")).body
     for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == entry.attr:
             return ast.get_docstring(node) or ""
@@ -213,6 +214,22 @@ def _docstring(entry: EntryPoint) -> str:
             if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
                 return constant.value
     raise LookupError(f"{entry.attr} has no docstring in {entry.module}")
+
+
+def _source(module: str) -> Path:
+    """The file of a module; neither it nor a package that it is in is imported.
+
+    Raises:
+        ImportError: there is no such module, or it has no file.
+    """
+    first, *rest = module.split(".")
+    spec, name = find_spec(first), first
+    for part in rest:
+        name = f"{name}.{part}"
+        spec = spec and PathFinder.find_spec(name, spec.submodule_search_locations)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"no module named {module!r}")
+    return Path(spec.origin)
 
 
 def paper_of(name: str) -> str:
