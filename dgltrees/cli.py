@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Union
 
 from dgltrees.errors import ConfigError, TreeError, file_problem
+from dgltrees.registry import Registry
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = {
-    "train": "commands.training:train",
-    "evaluate": "commands.runs:evaluate",
-    "predict": "commands.runs:predict",
-    "encode": "commands.runs:encode",
-    "sweep": "commands.training:sweep",
-    "parse": "commands.sentences:parse",
-    "rerank": "commands.sentences:rerank",
-    "complete": "commands.sentences:complete",
-    "train-shape": "commands.generation:train_shape",
-    "generate": "commands.generation:generate",
-    "compress": "commands.generation:compress",
-    "simplify": "commands.generation:simplify",
-    "explain": "commands.inspection:explain",
-    "attention": "commands.inspection:attention",
-    "compare-trees": "commands.inspection:compare_trees",
-    "similar": "commands.inspection:similar",
-    "accuracy-by-padding": "commands.inspection:accuracy_by_padding",
-    "demo": "commands.demo:demo",
-    "make": "commands.data:MAKE",
-    "draw": "commands.data:draw",
-    "inspect": "commands.data:inspect",
-    "presets": "commands.presets:presets",
-    "show": "commands.presets:show",
-    "bench": "bench.command:bench",
-}
-"""The module of each command, in this package, and the function in it."""
+COMMANDS: Registry[Any] = Registry(
+    "commands",
+    {
+        "train": "dgltrees.commands.training:train",
+        "evaluate": "dgltrees.commands.runs:evaluate",
+        "predict": "dgltrees.commands.runs:predict",
+        "encode": "dgltrees.commands.runs:encode",
+        "sweep": "dgltrees.commands.training:sweep",
+        "parse": "dgltrees.commands.sentences:parse",
+        "rerank": "dgltrees.commands.sentences:rerank",
+        "complete": "dgltrees.commands.sentences:complete",
+        "train-shape": "dgltrees.commands.generation:train_shape",
+        "generate": "dgltrees.commands.generation:generate",
+        "compress": "dgltrees.commands.generation:compress",
+        "simplify": "dgltrees.commands.generation:simplify",
+        "explain": "dgltrees.commands.inspection:explain",
+        "attention": "dgltrees.commands.inspection:attention",
+        "compare-trees": "dgltrees.commands.inspection:compare_trees",
+        "similar": "dgltrees.commands.inspection:similar",
+        "accuracy-by-padding": "dgltrees.commands.inspection:accuracy_by_padding",
+        "demo": "dgltrees.commands.demo:demo",
+        "make": "dgltrees.commands.data:MAKE",
+        "draw": "dgltrees.commands.data:draw",
+        "inspect": "dgltrees.commands.data:inspect",
+        "presets": "dgltrees.commands.presets:presets",
+        "show": "dgltrees.commands.presets:show",
+        "bench": "dgltrees.bench.command:bench",
+    },
+)
+"""The commands by name: functions, or tables of functions whose names are the next word."""
 
 
 def main(argv: Union[Sequence[str], None] = None) -> int:
@@ -128,15 +130,14 @@ def _imported(argv: Sequence[str]) -> list[str]:
 
 def _call(name: str, argv: Sequence[str]) -> None:
     """Run a command, or print its help."""
-    module, _, attribute = COMMANDS[name].partition(":")
-    command = getattr(importlib.import_module(f"dgltrees.{module}"), attribute)
+    command = COMMANDS[name]
     from dgltrees.commands import arguments
 
     asks_help = "-h" in argv or "--help" in argv
     if isinstance(command, Mapping):  # a table: the next word chooses
         names = [word for word in argv if not word.startswith("-")][:1]
         if asks_help and not names:
-            print(f"usage: dgltrees {name} NAME [flags]\n\n{_sentence(COMMANDS[name])}.\n")
+            print(f"usage: dgltrees {name} NAME [flags]\n\n{COMMANDS.summary(name)}.\n")
             for each, function in command.items():
                 print(f"  {each:21}{_first_line(function.__doc__ or '')}")
             print(f"\ndgltrees {name} NAME --help says more.")
@@ -172,7 +173,12 @@ def _one_line(
 
 
 def _help() -> str:
-    lines = [f"  {name:21}{_sentence(place)}" for name, place in COMMANDS.items()]
+    lines = []
+    for name in COMMANDS:
+        try:
+            lines.append(f"  {name:21}{COMMANDS.summary(name)}")
+        except ConfigError as error:
+            warnings.warn(f"{error}; it is left out", stacklevel=2)
     start = ["usage: dgltrees COMMAND ...", "", "Neural networks over trees.", ""]
     end = [
         "",
@@ -181,23 +187,6 @@ def _help() -> str:
         "adds a cell to dgltrees.cells.CELLS.",
     ]
     return "\n".join([*start, *lines, *end])
-
-
-def _sentence(place: str) -> str:
-    """The first line of a command's docstring, parsed from its source since imports are slow."""
-    module, _, function = place.partition(":")
-    path = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    for node, following in zip(body, [*body[1:], None]):
-        text = ""
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            text = ast.get_docstring(node) or ""
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == function:
-            assert isinstance(following, ast.Expr)  # the string below a table is its docstring
-            text = ast.literal_eval(following.value)
-        if text:
-            return _first_line(text)
-    raise LookupError(place)
 
 
 def _first_line(docstring: str) -> str:

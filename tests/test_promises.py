@@ -28,7 +28,7 @@ PROMISES = {
         "tests/cells/reference.py",
     ],
     "a task": [
-        *("dgltrees/tasks/trees/balanced.py", "dgltrees/tasks/table.py"),
+        *("dgltrees/tasks/own_trees/balanced.py", "dgltrees/tasks/table.py"),
         *("dgltrees/training/presets/balanced.yaml", "tests/tasks/test_task.py"),
     ],
     "a format": [

@@ -24,6 +24,7 @@ from dgltrees.cells.tree_lstm import TreeLSTM
 from dgltrees.cells.tree_rnn import TreeRNN
 from dgltrees.errors import ConfigError
 from dgltrees.options import Options
+from dgltrees.registry import Registry, subclass_of
 
 __all__ = [
     "AGGREGATORS",
@@ -50,17 +51,21 @@ __all__ = [
     "make_cell",
 ]
 
-CELLS: dict[str, type[BaseCell]] = {
-    "rnn": TreeRNN,
-    "lstm": TreeLSTM,
-    "gru": TreeGRU,
-    "child_sum": ChildSumTreeLSTM,
-    "nary": NaryTreeLSTM,
-    "s_lstm": SLSTM,
-    "chainer_s_lstm": ChainerSLSTM,
-    "anf": AttentiveNode,
-    "selective_s_lstm": SelectiveSLSTM,
-}
+CELLS: Registry[type[BaseCell]] = Registry(
+    "cells",
+    {
+        "rnn": "dgltrees.cells.tree_rnn:TreeRNN",
+        "lstm": "dgltrees.cells.tree_lstm:TreeLSTM",
+        "gru": "dgltrees.cells.tree_gru:TreeGRU",
+        "child_sum": "dgltrees.cells.child_sum:ChildSumTreeLSTM",
+        "nary": "dgltrees.cells.nary:NaryTreeLSTM",
+        "s_lstm": "dgltrees.cells.s_lstm:SLSTM",
+        "chainer_s_lstm": "dgltrees.cells.chainer_s_lstm:ChainerSLSTM",
+        "anf": "dgltrees.cells.anf:AttentiveNode",
+        "selective_s_lstm": "dgltrees.cells.selective_s_lstm:SelectiveSLSTM",
+    },
+    subclass_of(BaseCell),
+)
 """The cells by the names that settings use."""
 
 

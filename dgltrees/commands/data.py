@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Callable, Optional, Union
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Optional, Union
 
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
@@ -18,18 +17,27 @@ from dgltrees.tasks.own_trees.inspect import inspect_trees
 __all__ = ["MAKE", "draw", "inspect"]
 
 
-def _printing(generator: Callable[..., Mapping[str, Path]]) -> Callable[..., None]:
-    """A generator as a command, which prints the paths that it has written."""
+class Make(Mapping[str, Callable[..., None]]):
+    """The generators as commands, which print the paths that they have written."""
 
-    @functools.wraps(generator)
-    def command(**arguments: Any) -> None:
-        for path in generator(**arguments).values():
-            print(path)
+    def __getitem__(self, name: str) -> Callable[..., None]:
+        generator = GENERATORS[name]
 
-    return command
+        @functools.wraps(generator)
+        def command(**arguments: Any) -> None:
+            for path in generator(**arguments).values():
+                print(path)
+
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(GENERATORS)
+
+    def __len__(self) -> int:
+        return len(GENERATORS)
 
 
-MAKE = {name: _printing(generator) for name, generator in GENERATORS.items()}
+MAKE = Make()
 """Write a synthetic data set from a seed: make NAME --out DIR."""
 
 

@@ -20,6 +20,7 @@ from dgltrees.formats.arrow_files import (
 )
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, empty_file, gather
+from dgltrees.formats.table import TABLES, Format
 from dgltrees.formats.values import Column, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
 from dgltrees.trees.examples import Examples
@@ -28,7 +29,7 @@ from dgltrees.trees.forest import Forest
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["has_lists", "read_arrow", "stream_arrow", "write_arrow", "write_parquet"]
+__all__ = ["ARROW", "has_lists", "read_arrow", "stream_arrow", "write_arrow", "write_parquet"]
 
 _ROWS = 10_000
 
@@ -255,3 +256,19 @@ def _array(column: NDArray[Any], names: Any) -> pyarrow.Array:
     return arrow.FixedSizeListArray.from_arrays(
         arrow.array(np.ascontiguousarray(column).ravel()), int(np.prod(column.shape[1:]))
     )
+
+
+def lists_in_rows(path: PathLike, layout: Layout) -> bool:
+    """Whether a table has a row per tree, with a list of the parents of its nodes."""
+    return has_lists(path, layout.parent or "parent")
+
+
+ARROW = Format(
+    "Parquet or Arrow, a row per tree with lists of the parents and values of its nodes.",
+    stream_arrow,
+    write_parquet,
+    suffixes=TABLES,
+    layout=("parent", "names"),
+    fits=lists_in_rows,
+    text=False,
+)

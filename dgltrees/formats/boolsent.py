@@ -13,12 +13,13 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["BOOLSENT_OPERATORS", "read_boolsent", "stream_boolsent"]
+__all__ = ["BOOLSENT", "BOOLSENT_OPERATORS", "read_boolsent", "stream_boolsent"]
 
 BOOLSENT_OPERATORS = ("AND", "OR", "XOR", "IMPL")
 _BITS = {"0": 0, "1": 1}
@@ -98,3 +99,10 @@ def _parse(items: Brackets, max_children: Optional[int], labeled: bool) -> Examp
         {"target": forest.columns["target"][forest.roots]},
         targets=Vocabulary(_BITS, frozen=True),
     )
+
+
+BOOLSENT = Format(
+    "Boolean expressions, one per line: (1_AND 1 (1_OR 0 1 ) ).",
+    stream_boolsent,
+    first_line=r"\([01]_[A-Z]|[01]\s*$",
+)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Optional, Union
 
@@ -18,12 +19,14 @@ from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
 from dgltrees.formats.conllu_checks import FIELDS, check_lines, check_text, words_of
 from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
+from dgltrees.formats.table import Format
 from dgltrees.trees.dependencies.roots import check_roots
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
+    "CONLLU",
     "CONLLU_COLUMNS",
     "conllu_blocks",
     "conllu_sentences",
@@ -246,3 +249,17 @@ def _check_comments(forest: Forest, comments: Optional[Sequence[Mapping[str, obj
         for text in (f"{key} = {value}" for key, value in comment.items()):
             if "\n" in text or "\r" in text:
                 raise TreeError(f"expected comments of one line, got {text!r}", tree=tree)
+
+
+def _write_conllu(examples: Examples, path: PathLike) -> None:
+    write_conllu(examples.forest, path)
+
+
+CONLLU = Format(
+    "Dependency trees as CoNLL-U or CoNLL-X, a word per line in ten columns.",
+    partial(stream_conllu, single_root=False),
+    _write_conllu,
+    suffixes=(".conllu", ".conll"),
+    first_line=r"# ?\w+.* = |1(-\d+)?\t([^\t]+\t){8}",
+    dependencies=True,
+)

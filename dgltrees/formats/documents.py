@@ -12,13 +12,14 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import open_bytes
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.json_documents import from_json
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.xml_documents import from_xml
 from dgltrees.trees.examples import Examples
 
-__all__ = ["python_text", "stream_json", "stream_python", "stream_xml"]
+__all__ = ["JSON", "PYTHON", "XML", "python_text", "stream_json", "stream_python", "stream_xml"]
 
 _ATTRIBUTE = re.compile(rb"<\w[^<>]*\s[\w:.-]+\s*=")
 
@@ -83,3 +84,17 @@ def python_text(path: PathLike) -> str:
 def _contents(path: PathLike) -> bytes:
     with open_bytes(path) as file:
         return file.read()
+
+
+JSON = Format("A JSON document, which is one tree.", stream_json, suffixes=(".json",))
+
+
+XML = Format(
+    "An XML document, which is one tree.",
+    stream_xml,
+    suffixes=(".xml",),
+    layout=("attributes",),
+)
+
+
+PYTHON = Format("Python source, whose syntax is one tree.", stream_python, suffixes=(".py",))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Optional, Union
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
+from dgltrees.formats.table import Format
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["read_dp", "stream_dp"]
+__all__ = ["DP", "read_dp", "stream_dp"]
 
 
 def read_dp(
@@ -77,3 +79,11 @@ def _dp_sentences(path: PathLike) -> Iterator[Sentence]:
         heads = [head_of(row[2], path, line) for line, row in zip(lines, rows)]
         words, tags = [row[0] for row in rows], [row[1] for row in rows]
         yield Sentence(words, heads, {"xpos": tags}, lines, lines[0], {})
+
+
+DP = Format(
+    "Dependency trees, a word per line: word TAB tag TAB head.",
+    partial(stream_dp, single_root=False),
+    suffixes=(".dp",),
+    dependencies=True,
+)

@@ -16,11 +16,12 @@ from dgltrees.formats.lines import chunks, empty_file, gather, numbered_lines
 from dgltrees.formats.pairs import Pair, pair_examples
 from dgltrees.formats.sick import sick_pairs
 from dgltrees.formats.snli import jsonl_pairs, line_pairs, tsv_pairs
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["ENTAILMENT_LABELS", "read_entailment", "stream_entailment"]
+__all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "read_entailment", "stream_entailment"]
 
 ENTAILMENT_LABELS = ("entailment", "neutral", "contradiction")
 _NO_LABEL = "-"
@@ -126,3 +127,8 @@ def _labeled(pairs: Iterator[Pair], path: PathLike) -> Iterator[Pair]:
             f"({_NO_LABEL!r})",
             stacklevel=2,
         )
+
+
+ENTAILMENT = Format(
+    "Pairs of sentences as chains of words: the files of SNLI and SICK.", stream_entailment
+)

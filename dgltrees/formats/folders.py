@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -12,13 +14,21 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, gather
+from dgltrees.formats.table import (
+    FORMATS,
+    Format,
+    check_layout,
+    format_by_suffix,
+    guess_format,
+)
 from dgltrees.formats.tables import Table
 from dgltrees.formats.values import as_example_columns
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["is_forest", "stream_folder", "stream_forest", "write_forest"]
+__all__ = ["FOLDER", "FOREST", "is_forest", "stream_folder", "stream_forest", "write_forest"]
 
 LABELS = "labels.csv"
 
@@ -164,3 +174,40 @@ def _repeat(value: Any, rows: int, dtype: Any = object) -> Any:
     values = np.empty(rows, dtype)
     values[:] = value
     return values
+
+
+def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examples]:
+    """The trees of a folder; each file reads of the layout what its format does."""
+    read = {"names": None}  # of labels.csv
+
+    def stream_of(file: PathLike) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:
+        if format_by_suffix(file) is None:
+            return None
+        form = FORMATS[guess_format(file, layout)]
+        read.update(dict.fromkeys(form.layout))
+        part = Layout(**{name: getattr(layout, name) for name in form.layout})
+        return partial(form.chunks, layout=part)
+
+    parts = stream_folder(path, trees, stream_of=stream_of, names=layout.names)
+    for number, examples in enumerate(parts):
+        if not number:  # by now all files have been looked at
+            check_layout(layout, read, FORMATS["folder"].description)
+        yield examples
+
+
+FOREST = Format(
+    "A folder that Forest.save wrote.",
+    stream_forest,
+    write_forest,
+    fits=lambda path, _: is_forest(path),
+    text=False,
+)
+
+
+FOLDER = Format(
+    "A folder of files of trees, labelled by the folders in it or by labels.csv.",
+    _stream_folder,
+    layout=tuple(field.name for field in fields(Layout)),
+    fits=lambda path, _: os.path.isdir(path),
+    text=False,
+)

@@ -12,13 +12,14 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import fields_of_lines, gather, labels_of_lines, line_chunks
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, check_children, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["read_inex", "stream_inex"]
+__all__ = ["INEX", "read_inex", "stream_inex"]
 
 _FORM = "class:label(child child ...)"
 
@@ -100,3 +101,10 @@ def _parse(
         {"label": vocabs["label"]},
     )
     return Examples(forest, {"target": target}, targets=vocabs["target"])
+
+
+INEX = Format(
+    "Structures of XML documents, a line per tree: class:label(child child ...).",
+    stream_inex,
+    first_line=r"\d+:\d+\(",
+)

@@ -10,10 +10,11 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, empty_file, open_bytes
 from dgltrees.formats.records import Records
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.examples import Examples
 
-__all__ = ["stream_json_records"]
+__all__ = ["JSON_RECORDS", "stream_json_records"]
 
 
 def stream_json_records(
@@ -54,3 +55,10 @@ def stream_json_records(
         part = values[start : start + trees]
         yield records.examples(part, range(start + 1, start + 1 + len(part)))
     records.check_children()
+
+
+JSON_RECORDS = Format(
+    "A JSON document that is a list of records, each with a tree of objects in objects.",
+    stream_json_records,
+    layout=("children", "tree", "names"),
+)

@@ -15,10 +15,11 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import gather, record_chunks
 from dgltrees.formats.records import Records, parse_json
+from dgltrees.formats.table import Format
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["read_jsonl", "stream_jsonl", "write_jsonl"]
+__all__ = ["JSONL", "read_jsonl", "stream_jsonl", "write_jsonl"]
 
 
 def read_jsonl(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
@@ -185,3 +186,13 @@ def _values(column: NDArray[Any], names: Any) -> Sequence[Any]:
         return [None if gone else value for gone, value in zip(missing.tolist(), column.tolist())]
     values: list[Any] = column.tolist()
     return values
+
+
+JSONL = Format(
+    "JSON Lines, a record per line, with a tree of objects in objects.",
+    stream_jsonl,
+    write_jsonl,
+    suffixes=(".jsonl", ".ndjson"),
+    first_line=r"\[?\{.*\}\]?$",
+    layout=("children", "tree", "names"),
+)

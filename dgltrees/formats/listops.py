@@ -6,6 +6,7 @@ Nangia & Bowman, "ListOps: A Diagnostic Dataset for Latent Tree Learning", NAACL
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal, Optional
 
 import numpy as np
@@ -22,6 +23,7 @@ from dgltrees.formats.lines import (
     line_chunks,
     write_lines,
 )
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.balance import check_line_pairs
 from dgltrees.trees.builders.render import render
@@ -29,7 +31,7 @@ from dgltrees.trees.builders.scan import scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LISTOPS_OPERATORS", "read_listops", "stream_listops", "write_listops"]
+__all__ = ["LISTOPS", "LISTOPS_OPERATORS", "read_listops", "stream_listops", "write_listops"]
 
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
 _DIGITS = tuple("0123456789")
@@ -154,3 +156,11 @@ def write_listops(
     end_of_argument = choose(["", ") "], binary & ~is_root)
     trees = render(forest, np.where(inner, opening, digits), closing + end_of_argument)
     write_lines(examples, path, trees)
+
+
+LISTOPS = Format(
+    "ListOps, a line per example: value TAB expression.",
+    partial(stream_listops, max_children=None),
+    write_listops,
+    first_line=r"\d\t[^\t]*$|Source\tTarget",
+)

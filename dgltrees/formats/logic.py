@@ -20,6 +20,7 @@ from dgltrees.formats.lines import (
     line_chunks,
     write_lines,
 )
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, items_in
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.render import render
@@ -30,6 +31,7 @@ from dgltrees.trees.operations import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
+    "LOGIC",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "LOGIC_TOKENS",
@@ -206,3 +208,11 @@ def write_logic(examples: Examples, path: PathLike) -> None:
     opening = np.where(op < 0, variables, choose(["( ", "( not "], is_not))
     closing = choose(["", ") "], op >= 0) + choose(["", ") "], is_second)
     write_lines(examples, path, render(forest, lead + opening, closing))
+
+
+LOGIC = Format(
+    "Logical relations, a line per pair: relation TAB sentence TAB sentence.",
+    stream_logic,
+    write_logic,
+    first_line=r"[#<>v|=^]\t.*\t",
+)

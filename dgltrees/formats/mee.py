@@ -25,13 +25,14 @@ from dgltrees.formats.arithmetic import (
     evaluate,
 )
 from dgltrees.formats.lines import gather, line_chunks
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.balance import check_utf8, line_ends
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.operations import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["MEE_ALPHABET", "read_mee", "stream_mee"]
+__all__ = ["MEE", "MEE_ALPHABET", "read_mee", "stream_mee"]
 
 _END, _UNKNOWN = len(MEE_ALPHABET), len(MEE_ALPHABET) + 1
 _CODES = np.full(256, _UNKNOWN, np.int8)
@@ -243,3 +244,8 @@ def _values(lines: _Lines, code: NDArray[np.int8], depth: NDArray[np.int8]) -> N
         ),
     )
     return value
+
+
+MEE = Format(
+    "Math expressions as chains of characters, a line each: value TAB expression.", stream_mee
+)

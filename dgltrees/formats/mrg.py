@@ -13,13 +13,14 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import files_of, gather, tree_chunks
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, check_children, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["read_mrg", "stream_mrg"]
+__all__ = ["MRG", "read_mrg", "stream_mrg"]
 
 
 def read_mrg(
@@ -104,3 +105,12 @@ def _parse(
         vocabs,
     )
     return Examples(forest)
+
+
+MRG = Format(
+    "Constituent trees in the brackets of the Penn Treebank: ( (S (VB Go) )).",
+    stream_mrg,
+    suffixes=(".mrg",),
+    first_line=r"\(",
+    general=True,
+)

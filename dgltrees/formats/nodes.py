@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.arrow import lists_in_rows
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, gather
+from dgltrees.formats.table import TABLES, Format
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
 from dgltrees.trees.depth import parents_of_depths
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["is_node_table", "read_nodes", "stream_nodes"]
+__all__ = ["NODES", "is_node_table", "read_nodes", "stream_nodes"]
 
 _USUAL = {
     "tree_id": ("tree", "tree_id"),
@@ -290,3 +292,15 @@ def _ids(cells: NDArray[Any]) -> Optional[NDArray[np.int64]]:
     if not (np.isfinite(numbers) & (numbers == np.floor(numbers)) & (abs(numbers) < 2**53)).all():
         return None
     return numbers.astype(np.int64)
+
+
+NODES = Format(
+    "Node tables, a row per node with its tree and its parent or depth: CSV or Parquet.",
+    stream_nodes,
+    suffixes=(*TABLES, ".tsv"),
+    layout=("tree_id", "node_id", "parent", "depth", "names"),
+    fits=lambda path, layout: (
+        not lists_in_rows(path, layout) and is_node_table(Table(path).header, layout)
+    ),
+    text=False,
+)

@@ -15,10 +15,11 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.documents import python_text
 from dgltrees.formats.folders import stream_folder
 from dgltrees.formats.lines import check_chunk_size
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.python_source import from_python, parse_python
 from dgltrees.trees.examples import Examples
 
-__all__ = ["stream_functions"]
+__all__ = ["PYTHON_FUNCTIONS", "stream_functions"]
 
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
@@ -77,3 +78,10 @@ def _functions(module: ast.AST) -> Iterator[tuple[str, _Function]]:
             yield prefix + node.name, node
             prefix += f"{node.name}.<locals>."
         stack += [(child, prefix) for child in reversed([*ast.iter_child_nodes(node)])]
+
+
+PYTHON_FUNCTIONS = Format(
+    "Python source, or a folder of it, each of whose functions is a tree.",
+    stream_functions,
+    text=False,
+)

@@ -11,10 +11,11 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lines import check_chunk_size, gather
 from dgltrees.formats.records import Records, parse_json
+from dgltrees.formats.table import TABLES, Format
 from dgltrees.formats.tables import Table
 from dgltrees.trees.examples import Examples
 
-__all__ = ["read_rows", "stream_rows"]
+__all__ = ["ROWS", "read_rows", "stream_rows"]
 
 
 def read_rows(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
@@ -70,3 +71,12 @@ def stream_rows(
                 value[column] = parse_json(str(cell), path, line)
         yield records.examples(values, lines, table.columns(batch, others))
     records.check_children()
+
+
+ROWS = Format(
+    "Tables with a row per tree, which a column holds as JSON: CSV or Parquet.",
+    stream_rows,
+    suffixes=TABLES,
+    layout=("tree", "children", "names"),
+    text=False,
+)

@@ -12,13 +12,14 @@ from typing import Optional
 
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import chunks, gather
+from dgltrees.formats.table import Format
 from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN
 
-__all__ = ["read_running_text", "stream_running_text"]
+__all__ = ["TEXT", "read_running_text", "stream_running_text"]
 
 
 def read_running_text(
@@ -57,3 +58,8 @@ def stream_running_text(
     for chunk in chunks(lines, trees):
         ids = words.encode(list(chain.from_iterable(chunk)))
         yield Examples(chains([len(line) for line in chunk], {"word": ids}, {"word": words}))
+
+
+TEXT = Format(
+    "Sentences as chains of words, one per line, spaces between words.", stream_running_text
+)

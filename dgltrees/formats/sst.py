@@ -13,13 +13,14 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["SST_LABELS", "read_sst", "stream_sst"]
+__all__ = ["SST", "SST_LABELS", "read_sst", "stream_sst"]
 
 SST_LABELS = ("0", "1", "2", "3", "4")
 
@@ -110,3 +111,10 @@ def _parse(
         {"target": forest.columns["target"][forest.roots]},
         targets=Vocabulary(SST_LABELS, frozen=True),
     )
+
+
+SST = Format(
+    "The Stanford Sentiment Treebank, a tree per line: (3 (2 so) (4 good)).",
+    stream_sst,
+    first_line=r"\([0-4] |\(.*\([^\s()]+\)",  # or words in brackets of their own
+)

@@ -20,12 +20,13 @@ from dgltrees.formats.english import tokenize
 from dgltrees.formats.lengths import VERBATIM, WordRules
 from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
 from dgltrees.formats.pairs import Pair, pair_examples
+from dgltrees.formats.table import Format
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
+__all__ = ["WIKIQA", "WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
 
 WIKIQA_LABELS = ("0", "1")
 _FIELDS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label")
@@ -186,3 +187,6 @@ def _shared(pairs: Sequence[Pair]) -> NDArray[np.bool_]:
         both = set(left) & set(right)
         shared += [word in both for word in chain(left, right)]
     return np.array(shared, bool)
+
+
+WIKIQA = Format("Questions and sentences as chains of words: the files of WikiQA.", stream_wikiqa)

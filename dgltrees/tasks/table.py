@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.language_models.ptb import PTB
-from dgltrees.tasks.language_models.tree_lm import TREE_LM
-from dgltrees.tasks.language_models.tree_shape import TREE_SHAPE
-from dgltrees.tasks.own_trees.classes import CLASSIFY, CLASSIFY_PAIRS, LABEL
-from dgltrees.tasks.own_trees.numbers import REGRESS, REGRESS_NODES, REGRESS_PAIRS
-from dgltrees.tasks.own_trees.ranks import RANK
-from dgltrees.tasks.parser import PARSER
-from dgltrees.tasks.rrnet.logic_sequence import LOGIC_SEQUENCE
-from dgltrees.tasks.rrnet.mee import MEE
-from dgltrees.tasks.sentences.snli import SNLI
-from dgltrees.tasks.sentences.sst_phrases import SST_PHRASES
-from dgltrees.tasks.sentences.wikiqa import WIKIQA
+from dgltrees.registry import Registry, paper_of
 from dgltrees.tasks.task import Task
-from dgltrees.tasks.trees.boolsent import BOOLSENT
-from dgltrees.tasks.trees.inex import INEX
-from dgltrees.tasks.trees.listops import LISTOPS
-from dgltrees.tasks.trees.logic import LOGIC
-from dgltrees.tasks.trees.sst import SST
 
 __all__ = ["TASKS", "Task", "get_task"]
 
-_ALL: tuple[Task, ...] = (
-    *(LISTOPS, LOGIC, SST, INEX, BOOLSENT, TREE_LM, TREE_SHAPE, PARSER),
-    *(SNLI, WIKIQA, SST_PHRASES, MEE, LOGIC_SEQUENCE, PTB),
-    *(CLASSIFY, CLASSIFY_PAIRS, LABEL, REGRESS, REGRESS_PAIRS, REGRESS_NODES, RANK),
+
+def _wrong(name: str, task: Any) -> str:
+    if not isinstance(task, Task):
+        return "it is no Task"
+    if task.name != name:
+        return f"the task calls itself {task.name!r}"
+    return "" if task.formats else "it has no reader; give its formats"
+
+
+TASKS: Registry[Task] = Registry(
+    "tasks",
+    {
+        "listops": "dgltrees.tasks.trees.listops:LISTOPS",
+        "logic": "dgltrees.tasks.trees.logic:LOGIC",
+        "sst-tree": "dgltrees.tasks.trees.sst:SST",
+        "inex": "dgltrees.tasks.trees.inex:INEX",
+        "boolsent": "dgltrees.tasks.trees.boolsent:BOOLSENT",
+        "tree-lm": "dgltrees.tasks.language_models.tree_lm:TREE_LM",
+        "tree-shape": "dgltrees.tasks.language_models.tree_shape:TREE_SHAPE",
+        "parser": "dgltrees.tasks.parser:PARSER",
+        "snli": "dgltrees.tasks.sentences.snli:SNLI",
+        "wikiqa": "dgltrees.tasks.sentences.wikiqa:WIKIQA",
+        "sst-phrases": "dgltrees.tasks.sentences.sst_phrases:SST_PHRASES",
+        "mee": "dgltrees.tasks.rrnet.mee:MEE",
+        "logic-sequence": "dgltrees.tasks.rrnet.logic_sequence:LOGIC_SEQUENCE",
+        "ptb": "dgltrees.tasks.language_models.ptb:PTB",
+        "classify": "dgltrees.tasks.own_trees.classes:CLASSIFY",
+        "classify-pairs": "dgltrees.tasks.own_trees.classes:CLASSIFY_PAIRS",
+        "label": "dgltrees.tasks.own_trees.classes:LABEL",
+        "regress": "dgltrees.tasks.own_trees.numbers:REGRESS",
+        "regress-pairs": "dgltrees.tasks.own_trees.numbers:REGRESS_PAIRS",
+        "regress-nodes": "dgltrees.tasks.own_trees.numbers:REGRESS_NODES",
+        "rank": "dgltrees.tasks.own_trees.ranks:RANK",
+    },
+    _wrong,
 )
-TASKS = {task.name: task for task in _ALL}
 """All tasks by name."""
 
 
@@ -37,8 +53,11 @@ def get_task(name: str) -> Task:
     """The task called ``name``.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is none, or it is of a paper that is not installed.
     """
     if name not in TASKS:
+        missing = paper_of(name)
+        if missing:
+            raise ConfigError(f"the task {name} is of {missing}")
         raise ConfigError(f"expected task to be one of {', '.join(TASKS)}, got {name!r}")
     return TASKS[name]

@@ -12,7 +12,7 @@ import pytest
 from dgltrees import TreeError
 from dgltrees.analyses.policy_trees import Sequences, policy_trees
 from dgltrees.cli import main
-from dgltrees.formats.synthetic import make_mee
+from dgltrees.formats.synthetic.mee import make_mee
 from dgltrees.metrics.brackets import bracket_scores, random_operations
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.contenders import VOCABULARY, Model
-from dgltrees.formats.synthetic import make_listops
+from dgltrees.formats.synthetic.listops import make_listops
 from dgltrees.tasks.trees.listops import LISTOPS
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import Loader

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dgltrees import TreeError
 from dgltrees.formats import MEE_ALPHABET, read_mee, stream_mee
-from dgltrees.formats.synthetic import make_mee
+from dgltrees.formats.synthetic.mee import make_mee
 from dgltrees.trees.operations import Operation, match_splits
 from tests.formats.test_arithmetic import EXPRESSIONS, is_zero_division
 from tests.trees.nested import assert_same, write

@@ -15,6 +15,7 @@ from dgltrees.cells.aggregators.shared_sum import SharedSum
 from dgltrees.cells.aggregators.sum import Sum
 from dgltrees.cells.aggregators.symmetric_hosvd import SymmetricHOSVD
 from dgltrees.cells.aggregators.tensor_train import TensorTrain
+from dgltrees.registry import Registry, subclass_of
 
 __all__ = [
     "AGGREGATORS",
@@ -31,13 +32,17 @@ __all__ = [
     "TensorTrain",
 ]
 
-AGGREGATORS: dict[str, type[Aggregator]] = {
-    "sum": Sum,
-    "full": Full,
-    "hosvd": HOSVD,
-    "canonical": Canonical,
-    "tensor_train": TensorTrain,
-    "shared_sum": SharedSum,
-    "symmetric_hosvd": SymmetricHOSVD,
-}
+AGGREGATORS: Registry[type[Aggregator]] = Registry(
+    "aggregators",
+    {
+        "sum": "dgltrees.cells.aggregators.sum:Sum",
+        "full": "dgltrees.cells.aggregators.full:Full",
+        "hosvd": "dgltrees.cells.aggregators.hosvd:HOSVD",
+        "canonical": "dgltrees.cells.aggregators.canonical:Canonical",
+        "tensor_train": "dgltrees.cells.aggregators.tensor_train:TensorTrain",
+        "shared_sum": "dgltrees.cells.aggregators.shared_sum:SharedSum",
+        "symmetric_hosvd": "dgltrees.cells.aggregators.symmetric_hosvd:SymmetricHOSVD",
+    },
+    subclass_of(Aggregator),
+)
 """The aggregators by the names that settings use."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable
 
-from dgltrees.formats.synthetic.listops import make_listops
-from dgltrees.formats.synthetic.logic import make_logic
-from dgltrees.formats.synthetic.mee import make_mee
-from dgltrees.formats.synthetic.plans import make_plans
+from dgltrees.registry import Registry
 
-__all__ = ["GENERATORS", "make_listops", "make_logic", "make_mee", "make_plans"]
+__all__ = ["GENERATORS"]
 
-GENERATORS: dict[str, Callable[..., dict[str, Path]]] = {
-    "listops": make_listops,
-    "logic": make_logic,
-    "mee": make_mee,
-    "plans": make_plans,
-}
+GENERATORS: Registry[Callable[..., dict[str, Path]]] = Registry(
+    "generators",
+    {
+        "listops": "dgltrees.formats.synthetic.listops:make_listops",
+        "logic": "dgltrees.formats.synthetic.logic:make_logic",
+        "mee": "dgltrees.formats.synthetic.mee:make_mee",
+        "plans": "dgltrees.formats.synthetic.plans:make_plans",
+    },
+)
 """The generators of ``dgltrees make NAME``; their keyword arguments are its options."""

@@ -13,8 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable, TypeVar, Union
 
-from dgltrees.formats.synthetic import make_listops, make_logic, make_mee, make_plans
 from dgltrees.formats.synthetic.draws import below, stream
+from dgltrees.formats.synthetic.listops import make_listops
+from dgltrees.formats.synthetic.logic import make_logic
+from dgltrees.formats.synthetic.mee import make_mee
+from dgltrees.formats.synthetic.plans import make_plans
 
 T = TypeVar("T")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic import logic, make_logic
+from dgltrees.formats.synthetic import logic
+from dgltrees.formats.synthetic.logic import make_logic
 
 from . import brute_force
 from .brute_force import fields

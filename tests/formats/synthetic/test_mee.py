@@ -12,8 +12,9 @@ import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats.arithmetic import SYMBOLS
-from dgltrees.formats.synthetic import make_mee, mee
+from dgltrees.formats.synthetic import mee
 from dgltrees.formats.synthetic.draws import stream
+from dgltrees.formats.synthetic.mee import make_mee
 
 from .brute_force import fields
 

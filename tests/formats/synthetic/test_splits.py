@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic import make_listops, splits
+from dgltrees.formats.synthetic import splits
+from dgltrees.formats.synthetic.listops import make_listops
 
 HEADER = {"generator": "none", "version": 1, "settings": {"seed": 0}}
 

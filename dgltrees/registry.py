@@ -1,0 +1,252 @@
+"""The one registry: what can be named in settings and on the command line, and where it is.
+
+A registry holds the objects of one kind by name: the cells, the formats, the commands. The core's
+are listed where the registry is made, as ``"name": "module:attribute"``. The papers' and those of
+other packages are entry points in the group ``dgltrees.KIND``::
+
+    [options.entry_points]
+    dgltrees.cells =
+        mine = my_package.cells:MaxTreeRNN
+
+Nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Collection, ItemsView, Iterator, MutableMapping, ValuesView
+from functools import cache, cached_property
+from importlib.machinery import PathFinder
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+from dgltrees.errors import ConfigError
+
+__all__ = ["Registry", "instance_of", "paper_of", "subclass_of"]
+
+T = TypeVar("T")
+
+PAPERS = {
+    "tensor_tree_lstm": "boolsent inex listops logic lrt",
+    "top_down": "parser tree-lm tree-shape",
+    "nti": "sick snli sst-phrases sst-tree wikiqa",
+    "rrnet": "logic-bilstm logic-lstm logic-rrnet logic-sequence logic-transformer logic-tree "
+    "mee ptb",
+}
+"""The tasks and presets of each paper, or how their names begin, to name a missing paper."""
+
+
+class Registry(MutableMapping[str, T], Generic[T]):
+    """The objects of one kind by name; each is imported when it is first asked for.
+
+    The core's come first and in the order given, then those of entry points, sorted by package and
+    name. Objects can be added in place: ``CELLS["mine"] = MaxTreeRNN``.
+
+    Arguments:
+        kind: the kind in the plural, ``"cells"``; entry points are in the group ``dgltrees.cells``.
+        core: the places of the core's objects, ``"module:attribute"``, by name.
+        check: what is wrong with an object of this name, ``"no subclass of BaseCell"``; empty if
+            nothing is.
+
+    Warns:
+        UserWarning: two packages announce one name (the first one has it); or, in a loop over all
+            objects, one cannot be imported and is left out.
+    """
+
+    def __init__(
+        self, kind: str, core: dict[str, str], check: Callable[[str, Any], str] | None = None
+    ) -> None:
+        self.kind, self.check, self._core = kind, check, core
+        self._objects: dict[str, T] = {}
+        self._removed: set[str] = set()
+
+    @cached_property
+    def _entries(self) -> dict[str, EntryPoint]:
+        """The entries by name: the core's, then those of packages."""
+        group = f"dgltrees.{self.kind}"
+        core = {name: EntryPoint(name, place, group) for name, place in self._core.items()}
+        return {**core, **_announced(group, core)}
+
+    def __iter__(self) -> Iterator[str]:
+        names = dict.fromkeys([*self._entries, *self._objects])
+        return (name for name in names if name not in self._removed)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return (name in self._objects or name in self._entries) and name not in self._removed
+
+    def __getitem__(self, name: str) -> T:
+        """The object called ``name``.
+
+        Raises:
+            KeyError: there is none.
+            ConfigError: another package announces it, and it cannot be used.
+        """
+        if name not in self:
+            raise KeyError(name)
+        if name not in self._objects:
+            self._objects[name] = cast(T, _load(self._entries[name], self.check))
+        return self._objects[name]
+
+    def __setitem__(self, name: str, value: T) -> None:
+        self._removed.discard(name)
+        self._objects[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        self._objects.pop(name, None)
+        self._removed.add(name)
+
+    def items(self) -> ItemsView[str, T]:
+        """All names and objects, without those that cannot be imported, each with a warning."""
+        objects: dict[str, T] = {}
+        for name in self:
+            try:
+                objects[name] = self[name]
+            except ConfigError as error:
+                warnings.warn(f"{error}; it is left out", stacklevel=2)
+        return objects.items()
+
+    def values(self) -> ValuesView[T]:
+        """All objects; see :meth:`items`."""
+        return dict(self.items()).values()
+
+    def summary(self, name: str) -> str:
+        """The first line of the docstring of an object, read from its source, not imported."""
+        try:
+            docstring = _docstring(self._entries[name])
+        except (ImportError, OSError, SyntaxError, LookupError) as error:
+            raise ConfigError(_broken(self._entries[name], error)) from None
+        return docstring.partition("\n")[0].replace("``", "").rstrip(".")
+
+
+def subclass_of(base: type) -> Callable[[str, Any], str]:
+    """A check for registries of classes: that each is a subclass of ``base``."""
+
+    def check(name: str, value: Any) -> str:
+        fits = isinstance(value, type) and issubclass(value, base)
+        return "" if fits else f"it is no subclass of {base.__name__}"
+
+    return check
+
+
+def instance_of(base: type) -> Callable[[str, Any], str]:
+    """A check for registries of objects: that each is an instance of ``base``."""
+
+    def check(name: str, value: Any) -> str:
+        return "" if isinstance(value, base) else f"it is no {base.__name__}"
+
+    return check
+
+
+@cache
+def _all_entry_points() -> Any:
+    """Those of all packages, read once: EntryPoints, or what Python 3.11 has with the same method.
+
+    Reading them takes as long as a small import.
+    """
+    return entry_points()
+
+
+def _announced(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
+    """The entry points of a group by name, in the order of packages and names."""
+    found: dict[str, EntryPoint] = {}
+    entries = _all_entry_points().select(group=group)
+    for entry in sorted(entries, key=lambda each: (_package(each), each.name)):
+        if entry.name in taken or entry.name in found:
+            holder = _package(found[entry.name]) if entry.name in found else "dgltrees"
+            warnings.warn(
+                f"the package {_package(entry)} announces {entry.name!r} in {group} "
+                f"({entry.value}), a name that {holder} has; it is left out",
+                stacklevel=2,
+            )
+        else:
+            found[entry.name] = entry
+    return found
+
+
+def _package(entry: EntryPoint) -> str:
+    """The name of the distribution that announces an entry."""
+    return entry.dist.name if entry.dist is not None else "dgltrees"
+
+
+def _load(entry: EntryPoint, check: Callable[[str, Any], str] | None) -> Any:
+    if entry.dist is None:  # of the core, where an error is a bug and keeps its traceback
+        return entry.load()
+    try:
+        value = entry.load()
+    except Exception as error:  # code of another package may raise anything
+        raise ConfigError(_broken(entry, f"{type(error).__name__}: {error}")) from error
+    wrong = check(entry.name, value) if check is not None else ""
+    if wrong:
+        raise ConfigError(_broken(entry, wrong))
+    return value
+
+
+def _broken(entry: EntryPoint, reason: object) -> str:
+    return (
+        f"the package {_package(entry)} announces {entry.name!r} in {entry.group} as "
+        f"{entry.value}, which cannot be used: {reason}"
+    )
+
+
+def _docstring(entry: EntryPoint) -> str:
+    """The docstring of a function or class, or the string below an assignment.
+
+    Raises:
+        ImportError, OSError, SyntaxError: there is no such module, or no source of it.
+        LookupError: the module does not define the name, or it has no docstring.
+    """
+    body = ast.parse(_source(entry.module).read_text(encoding="utf-8")).body
+    for node, following in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == entry.attr:
+            return ast.get_docstring(node) or ""
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        if any(ast.unparse(target) == entry.attr for target in targets):
+            constant = following.value if isinstance(following, ast.Expr) else None
+            if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+                return constant.value
+    raise LookupError(f"{entry.attr} has no docstring in {entry.module}")
+
+
+def _source(module: str) -> Path:
+    """The file of a module; neither it nor a package that it is in is imported.
+
+    Raises:
+        ImportError: there is no such module, or it has no file.
+    """
+    first, *rest = module.split(".")
+    spec, name = find_spec(first), first
+    for part in rest:
+        name = f"{name}.{part}"
+        spec = spec and PathFinder.find_spec(name, spec.submodule_search_locations)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"no module named {module!r}")
+    return Path(spec.origin)
+
+
+def paper_of(name: str) -> str:
+    """The paper of a task or preset that is not installed: ``"the paper rrnet (...)"``, or ``""``.
+
+    Arguments:
+        name: a name that no registry has.
+    """
+    matches = [
+        (len(start), paper)
+        for paper, starts in PAPERS.items()
+        for start in starts.split()
+        if name == start or name.startswith(f"{start}-")
+    ]
+    if not matches:
+        return ""
+    paper = max(matches)[1]
+    if find_spec(f"dgltrees.papers.{paper}") is not None:
+        return ""
+    return f"the paper {paper} (dgltrees.papers.{paper}), which is not installed"

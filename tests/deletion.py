@@ -1,0 +1,110 @@
+"""Copies of the package without papers: ``python -m tests.deletion [--full] [PAPER ...]``.
+
+Each copy loses the folders of papers, their tests and their entry points, and is installed anew,
+without dependencies. Without all papers the core's tests pass; without one of them every module is
+imported, every help is printed, every preset is shown, and the laws of the cells hold. With
+``--full`` all tests of every copy run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COPIED = (
+    *("dgltrees", "tests", "datasets", "notebooks", "setup.cfg", "setup.py", "README.md"),
+    *("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile"),
+)
+IGNORED = shutil.ignore_patterns("__pycache__", "*.egg-info", ".ipynb_checkpoints")
+
+
+def papers() -> list[str]:
+    """The folders of papers."""
+    folders = (ROOT / "dgltrees" / "papers").iterdir()
+    return sorted(each.name for each in folders if (each / "__init__.py").exists())
+
+
+def copy_without(deleted: Collection[str], folder: Path) -> Path:
+    """A copy of the checkout without some papers, or without the folder of papers.
+
+    Returns:
+        the interpreter of a new environment in which the copy is installed; other packages are
+        those of this interpreter.
+    """
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=IGNORED)
+        elif source.exists():
+            shutil.copy(source, folder)
+    whole = set(deleted) == set(papers())
+    for part in ("dgltrees", "tests"):
+        for name in [""] if whole else deleted:
+            shutil.rmtree(folder / part / "papers" / name, ignore_errors=True)
+    settings = (folder / "setup.cfg").read_text(encoding="utf-8")
+    for name in deleted:
+        settings = re.sub(rf"^.*dgltrees\.papers\.{name}\b.*\n", "", settings, flags=re.MULTILINE)
+    (folder / "setup.cfg").write_text(settings, encoding="utf-8")
+    return _install(folder)
+
+
+def _install(folder: Path) -> Path:
+    environment = folder / ".venv"
+    venv.create(environment, with_pip=False)
+    python = environment / "bin" / "python"
+    scheme = {"base": str(environment), "platbase": str(environment)}
+    packages = Path(sysconfig.get_path("purelib", "venv", scheme))
+    # packages of this environment are found after the copy's own
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    run([*pip, *options, "--editable", str(folder)], folder)
+    return python
+
+
+def run(command: Sequence[str], folder: Path) -> None:
+    """Run a command in a copy; its failure ends this program with the same status."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=folder, env=environment, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def check(deleted: Collection[str], *, full: bool) -> None:
+    """Check a copy without some papers."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "copy"
+        folder.mkdir()
+        python = str(copy_without(deleted, folder))
+        print(f"without {', '.join(deleted)}:", flush=True)
+        tests = [python, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "-q"]
+        if full or set(deleted) == set(papers()):
+            run(tests, folder)
+        else:
+            run([python, "-m", "tests.walk"], folder)
+            run([*tests, "tests/cells/test_laws.py"], folder)
+
+
+def main() -> None:
+    """Delete each paper by itself, then all of them; or those that are named, all at once."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="run all tests of every copy")
+    parser.add_argument("papers", nargs="*", choices=[*papers(), []])
+    asked = parser.parse_args()
+    copies = [asked.papers] if asked.papers else [*([name] for name in papers()), papers()]
+    for deleted in copies:
+        check(deleted, full=asked.full)
+
+
+if __name__ == "__main__":
+    main()
