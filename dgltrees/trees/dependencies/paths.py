@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.dependencies.edge_types import EdgeType
 from dgltrees.trees.dependencies.word_order import dependency_forest
+from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import ROOT

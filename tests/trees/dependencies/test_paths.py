@@ -7,7 +7,7 @@ from hypothesis import given
 
 from dgltrees import TreeError
 from dgltrees.trees.dependencies import dependency_path, from_paths, generation_forest
-from dgltrees.trees.dependencies.edge_types import EdgeType
+from dgltrees.trees.edge_types import EdgeType
 from tests.trees.dependencies.sentences import (
     SENTENCE,
     figure_2,
