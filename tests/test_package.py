@@ -25,6 +25,7 @@ ROOMS = [
         "_yaml",
         "_dgl",
         "_progress",
+        "_shortcuts",
         "values",
         "constructors",
         "options",
@@ -37,9 +38,6 @@ ROOMS = [
 ]
 """Every room imports from those before it, and from itself."""
 TOGETHER = {
-    ("trees", "trees.builders"): "a forest calls its builders",
-    ("trees", "draw"): "a forest in Jupyter draws its first tree",
-    ("training", "analyses"): "a loaded run explains its predictions",
     ("cells", "cells.aggregators"): "a cell is a gate and an aggregator",
     ("cells", "cells.compiled"): "the package registers the compiled ways when it is imported",
     ("models", "models.language_model"): "names of the families are names of the room too",
@@ -56,9 +54,14 @@ def room_of(module: str) -> str:
 
 
 def imports(path: Path) -> list[str]:
+    """Modules, and names in them, but for those that only a type checker imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = []
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.If)]
+    typing = {id(each) for n in nodes if ast.unparse(n.test) == "TYPE_CHECKING" for each in n.body}
     for node in ast.walk(tree):
+        if id(node) in typing:
+            continue
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

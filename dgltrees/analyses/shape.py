@@ -8,6 +8,7 @@ they are a run of the task ``tree-shape`` in the folder ``shape`` of the languag
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -35,7 +36,7 @@ from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.dependencies import generation_batch
 from dgltrees.trees.segments import rows_of
 
-__all__ = ["joint_loss", "load_joint", "train_shape"]
+__all__ = ["joint_loss", "joint_report", "load_joint", "train_shape"]
 
 SHAPE, STATES, WEIGHTS = "shape", "shape-states", "shape.json"
 
@@ -145,6 +146,19 @@ def joint_loss(run: LoadedRun, test: Files = None, root: Optional[str] = None) -
     if not _has_shape(run):
         return None
     return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
+
+
+def joint_report(run: LoadedRun, test: Files, root: Optional[str]) -> dict[str, float]:
+    """What ``evaluate`` adds to the report of a run: ``joint_loss``, if a shape was trained.
+
+    Where the shape cannot be used, a warning says so, and the loss of the words stays alone.
+    """
+    try:
+        joint = joint_loss(run, test, root)
+    except ConfigError as error:
+        warnings.warn(f"no joint_loss: {error}", stacklevel=2)
+        return {}
+    return {} if joint is None else {"joint_loss": joint}
 
 
 def _mean_loss(run: LoadedRun, model: Union[JointTreeLM, TreeLM], forest: Forest) -> float:

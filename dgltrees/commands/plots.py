@@ -1,4 +1,4 @@
-"""Pictures of runs: learning curves, and metrics against parameters or padding.
+"""Pictures of runs: learning curves, and metrics against parameters.
 
 They need matplotlib, the extra ``plots``. Where it is missing, every function here writes one line
 to standard error instead of a picture.
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_PICTURE",
-    "accuracy_against_pads",
     "has_matplotlib",
     "learning_curve",
     "metric_against_parameters",
@@ -138,29 +137,6 @@ def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, pa
         )
     part = rows[0]["parameters_of"]
     axes.set(xscale="log", xlabel=f"parameters of {part}", ylabel=f"validation {metric.title}")
-    axes.legend()
-    save_figure(figure, path)
-
-
-def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: Path) -> None:
-    """Draw accuracy over the number of padded leaves, one line per model.
-
-    Figure 3 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
-
-    Arguments:
-        models: by their names, the rows of
-            :func:`~dgltrees.analyses.padding.accuracy_by_padding`.
-        path: the picture, written whole or not at all; its ending is the format.
-    """
-    figure = new_figure(figsize=(6, 4))
-    if figure is None:
-        return
-    axes = figure.subplots()
-    for name, rows in models.items():
-        pads = [row["pads"] for row in rows]
-        accuracy = [row["accuracy"] for row in rows]
-        axes.plot(pads, accuracy, marker="o", label=name, clip_on=False)  # a marker at 1 is whole
-    axes.set(xlabel="pads, at least", ylabel="accuracy", ylim=(0, 1))
     axes.legend()
     save_figure(figure, path)
 

@@ -13,8 +13,8 @@ from dgltrees.draw.inputs import select_trees
 from dgltrees.draw.labels import decode_column
 from dgltrees.draw.picture import Picture
 from dgltrees.errors import TreeError
-from dgltrees.trees.dependencies.roots import check_roots
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.roots import check_roots
 
 __all__ = ["ArcDrawing", "draw_arcs"]
 

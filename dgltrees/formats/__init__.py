@@ -24,13 +24,15 @@ from dgltrees.formats.listops import LISTOPS_OPERATORS, read_listops, stream_lis
 from dgltrees.formats.logic import (
     LOGIC_OPERATORS,
     LOGIC_RELATIONS,
-    LOGIC_TOKENS,
     LOGIC_VARIABLES,
     read_logic,
-    read_logic_sequences,
     stream_logic,
-    stream_logic_sequences,
     write_logic,
+)
+from dgltrees.formats.logic_sequences import (
+    LOGIC_TOKENS,
+    read_logic_sequences,
+    stream_logic_sequences,
 )
 from dgltrees.formats.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.formats.mrg import read_mrg, stream_mrg

@@ -1,4 +1,4 @@
-"""Pairs of propositional sentences, as trees or as sequences, and the relation between them.
+"""Pairs of propositional sentences, as trees, and the relation between them.
 
 Bowman, Potts & Manning, "Recursive Neural Networks Can Learn Logical Semantics", CVSC 2015.
 """
@@ -6,7 +6,6 @@ Bowman, Potts & Manning, "Recursive Neural Networks Can Learn Logical Semantics"
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -22,38 +21,30 @@ from dgltrees.formats.lines import (
 )
 from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, items_in
-from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.render import render
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.forest import Forest
-from dgltrees.trees.operations import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
     "LOGIC",
+    "LOGIC_FORM",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
-    "LOGIC_TOKENS",
     "LOGIC_VARIABLES",
+    "LOGIC_WORDS",
+    "parse_logic",
     "read_logic",
-    "read_logic_sequences",
     "stream_logic",
-    "stream_logic_sequences",
     "write_logic",
 ]
 
 LOGIC_OPERATORS = ("and", "not", "or")
 LOGIC_RELATIONS = ("#", "<", ">", "v", "|", "=", "^")
 LOGIC_VARIABLES = tuple("abcdef")
-_WORDS = {word: i for i, word in enumerate(LOGIC_VARIABLES + LOGIC_OPERATORS)}
-_NOT = _WORDS["not"]
-_FORM = "relation TAB sentence TAB sentence"
-
-LOGIC_TOKENS = (*_WORDS, "(", ")")
-_OPEN, _CLOSE = len(_WORDS), len(_WORDS) + 1
-_OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
-_OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
+LOGIC_WORDS = {word: i for i, word in enumerate(LOGIC_VARIABLES + LOGIC_OPERATORS)}
+LOGIC_FORM = "relation TAB sentence TAB sentence"
+_NOT = LOGIC_WORDS["not"]
 
 
 def read_logic(path: PathLike, *, labeled: bool = True) -> Examples:
@@ -85,53 +76,22 @@ def stream_logic(
         ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees):
-        yield _parse(scan(data, file=path, first_line=line), labeled)
+        yield parse_logic(scan(data, file=path, first_line=line), labeled)
 
 
-def read_logic_sequences(path: PathLike, *, labeled: bool = True) -> Examples:
-    """All pairs of a file as sequences; see :func:`stream_logic_sequences`."""
-    return gather(stream_logic_sequences(path, labeled=labeled))
+def parse_logic(items: Brackets, labeled: bool) -> Examples:
+    """The pairs of some lines; see :func:`stream_logic`.
 
-
-def stream_logic_sequences(
-    path: PathLike, trees: int = 10_000, *, labeled: bool = True
-) -> Iterator[Examples]:
-    """The pairs of :func:`stream_logic`, each sentence as a chain of its tokens, brackets included.
-
-    Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the token's
-    :class:`~dgltrees.trees.operations.Operation`: SPLIT for an opening bracket, MERGE for a closing
-    one, RECUR for all others. Example columns, arguments and errors: see :func:`stream_logic`.
+    Arguments:
+        items: the brackets and words of the lines.
+        labeled: whether every line must have a relation.
     """
-    for data, line in line_chunks(path, trees):
-        items = scan(data, file=path, first_line=line)
-        yield replace(_parse(items, labeled), forest=_sequences(data, items))
-
-
-def _sequences(data: bytes, items: Brackets) -> Forest:
-    """The tokens of all sentences of ``data``; its ``items`` have passed the checks of `_parse`."""
-    field = fields_of_lines(items, 3, _FORM, label=0, labeled=False)
-    relation = field == 0
-    ids = [_WORDS.get(name, -1) for name in items.names]  # -1 for relations
-    word = np.array([*ids, _OPEN])[items.name]  # the name of a bracket is -1
-    closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
-    start = np.concatenate([items.start[~relation], closing])
-    order = np.argsort(start, kind="stable")
-    tokens = np.append(word[~relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
-    first = np.searchsorted(start[order], items.start[field > 0])
-    return chains(
-        np.diff(np.append(first, len(tokens))),
-        {"word": tokens, "op": _OPERATION[tokens]},
-        {"word": Vocabulary(LOGIC_TOKENS, frozen=True), "op": OPERATIONS},
-    )
-
-
-def _parse(items: Brackets, labeled: bool) -> Examples:
     is_open, up, place = items.is_open, items.parent, items.place
-    is_relation = fields_of_lines(items, 3, _FORM, label=0, labeled=labeled) == 0
+    is_relation = fields_of_lines(items, 3, LOGIC_FORM, label=0, labeled=labeled) == 0
     relations = {name: i for i, name in enumerate(LOGIC_RELATIONS)}
     relation = items.look_up(is_relation, relations, "a relation")
     target = labels_of_lines(items, is_relation, relation)
-    word = items.look_up(~is_open & ~is_relation, _WORDS, "a variable or an operator")
+    word = items.look_up(~is_open & ~is_relation, LOGIC_WORDS, "a variable or an operator")
     is_op = word >= len(LOGIC_VARIABLES)
     items.refuse(
         is_op & ((up < 0) | (place != 0)),

@@ -72,6 +72,7 @@ class Table:
     def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
         self.path, self.names = path, names
         self.is_text = not is_arrow(path)
+        self.header: list[str]
         self.header_line: Optional[int] = None
         self._columns = Columns(path, names)
         if self.is_text:

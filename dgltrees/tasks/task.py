@@ -127,6 +127,12 @@ class Task:
     """Whether a report compares accuracy with that of the most frequent class."""
     numbered: ClassVar[tuple[str, ...]] = ("example",)
     """The entries of :meth:`predictions` that count from 0, and run on over files."""
+    evaluate_more: ClassVar[Optional[str]] = None
+    """The function, as ``module:name``, of a run, test files and root, whose entries ``evaluate``
+    adds to the report; None where there is none."""
+    similar: ClassVar[Optional[str]] = None
+    """The function, as ``module:name``, of a run, files, queries, ``number=`` and ``of=``, that
+    ``similar`` calls; None where there is none."""
 
     name: str
     data: type[DataSettings]

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from dgltrees import _shortcuts
 from dgltrees._files import Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
@@ -345,9 +346,7 @@ class LoadedRun:
             options: ``target``, the class, flag or number to explain; ``node``, where the model
                 predicts nodes; ``steps``.
         """
-        from dgltrees.analyses.explain import explain
-
-        return explain(self, source, example, **options)
+        return _shortcuts.explain(self, source, example, **options)
 
 
 def _in_memory(settings: Settings) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from dgltrees import _shortcuts
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
@@ -153,9 +154,7 @@ class Forest:
                 at several places of a tree.
             source, file: where an object comes from, for the errors.
         """
-        from dgltrees.trees.builders.objects import from_objects
-
-        return from_objects(
+        return _shortcuts.from_objects(
             roots,
             children,
             columns,
@@ -173,9 +172,7 @@ class Forest:
         The arguments and errors are those of
         :func:`~dgltrees.trees.builders.objects.to_objects`, which this calls.
         """
-        from dgltrees.trees.builders.objects import to_objects
-
-        return to_objects(self, tree, children)
+        return _shortcuts.to_objects(self, tree, children)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -216,9 +213,7 @@ class Forest:
 
     def _repr_html_(self) -> str:
         """What Jupyter shows: the numbers of trees and nodes, the columns, and the first tree."""
-        from dgltrees.draw.forests import forest_html
-
-        return forest_html(self)
+        return _shortcuts.forest_html(self)
 
     @property
     def column_types(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ from dgltrees.analyses.sentences import (
 from dgltrees.analyses.similar import similar
 from dgltrees.cells.compiled.compiler import way, work
 from dgltrees.cli import main
-from dgltrees.commands import inspection
+from dgltrees.commands import attention
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
@@ -250,12 +251,15 @@ def test_a_picture_that_cannot_be_written_is_refused_first(
     argv = ["accuracy-by-padding", str(tmp_path / "none"), "--input", str(DEV), "--out"]
     assert main([*argv, "x.pdfx"]) == 2
     assert "--out to end in .png, .svg, .pdf, got x.pdfx" in capsys.readouterr().err
-    monkeypatch.setattr(inspection, "has_matplotlib", lambda: False)
+    monkeypatch.setattr(attention, "has_matplotlib", lambda: False)
     assert main([*argv, "x.png"]) == 2
     assert "it needs matplotlib" in capsys.readouterr().err
 
 
-def test_other_runs_are_refused(tmp_path: Path) -> None:
+def test_other_runs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(quick("sst-tree"), tmp_path / "run", bar=False)
-    with pytest.raises(ConfigError, match="a run of snli, wikiqa or sst-phrases at .*, got .* sst"):
-        examples_with_all_words(load(tmp_path / "run"), [SST])
+    run, message = load(tmp_path / "run"), "a run of snli, wikiqa or sst-phrases at .*, got .* sst"
+    with pytest.raises(ConfigError, match=message):
+        examples_with_all_words(run, [SST])
+    assert main(command("similar", run, SST, "--query", "a")) == 2
+    assert re.search(message, capsys.readouterr().err)

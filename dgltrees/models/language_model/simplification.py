@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import ConfigError
-from dgltrees.trees.dependencies.roots import check_roots
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.roots import check_roots
 
 __all__ = ["Simplification", "simplify"]
 

@@ -18,8 +18,7 @@ from dgltrees.formats.lengths import leave_out_long, too_long
 from dgltrees.tasks.language_models.settings import TreeLMSettings
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.builders.ordered import constituents, right_branching
-from dgltrees.trees.dependencies import ROOT
-from dgltrees.trees.words import UNKNOWN, recode
+from dgltrees.trees.words import ROOT, UNKNOWN, recode
 
 __all__ = ["LABEL", "stream_trees"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Optional, cast
+from typing import Any, ClassVar, Optional, cast
 
 import numpy as np
 import torch
@@ -76,6 +76,7 @@ class LanguageModelTask(Task):
     """Language modelling of trees: rows are nodes, and their classes are words; ROOT has none."""
 
     has_majority = False
+    evaluate_more: ClassVar[Optional[str]] = "dgltrees.analyses.shape:joint_report"
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""

@@ -15,7 +15,7 @@ from torch import nn
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.logic import stream_logic_sequences
+from dgltrees.formats.logic_sequences import stream_logic_sequences
 from dgltrees.options import Options
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.rrnet.base import (

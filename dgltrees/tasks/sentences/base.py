@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Optional, Protocol, cast
+from typing import Any, ClassVar, Optional, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -74,6 +74,8 @@ class SentenceTask(ReaderTask):
     The ``input`` of a model's encoder is a :class:`~dgltrees.models.WordEmbedding`, or
     :class:`~dgltrees.models.GivenVectors` for the vectors of a pretrained encoder.
     """
+
+    similar: ClassVar[Optional[str]] = "dgltrees.analyses.similar:similar"
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""

@@ -12,11 +12,11 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.vocabs import encode_names, vocabs_for
 from dgltrees.trees.check import check_offsets, integers
-from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.depth import depths
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.words import ROOT
 
 __all__ = ["from_heads"]
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.render import preorder, render
-from dgltrees.trees.dependencies import ROOT
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.words import ROOT
 
 __all__ = ["brackets", "constituents", "right_branching"]
 

@@ -13,10 +13,10 @@ where w2, w1 are left of w0 and w4, w5 right of it. The dependents of ROOT are r
 """
 
 from dgltrees.trees.dependencies.batch import generation_batch, left_chains
-from dgltrees.trees.dependencies.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.dependencies.generation import generation_forest, generation_order
 from dgltrees.trees.dependencies.paths import dependency_path
 from dgltrees.trees.dependencies.word_order import dependency_forest
+from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.words import ROOT
 
 __all__ = [

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.cache import Cache
-from dgltrees.trees.dependencies.edge_types import EdgeType
+from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import owner
 

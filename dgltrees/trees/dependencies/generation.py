@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.trees.dependencies.edge_types import EDGE_TYPES, EdgeType
-from dgltrees.trees.dependencies.roots import check_roots
+from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.roots import check_roots
 from dgltrees.trees.segments import run_offsets, within
 
 __all__ = ["generation_forest", "generation_order"]

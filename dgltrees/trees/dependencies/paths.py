@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.dependencies.edge_types import EdgeType
+from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 
 __all__ = ["dependency_path"]

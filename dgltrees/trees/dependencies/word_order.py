@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.dependencies.edge_types import EdgeType
+from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import inverse
 from dgltrees.trees.subtrees import over_subtrees

@@ -4,9 +4,9 @@ Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly wit
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 """
 
+from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
 from dgltrees.trees.operations.graph import operation_graph
 from dgltrees.trees.operations.inferred import inferred_trees, spans
-from dgltrees.trees.operations.kinds import OPERATIONS, Flow, Operation
 from dgltrees.trees.operations.matching import Matching, match_splits
 from dgltrees.trees.operations.oracle import (
     OracleOperations,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.segments import running_sum, starts
 from dgltrees.trees.subtrees import over_subtrees
 from dgltrees.trees.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dgltrees.trees.builders.render import preorder
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.operations.words import token_at, word_operations
 from dgltrees.trees.segments import inverse, offsets_of, starts
 

@@ -13,7 +13,7 @@ from typing import Optional
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dgltrees.trees.operations.kinds import Operation
+from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.operations.matching import match_splits
 from dgltrees.trees.segments import lasts, owner, running_sum, starts
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 
 from dgltrees.trees.dependencies import generation_batch, generation_forest, left_chains
-from dgltrees.trees.dependencies.edge_types import EdgeType
+from dgltrees.trees.edge_types import EdgeType
 from tests.trees.dependencies.sentences import forest_of, sentences
 
 

@@ -1,0 +1,66 @@
+"""Pairs of propositional sentences as sequences of tokens, each with its operation.
+
+The pairs are those of :mod:`dgltrees.formats.logic`; a bracket is a token that splits or merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from dgltrees._files import PathLike
+from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.formats.logic import LOGIC_FORM, LOGIC_WORDS, parse_logic
+from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.scan import Brackets, scan
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.operation_kinds import OPERATIONS, Operation
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["LOGIC_TOKENS", "read_logic_sequences", "stream_logic_sequences"]
+
+LOGIC_TOKENS = (*LOGIC_WORDS, "(", ")")
+_OPEN, _CLOSE = len(LOGIC_WORDS), len(LOGIC_WORDS) + 1
+_OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
+_OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
+
+
+def read_logic_sequences(path: PathLike, *, labeled: bool = True) -> Examples:
+    """All pairs of a file as sequences; see :func:`stream_logic_sequences`."""
+    return gather(stream_logic_sequences(path, labeled=labeled))
+
+
+def stream_logic_sequences(
+    path: PathLike, trees: int = 10_000, *, labeled: bool = True
+) -> Iterator[Examples]:
+    """The pairs of a file, each sentence as a chain of its tokens, brackets included.
+
+    Node columns: ``word``, the token's row of :data:`LOGIC_TOKENS`, and ``op``, the token's
+    :class:`~dgltrees.trees.operation_kinds.Operation`: SPLIT for an opening bracket, MERGE for a
+    closing one, RECUR for all others. Example columns, arguments and errors: see
+    :func:`~dgltrees.formats.logic.stream_logic`.
+    """
+    for data, line in line_chunks(path, trees):
+        items = scan(data, file=path, first_line=line)
+        yield replace(parse_logic(items, labeled), forest=_sequences(data, items))
+
+
+def _sequences(data: bytes, items: Brackets) -> Forest:
+    """The tokens of all sentences of ``data``; `parse_logic` has checked its ``items``."""
+    field = fields_of_lines(items, 3, LOGIC_FORM, label=0, labeled=False)
+    relation = field == 0
+    ids = [LOGIC_WORDS.get(name, -1) for name in items.names]  # -1 for relations
+    word = np.array([*ids, _OPEN])[items.name]  # the name of a bracket is -1
+    closing = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(")"))
+    start = np.concatenate([items.start[~relation], closing])
+    order = np.argsort(start, kind="stable")
+    tokens = np.append(word[~relation], np.full(len(closing), _CLOSE))[order].astype(np.int32)
+    first = np.searchsorted(start[order], items.start[field > 0])
+    return chains(
+        np.diff(np.append(first, len(tokens))),
+        {"word": tokens, "op": _OPERATION[tokens]},
+        {"word": Vocabulary(LOGIC_TOKENS, frozen=True), "op": OPERATIONS},
+    )
