@@ -74,7 +74,7 @@ def similar(
         nodes = torch.arange(encoding.batch.num_nodes)
         if of == "sentences":
             nodes = encoding.batch.roots.cpu()
-        nodes = nodes[~encoding.pad.cpu()[nodes]]
+        nodes = nodes[~encoding.batch.ndata["pad"].cpu()[nodes]]
         cosines = directions @ _unit(encoding.states[nodes.to(encoding.states.device)]).T  # (Q, n)
         texts = _Texts(forest, ids, encoding, nodes)
         for query, row, nearest in zip(spelled, cosines.cpu(), neighbors):

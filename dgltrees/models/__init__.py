@@ -4,7 +4,7 @@ from dgltrees.models.bag_encoder import BagEncoder
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
-from dgltrees.models.encoding import Encoder, Encoding, EncodingPair
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder
 from dgltrees.models.heads import MLP, ClassHead, Comparison, ComparisonHead, Head, PairHead
 from dgltrees.models.inputs import (
@@ -38,6 +38,7 @@ from dgltrees.models.nti import (
     TreeMatching,
     make_nti_encoder,
 )
+from dgltrees.models.nti.encoding import EncodingPair
 from dgltrees.models.number_decoder import NumberDecoder
 from dgltrees.models.ranks import RankTarget
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees.models.encoding import Backend, Encoding
+from dgltrees.models.encoding import Backend
 from dgltrees.models.nti.attention import GlobalAttention
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.trees.batch import TreeBatch
 
@@ -21,7 +22,7 @@ __all__ = ["attend_along_edges"]
 
 
 def attend_along_edges(
-    attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: Backend = "dgl"
+    attention: GlobalAttention, queries: Tensor, encoding: NTIEncoding, *, backend: Backend = "dgl"
 ) -> Tensor:
     """The attention vectors ``(T, Q, c)`` of ``(T, Q, c)`` queries to T trees.
 

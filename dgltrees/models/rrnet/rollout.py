@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 from torch import Tensor
 
 from dgltrees.models.decisions import PolicyOutput
-from dgltrees.models.encoding import Encoding
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.models.rrnet.stepping import RRNetState
 from dgltrees.trees.batch import TreeBatch
 
@@ -39,7 +39,7 @@ class Rollout(NamedTuple):
     bootstrap: Optional[PolicyOutput] = None
     rewards: Optional[Tensor] = None
 
-    def rewarded(self, encoding: Encoding, rewards: Tensor) -> Rollout:
+    def rewarded(self, encoding: RRNetEncoding, rewards: Tensor) -> Rollout:
         """The same rollout for the updates after the first one.
 
         Arguments:
