@@ -28,6 +28,7 @@ __all__ = [
     "JOINT_LOSS",
     "LOSS",
     "PERPLEXITY",
+    "Batches",
     "Columns",
     "Metric",
     "Names",
@@ -60,6 +61,17 @@ class Reader(Protocol):
                 no example is left out.
             trees: examples per chunk.
         """
+
+
+class Batches(Protocol):
+    """The batches of every epoch."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch, from 0, whose batches come next."""
+
+    def batches(self) -> list[NDArray[Any]]:
+        """The batches of the epoch: the ``ids`` that :meth:`Task.batch` takes."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -117,7 +129,7 @@ class Task:
         breakdown: an example column by whose values accuracy is reported too, and the value from
             which on they are counted together.
         stateful: whether a batch continues where the one before it ended, so that order matters;
-            its ids are then those of a :class:`~dgltrees.trees.windows.WindowSampler`.
+            :meth:`training_batches` and :meth:`evaluation_batches` then make the batches.
         whole_groups: whether the examples of a group (see :meth:`groups`) are learned together, so
             that batches hold whole ones; those without labeled rows are then in no training batch.
         reads: what its files hold, in a sentence, for errors.
@@ -219,6 +231,25 @@ class Task:
         """The group of each example, ``(E,)``, from 0; splits keep groups together."""
         return np.arange(len(data))
 
+    def training_batches(self, data: Examples, settings: Any, batch_size: int) -> Optional[Batches]:
+        """The batches of training, where the task makes them; None: examples in any order.
+
+        Arguments:
+            data: training examples.
+            settings: of the data.
+            batch_size: the setting ``training.batch_size``.
+        """
+        return None
+
+    def evaluation_batches(self, data: Examples, max_nodes: int) -> Optional[list[NDArray[Any]]]:
+        """The batches of evaluation, where the task makes them; None: examples in any order.
+
+        Arguments:
+            data: examples, all rows of which are to be in a batch.
+            max_nodes: the largest number of nodes in a batch.
+        """
+        return None
+
     def extend_vocabularies(
         self, data: Examples, settings: DataSettings, paths: Sequence[Path]
     ) -> None:
@@ -234,8 +265,8 @@ class Task:
     def rollouts(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Sequence[Any]:
         """Inputs of :meth:`losses`, one per update.
 
-        By default the batch, once; a model with a policy samples its decisions here, and may learn
-        from them several times.
+        By default the batch, once; a model with a method ``rollouts`` draws its decisions there,
+        and may learn from them several times.
         """
         rollouts: Any = getattr(model, "rollouts", None)
         return [batch] if rollouts is None else list(rollouts(batch, targets))

@@ -33,8 +33,12 @@ from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import within
+from dgltrees.trees.windows import WindowSampler
 
 __all__ = ["PTB"]
+
+STREAMS = 10
+"""The number of streams of a text in evaluation; each starts without context."""
 
 _NO_EDGES = torch.empty(0, dtype=torch.long)
 
@@ -43,8 +47,7 @@ _NO_EDGES = torch.empty(0, dtype=torch.long)
 class StreamTask(Task):
     """Language modelling of streams: examples are lines, rows are words, batches have windows.
 
-    The ids of a batch are indices of words from a
-    :class:`~dgltrees.trees.windows.WindowSampler`.
+    The ids of a batch are the indices of its words, ``(B, T)``.
     """
 
     has_majority = False
@@ -75,6 +78,27 @@ class StreamTask(Task):
         ndata[PLACE] = torch.from_numpy(place)
         batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
         return batch, torch.from_numpy(words[rows])
+
+    def training_batches(
+        self, data: Examples, settings: StreamSettings, batch_size: int
+    ) -> WindowSampler:
+        """The windows of ``batch_size`` streams of the text.
+
+        Raises:
+            TreeError: the text is too short for the number of streams.
+        """
+        words = len(self.targets(data))
+        return WindowSampler(words, streams=batch_size, window=settings.window)
+
+    def evaluation_batches(self, data: Examples, max_nodes: int) -> list[NDArray[np.int64]]:
+        """The windows of a few streams of the text.
+
+        Raises:
+            TreeError: the text has only one word.
+        """
+        words = len(self.targets(data))
+        streams = min(STREAMS, max(1, words // 2))
+        return WindowSampler(words, streams=streams, window=max(1, max_nodes // streams)).batches()
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """Columns ``(R,)``: ``loss``, and what came before each word.
