@@ -23,7 +23,7 @@ from dgltrees.models.pretrained_files import encoder_files, read_transformer
 from dgltrees.models.subwords import SubwordTokenizer
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.settings import DataSettings, PretrainedSettings
+from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.segments import offsets_of
 
@@ -100,10 +100,12 @@ def attach_pretrained(model: nn.Module, settings: DataSettings, *, weights: bool
         ConfigError: the encoder cannot be loaded, or has not so many layers to freeze.
     """
     folder, tokenizer = pretrained_folder(settings), subword_tokenizer(settings)
+    if not isinstance(settings, PretrainedSettings) or folder is None or tokenizer is None:
+        return
     for each in model.modules():
-        if isinstance(each, SubwordEncoder) and folder is not None and tokenizer is not None:
+        if isinstance(each, SubwordEncoder):
             transformer = read_transformer(folder, weights=weights)
-            freeze_layers(transformer, getattr(settings, "frozen_layers", 0))
+            freeze_layers(transformer, settings.frozen_layers)
             each.attach(tokenizer, transformer)
             return  # a model reads one folder
 
@@ -150,7 +152,7 @@ def pretrained_encoder(settings: DataSettings) -> Optional[PretrainedEncoder]:
         ConfigError: its folder is not there, or it cannot be loaded.
     """
     folder = pretrained_folder(settings)
-    if folder is None or getattr(settings, "fine_tune", False):
+    if folder is None or is_fine_tuned(settings):
         return None
     return _encoder(folder.absolute(), _state(folder, weights=True))
 
@@ -162,7 +164,7 @@ def subword_tokenizer(settings: DataSettings) -> Optional[SubwordTokenizer]:
         ConfigError: its folder is not there, or it cannot be loaded.
     """
     folder = pretrained_folder(settings)
-    if folder is None or not getattr(settings, "fine_tune", False):
+    if folder is None or not is_fine_tuned(settings):
         return None
     return _tokenizer(folder.absolute(), _state(folder, weights=False))
 

@@ -27,7 +27,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.pretrained_files import encoder_files
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
-from dgltrees.tasks.settings import PretrainedSettings
+from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned
 from dgltrees.training.old_settings import settings_of_format_1
 from dgltrees.training.settings import Settings, flat
 from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
@@ -462,8 +462,7 @@ def _copies(settings: Settings) -> dict[str, Path]:
     folder = pretrained_folder(settings.data)
     if folder is None:
         return {}
-    tuned = getattr(settings.data, "fine_tune", False)
-    files = encoder_files(folder, weights=not tuned)
+    files = encoder_files(folder, weights=not is_fine_tuned(settings.data))
     return {f"{_PRETRAINED}/{path.name}": path for path in files}
 
 

@@ -54,6 +54,11 @@ class OwnTreesData(Layout, PretrainedSettings):
     baselines: bool = True
     """Report beside the result what linear and boosted models over bags of nodes reach."""
 
+    @property
+    def trees_folder(self) -> Optional[str]:
+        """The setting ``scratch``."""
+        return self.scratch
+
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """An encoder that is trained reads texts of other lengths in each part of the trees."""

@@ -23,7 +23,8 @@ from dgltrees.tasks.rrnet.base import (
     make_sequence_encoder,
     symbol_embedding,
 )
-from dgltrees.tasks.rrnet.settings import OperatorSettings, ReaderModel
+from dgltrees.tasks.rrnet.settings import ReaderModel
+from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Examples, Vocabulary
 

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Optional
+from typing import Any, ClassVar, Literal
 
 from dgltrees.models.rrnet import OBJECTIVES
 from dgltrees.models.rrnet.choosing import Consume
 from dgltrees.options import Count, Fraction, NonNegative, Seed, Share
-from dgltrees.tasks.settings import DataSettings
 
 __all__ = [
     "ENCODERS",
     "Consumption",
     "LimitedStack",
-    "OperatorSettings",
     "PairReaderModel",
     "PolicySettings",
     "RRNetSettings",
     "ReaderModel",
 ]
-
-
-@dataclass(frozen=True)
-class OperatorSettings(DataSettings):
-    """The data of expressions whose operators are counted."""
-
-    max_operators: Optional[Count] = None
-    """Train on examples with at most this many operators; by default on all."""
 
 
 @dataclass(frozen=True)
