@@ -199,6 +199,10 @@ class Task:
         own = next(iter(self.formats))
         return guess if guess in self.formats else "text" if "text" in self.formats else own
 
+    def companions(self, path: Path) -> list[Path]:
+        """The files beside a data file that are read together with it."""
+        return []
+
     def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> Examples:
         """All labeled examples of a file; see :meth:`stream`."""
         return gather(self.stream(path, settings, vocabs))

@@ -447,7 +447,13 @@ def check_folder_of_runs(folder: Path) -> None:
 
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """The fingerprints of the data files of every role."""
-    return {role: [fingerprint(p) for p in data_files(settings.data, role)] for role in ROLES}
+    task = settings.task
+
+    def of_file(path: Path) -> dict[str, Any]:
+        companions = task.companions(path)
+        return fingerprint(path, [path, *companions] if companions else None)
+
+    return {role: [of_file(path) for path in data_files(settings.data, role)] for role in ROLES}
 
 
 def encoder_fingerprint(settings: Settings) -> dict[str, list[dict[str, Any]]]:
