@@ -19,13 +19,12 @@ from dgltrees.formats.lines import gather
 from dgltrees.metrics.accuracy import accuracy
 from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.options import Options
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.settings import DataSettings, Files
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
 
 __all__ = [
     "ACCURACY",
-    "JOINT_LOSS",
     "LOSS",
     "PERPLEXITY",
     "Batches",
@@ -103,7 +102,6 @@ class Metric:
 ACCURACY = Metric("accuracy", baseline="majority")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
-JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
 
 @dataclass(frozen=True)
@@ -388,6 +386,24 @@ class Task:
                 for v in np.unique(values[labeled])
             }
         return report
+
+    def further_metrics(
+        self, run: Any, test: Files = None, root: Optional[str] = None
+    ) -> dict[str, Any]:
+        """What ``dgltrees evaluate`` adds to the report of a trained run, from other files in it.
+
+        Arguments:
+            run: the run, a :class:`~dgltrees.training.loaded.LoadedRun`.
+            test, root: see its method ``test_examples``.
+        """
+        return {}
+
+    def separate_losses(self, model: Options) -> bool:
+        """Whether the training loss of a model contains more than that of validation.
+
+        Learning curves then have a scale for each.
+        """
+        return False
 
     def _classes(self, data: Examples) -> NDArray[np.int64]:
         """The targets, which are classes unless methods of the task say otherwise.

@@ -28,7 +28,7 @@ from dgltrees.models import WordEmbedding
 from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
 from dgltrees.models.rrnet.language_model import PLACE
 from dgltrees.options import Options
-from dgltrees.tasks.language_models.settings import StreamModel, StreamSettings
+from dgltrees.tasks.language_models.text_settings import StreamModel, StreamSettings
 from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -106,6 +106,10 @@ class StreamTask(Task):
         These are ``splits`` and ``merges``, and ``gave``, the operations that come from the data.
         """
         return cast(StreamLM, model).outputs(batch, targets)
+
+    def separate_losses(self, model: Options) -> bool:
+        """Whether a policy learns too, whose loss has another scale."""
+        return bool(model.get("policy.operations") == "policy")
 
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The word vectors and the output layer, which may be tied."""

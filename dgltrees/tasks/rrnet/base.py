@@ -56,6 +56,10 @@ class ReaderTask(Task):
         """The encoder's name."""
         return sequence_model_name(model)
 
+    def separate_losses(self, model: Options) -> bool:
+        """Whether a policy learns too, whose loss has another scale."""
+        return bool(model.get("policy.operations") == "policy")
+
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The vectors of tokens."""
         encoder: Any = model.encoder
