@@ -32,9 +32,8 @@ from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.operations import (
-    MERGES,
-    SPLITS,
     Operation,
     inferred_trees,
     operation_graph,

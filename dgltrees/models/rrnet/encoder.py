@@ -37,7 +37,8 @@ from dgltrees.models.rrnet.supervision import supervised_tokens
 from dgltrees.options import Count, Fraction, Share, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operations import MERGES, SPLITS, Operation, word_operations
+from dgltrees.trees.constituents import MERGES, SPLITS
+from dgltrees.trees.operations import Operation, word_operations
 from dgltrees.trees.segments import lasts
 
 __all__ = ["RRNetEncoder"]
@@ -54,8 +55,8 @@ class RRNetEncoder(Encoder):
     - every step consumes its token, where brackets and the like are tokens: the node column
       :data:`OPERATION` has the operation at each token;
     - RECUR alone consumes a token, and there are any number of operations between two tokens: the
-      node columns :data:`~dgltrees.trees.operations.MERGES` and
-      :data:`~dgltrees.trees.operations.SPLITS` have the merges and then the splits before each.
+      node columns :data:`~dgltrees.trees.constituents.MERGES` and
+      :data:`~dgltrees.trees.constituents.SPLITS` have the merges and then the splits before each.
       SPLIT and MERGE read the next token as x; after the last one x is 0. Then all sub-trees that
       are open are merged, but not at the end of a window of a longer text.
 
