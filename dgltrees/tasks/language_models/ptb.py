@@ -29,8 +29,9 @@ from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
 from dgltrees.models.rrnet.language_model import PLACE
 from dgltrees.options import Options
 from dgltrees.tasks.language_models.text_settings import StreamModel, StreamSettings
-from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
-from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, Task
+from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequence_encoders import encoder_settings
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import within
 from dgltrees.trees.windows import WindowSampler
@@ -44,17 +45,13 @@ _NO_EDGES = torch.empty(0, dtype=torch.long)
 
 
 @dataclass(frozen=True)
-class StreamTask(Task):
+class StreamTask(ReaderTask):
     """Language modelling of streams: examples are lines, rows are words, batches have windows.
 
     The ids of a batch are the indices of its words, ``(B, T)``.
     """
 
     has_majority = False
-
-    def display_name(self, model: Options) -> str:
-        """The name of the encoder: LSTM, or how an RRNet decides."""
-        return sequence_model_name(model)
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """All words, ``(N,)``."""
@@ -107,10 +104,6 @@ class StreamTask(Task):
         """
         return cast(StreamLM, model).outputs(batch, targets)
 
-    def separate_losses(self, model: Options) -> bool:
-        """Whether a policy learns too, whose loss has another scale."""
-        return bool(model.get("policy.operations") == "policy")
-
     def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
         """The word vectors and the output layer, which may be tied."""
         lm = cast(StreamLM, model)
@@ -159,14 +152,9 @@ def _read(
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
-    reader: Union[RRNetEncoder, LSTMStream]
-    if model["encoder"] == "rrnet":
-        reader = make_rrnet(model, inputs)
-    else:
-        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
-        reader = LSTMStream(inputs, size, layers=layers, dropout=dropout)
+    reader = encoder_settings(model).make(model, inputs)
     return StreamLM(
-        reader,
+        cast(Union[RRNetEncoder, LSTMStream], reader),
         tied=model["tied"],
         dropout=model["output_dropout"],
         reward=model.get("policy.reward", "log_likelihood"),

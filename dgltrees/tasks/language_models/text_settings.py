@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
-from dgltrees.models.rrnet import OBJECTIVES, QLearning
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.inputs import Input, NodeInput
+from dgltrees.models.rrnet import OBJECTIVES, LSTMStream, QLearning
 from dgltrees.models.rrnet.choosing import Consume
-from dgltrees.options import Count, Fraction
+from dgltrees.options import Count, Fraction, Options
 from dgltrees.tasks.rrnet.settings import (
     Consumption,
     FixedOperationsSettings,
     LearnedOperations,
     LimitedStack,
-    LSTMSettings,
     PolicySettings,
     RRNetSettings,
 )
+from dgltrees.tasks.sequence_encoders import LSTMSettings
 from dgltrees.tasks.settings import WordSettings
 
 __all__ = ["StreamModel", "StreamSettings"]
@@ -102,11 +104,22 @@ class StreamRRNetSettings(RRNetSettings):
 
 
 @dataclass(frozen=True)
+class StreamLSTMSettings(LSTMSettings):
+    """An LSTM over running text."""
+
+    @staticmethod
+    def make(model: Options, inputs: Input) -> Encoder:
+        """Make the encoder."""
+        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
+        return LSTMStream(cast(NodeInput, inputs), size, layers=layers, dropout=dropout)
+
+
+@dataclass(frozen=True)
 class StreamModel:
     """A language model over running text."""
 
     parts: ClassVar[Mapping[str, Any]] = {
-        "encoder": {"rrnet": StreamRRNetSettings, "lstm": LSTMSettings}
+        "encoder": {"rrnet": StreamRRNetSettings, "lstm": StreamLSTMSettings}
     }
 
     encoder: str = "rrnet"
