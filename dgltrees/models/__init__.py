@@ -24,7 +24,6 @@ from dgltrees.models.language_model.sample_trees import SampledTrees, sample_tre
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.language_model.simplification import Simplification, simplify
-from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.models.nti import (
@@ -44,6 +43,7 @@ from dgltrees.models.ranks import RankTarget
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.siblings import PlaceVectors
+from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.streaming import encode_roots
 from dgltrees.models.targets import ClassTarget, FlagTargets, NumberTargets, TargetHead
 from dgltrees.models.transformer_encoder import TransformerEncoder

@@ -8,13 +8,13 @@ from typing import Any, Literal, NamedTuple, Optional, Union, cast
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.top_down import uniform
+from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.old_names import renamed
 from dgltrees.models.rrnet.encoder import RRNetEncoder
 from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
+from dgltrees.models.softmax import softmax_nll
 from dgltrees.options import Fraction, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, owner

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
-from dgltrees.cells.top_down import uniform
+from dgltrees.cells.initial import uniform
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import NodeInput
 from dgltrees.models.rrnet.encoding import RRNetEncoding
