@@ -19,9 +19,8 @@ from dgltrees.analyses.require import require
 from dgltrees.analyses.sentences import examples_with_all_words, with_model_words
 from dgltrees.draw import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import EncodingPair
-from dgltrees.models.nti import TreeMatching
-from dgltrees.models.nti.encoding import NTIEncoding
+from dgltrees.models.nti.encoding import EncodingPair, NTIEncoding
+from dgltrees.models.nti.matching import TreeMatching
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, TreeBatch
 

@@ -27,7 +27,9 @@ from dgltrees.metrics.brackets import (
     restrict_spans,
     right_branching_spans,
 )
-from dgltrees.models.rrnet import OPERATION, Policy, RRNetEncoder
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.policy import Policy
+from dgltrees.models.rrnet.rollout import OPERATION
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest

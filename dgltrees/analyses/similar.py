@@ -21,7 +21,7 @@ from dgltrees.analyses.sentences import (
     sentences_with_all_words,
 )
 from dgltrees.errors import ConfigError
-from dgltrees.models import Encoding
+from dgltrees.models.encoding import Encoding
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import inverse

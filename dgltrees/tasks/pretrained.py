@@ -16,8 +16,8 @@ import numpy as np
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models import GivenVectors, Input, WordEmbedding
 from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder, freeze_layers
+from dgltrees.models.inputs import GivenVectors, Input, WordEmbedding
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.models.pretrained_files import encoder_files, read_transformer
 from dgltrees.models.subwords import SubwordTokenizer

@@ -24,9 +24,10 @@ from dgltrees.formats import FORMATS, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.formats.running_text import stream_running_text
 from dgltrees.formats.running_trees import stream_running_trees
-from dgltrees.models import WordEmbedding
-from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
-from dgltrees.models.rrnet.language_model import PLACE
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.language_model import PLACE, StreamLM
+from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.options import Options
 from dgltrees.tasks.language_models.text_settings import StreamModel, StreamSettings
 from dgltrees.tasks.reader import ReaderTask

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, cast
 
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input, NodeInput
-from dgltrees.models.rrnet import OBJECTIVES, LSTMStream, QLearning
 from dgltrees.models.rrnet.choosing import Consume
+from dgltrees.models.rrnet.lstm_stream import LSTMStream
+from dgltrees.models.rrnet.objectives import OBJECTIVES, QLearning
 from dgltrees.options import Count, Fraction, Options
 from dgltrees.tasks.rrnet.settings import (
     Consumption,

@@ -20,16 +20,13 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.models import (
-    NCE,
-    BidirectionalLM,
-    LanguageModel,
-    SequenceLM,
-    TreeLM,
-    read_word_vectors,
-    softmax_nll,
-)
 from dgltrees.models.heads import class_nll
+from dgltrees.models.language_model.base import LanguageModel
+from dgltrees.models.language_model.nce import NCE
+from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.models.language_model.tree_lm import TreeLM
+from dgltrees.models.softmax import softmax_nll
+from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.language_models.dependencies import LABEL, stream_trees

@@ -14,18 +14,11 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import gather
-from dgltrees.models import (
-    Attention,
-    Classifier,
-    ColumnsInput,
-    Encoder,
-    EveryNode,
-    Max,
-    Mean,
-    Root,
-    RootAndMax,
-    TargetHead,
-)
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.columns import ColumnsInput
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
+from dgltrees.models.targets import TargetHead
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.own_trees.reading import (

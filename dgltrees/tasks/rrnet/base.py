@@ -10,14 +10,10 @@ from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError
 from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
-from dgltrees.models.rrnet import (
-    OBJECTIVES,
-    FixedOperations,
-    OnlyRecur,
-    Policy,
-    PolicyObjective,
-    RRNetEncoder,
-)
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
+from dgltrees.models.rrnet.objectives import OBJECTIVES, PolicyObjective
+from dgltrees.models.rrnet.policy import Policy
 from dgltrees.options import Options
 from dgltrees.trees import Vocabulary
 

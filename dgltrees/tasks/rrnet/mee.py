@@ -15,7 +15,7 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.mee import stream_mee
-from dgltrees.models import NumberDecoder
+from dgltrees.models.number_decoder import NumberDecoder
 from dgltrees.options import Options
 from dgltrees.tasks.reader import ReaderTask
 from dgltrees.tasks.rrnet.base import symbol_embedding

@@ -11,8 +11,10 @@ from dgltrees.models.encoding import Encoder
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
-from dgltrees.models.rrnet import OBJECTIVES, PolicyClassifier, RRNetEncoder
 from dgltrees.models.rrnet.choosing import Consume
+from dgltrees.models.rrnet.classifier import PolicyClassifier
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.objectives import OBJECTIVES
 from dgltrees.options import Count, Fraction, NonNegative, Options, Seed, Share
 from dgltrees.tasks.rrnet.base import make_rrnet
 from dgltrees.tasks.sequence_encoders import (

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
-from dgltrees.models import Input, read_word_vectors
+from dgltrees.models.inputs import Input
+from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
 from dgltrees.tasks.reader import ReaderTask

@@ -9,23 +9,16 @@ from torch import nn
 
 from dgltrees.cells import CELLS
 from dgltrees.errors import ConfigError
-from dgltrees.models import (
-    MLP,
-    Classifier,
-    Input,
-    Root,
-)
-from dgltrees.models.nti import (
-    GlobalAttention,
-    NodeByNode,
-    NTIEncoder,
-    QuestionAnswerEncoder,
-    SentencePairEncoder,
-    SharedWordCount,
-    TreeAttention,
-    TreeMatching,
-    make_leaves,
-)
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.heads import MLP
+from dgltrees.models.inputs import Input
+from dgltrees.models.nti.attention import GlobalAttention
+from dgltrees.models.nti.encoder import NTIEncoder, make_leaves
+from dgltrees.models.nti.matching import TreeMatching
+from dgltrees.models.nti.node_by_node import NodeByNode
+from dgltrees.models.nti.pairs import QuestionAnswerEncoder, SentencePairEncoder, SharedWordCount
+from dgltrees.models.nti.tree_attention import TreeAttention
+from dgltrees.models.readout import Root
 from dgltrees.options import Options, options_of
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.pretrained import make_words
