@@ -40,7 +40,6 @@ TOGETHER = {
     ("trees", "trees.builders"): "a forest calls its builders",
     ("trees", "draw"): "a forest in Jupyter draws its first tree",
     ("training", "analyses"): "a loaded run explains its predictions",
-    ("tasks", "analyses"): "a task reports what an analysis has trained for its run",
     ("cells", "cells.aggregators"): "a cell is a gate and an aggregator",
     ("cells", "cells.compiled"): "the package registers the compiled ways when it is imported",
     ("models", "models.language_model"): "names of the families are names of the room too",

@@ -19,7 +19,7 @@ from dgltrees.formats.lines import gather
 from dgltrees.metrics.accuracy import accuracy
 from dgltrees.models.fine_tuned import fine_tuned_parameters
 from dgltrees.options import Options
-from dgltrees.tasks.settings import DataSettings, Files
+from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
 
@@ -386,17 +386,6 @@ class Task:
                 for v in np.unique(values[labeled])
             }
         return report
-
-    def further_metrics(
-        self, run: Any, test: Files = None, root: Optional[str] = None
-    ) -> dict[str, Any]:
-        """What ``dgltrees evaluate`` adds to the report of a trained run, from other files in it.
-
-        Arguments:
-            run: the run, a :class:`~dgltrees.training.loaded.LoadedRun`.
-            test, root: see its method ``test_examples``.
-        """
-        return {}
 
     def separate_losses(self, model: Options) -> bool:
         """Whether the training loss of a model contains more than that of validation.

@@ -8,7 +8,6 @@ without ROOT and the ends of sentences, so that trees and sequences are comparab
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Optional, cast
@@ -31,7 +30,6 @@ from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.language_models.dependencies import LABEL, stream_trees
 from dgltrees.tasks.language_models.settings import TreeLMModel, TreeLMSettings
-from dgltrees.tasks.settings import Files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.dependencies import generation_batch, generation_forest
@@ -185,23 +183,6 @@ class LanguageModelTask(Task):
             "words": words,
             "examples": len(data),
         }
-
-    def further_metrics(
-        self, run: Any, test: Files = None, root: Optional[str] = None
-    ) -> dict[str, Any]:
-        """``joint_loss``, -log P(S, T) per word, where a shape has been trained for the run.
-
-        Warns:
-            UserWarning: the shape cannot be used.
-        """
-        from dgltrees.analyses.shape import joint_loss
-
-        try:
-            joint = joint_loss(run, test, root)
-        except ConfigError as error:  # the words' loss stands alone
-            warnings.warn(f"no joint_loss: {error}", stacklevel=1)
-            joint = None
-        return {} if joint is None else {"joint_loss": joint}
 
     def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
         """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
