@@ -78,12 +78,17 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
     return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
-def make_words(model: Options, vocabs: Mapping[str, Vocabulary]) -> Words:
-    """The word vectors that the settings describe: a table, or those of a pretrained encoder."""
+def make_words(model: Options, vocabs: Mapping[str, Vocabulary], *, frozen: bool = False) -> Words:
+    """The word vectors that the settings describe: a table, or those of a pretrained encoder.
+
+    Arguments:
+        model: the model's settings.
+        vocabs: that of the words, or of the sub-words of the pretrained encoder.
+        frozen: do not train the table.
+    """
     size = model["embedding"]
     if model["words"] == "pretrained":
         return FineTunedWords(SUBWORDS, size) if SUBWORDS in vocabs else GivenVectors(VECTOR, size)
-    frozen = model.get("fixed_words", False)
     return WordEmbedding("word", len(vocabs["word"]), size, frozen=frozen)
 
 

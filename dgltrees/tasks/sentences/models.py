@@ -21,7 +21,7 @@ from dgltrees.models.nti.tree_attention import TreeAttention
 from dgltrees.models.readout import Root
 from dgltrees.options import Options, options_of
 from dgltrees.tasks.pair_head import make_pair_head
-from dgltrees.tasks.pretrained import make_words
+from dgltrees.tasks.pretrained import Words, make_words
 from dgltrees.tasks.sequence_encoders import encoder_settings
 from dgltrees.tasks.trees.base import cell_name, make_cell_of
 from dgltrees.trees import Vocabulary
@@ -41,7 +41,7 @@ _SHARED = "shared"
 
 def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
     """Make a classifier of sentences."""
-    words, classes = make_words(model, vocabs), len(vocabs["target"])
+    words, classes = _words(model, vocabs), len(vocabs["target"])
     chosen = encoder_settings(model)
     encoder = chosen.make(model, words)
     dropout, init = model["head_dropout"], model["init"]
@@ -51,7 +51,7 @@ def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
 
 def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
     """Make a classifier of pairs of sentences, with the interaction that the settings name."""
-    words, classes = make_words(model, vocabs), len(vocabs["target"])
+    words, classes = _words(model, vocabs), len(vocabs["target"])
     if model["encoder"] != "nti":
         chosen = encoder_settings(model)
         sequential = chosen.make(model, words)
@@ -86,7 +86,7 @@ def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
 
 def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
     """Make a model with one logit per question and sentence: whether the sentence answers it."""
-    words = make_words(model, vocabs)
+    words = _words(model, vocabs)
     encoder: nn.Module
     if model["encoder"] == "nti":
         answer = make_nti(model, None, words.size)
@@ -99,6 +99,10 @@ def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
         encoder = sequential
     features = SharedWordCount(_SHARED) if model["word_count"] else None
     return Classifier(encoder, Root(), head, features=features)
+
+
+def _words(model: Options, vocabs: Names) -> Words:
+    return make_words(model, vocabs, frozen=model.get("fixed_words", False))
 
 
 def make_nti(model: Options, words: Optional[Input], size: int, **cell: Any) -> NTIEncoder:
