@@ -19,8 +19,8 @@ from dgltrees.analyses.require import require
 from dgltrees.analyses.sentences import examples_with_all_words, with_model_words
 from dgltrees.draw import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import Encoding, EncodingPair
-from dgltrees.models.nti import TreeMatching
+from dgltrees.models.nti.encoding import EncodingPair, NTIEncoding
+from dgltrees.models.nti.matching import TreeMatching
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, TreeBatch
 
@@ -155,7 +155,7 @@ def pad_attention(
 
 
 @torch.no_grad()
-def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[Encoding, Encoding, Tensor]:
+def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[NTIEncoding, NTIEncoding, Tensor]:
     """The encodings of premises and hypotheses, and the attention of the latter, ``(N, M)``."""
     model: Any = run.model
     expected = "a model whose sentences attend to each other (model.interaction)"
@@ -167,6 +167,6 @@ def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[Encoding, Encoding, Te
     return pair.first, pair.second, weights
 
 
-def _queries(hypothesis: Encoding, weights: Tensor) -> Tensor:
+def _queries(hypothesis: NTIEncoding, weights: Tensor) -> Tensor:
     """Which nodes attend and have a word below them, ``(N,)`` bool."""
     return ((weights.sum(1) > 0) & ~hypothesis.pad).cpu()

@@ -17,8 +17,8 @@ from dgltrees.analyses.scoring import language_model, log_probs
 from dgltrees.errors import ConfigError
 from dgltrees.formats import Question, tokenize
 from dgltrees.formats.sentences import Sentence, sentence_forest
-from dgltrees.models import TreeLM
-from dgltrees.models.parser import BiaffineParser
+from dgltrees.models.language_model.tree_lm import TreeLM
+from dgltrees.models.parser.biaffine import BiaffineParser
 from dgltrees.training.loaded import LoadedRun
 
 __all__ = ["accuracy_of", "answers", "candidate_scores", "check"]

@@ -13,7 +13,7 @@ from dgltrees.analyses.scoring import language_model_settings, log_probs, tree_l
 from dgltrees.analyses.shape import load_joint
 from dgltrees.analyses.tree_files import GeneratedTrees
 from dgltrees.formats import read_conllu
-from dgltrees.models import compress
+from dgltrees.models.language_model.compression import compress
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 

@@ -16,8 +16,8 @@ from dgltrees.analyses.require import require
 from dgltrees.draw import Drawing, draw
 from dgltrees.draw.labels import decode_column
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import Classifier
 from dgltrees.models.attribution import answers, integrated_gradients, occlude, occlusion
+from dgltrees.models.classifier import Classifier
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.task import Task
 from dgltrees.tasks.trees.base import TreeTask

@@ -9,7 +9,8 @@ import torch
 from dgltrees.analyses.scoring import language_model_settings
 from dgltrees.analyses.shape import load_joint
 from dgltrees.analyses.tree_files import GeneratedTrees
-from dgltrees.models import SampledTrees, Sampling, sample_trees
+from dgltrees.models.language_model.sample_trees import SampledTrees, sample_trees
+from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.tasks.language_models.dependencies import LABEL
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest

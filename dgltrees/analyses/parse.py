@@ -24,7 +24,7 @@ from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import leave_out_long
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
-from dgltrees.models.parser import ArcScores, BiaffineParser
+from dgltrees.models.parser.biaffine import ArcScores, BiaffineParser
 from dgltrees.tasks.parser import ParserSettings, best_labels, sentences
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest, Vocabulary

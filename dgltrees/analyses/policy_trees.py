@@ -27,14 +27,15 @@ from dgltrees.metrics.brackets import (
     restrict_spans,
     right_branching_spans,
 )
-from dgltrees.models.rrnet import OPERATION, Policy, RRNetEncoder
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.policy import Policy
+from dgltrees.models.rrnet.rollout import OPERATION
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.constituents import MERGES, SPLITS
 from dgltrees.trees.operations import (
-    MERGES,
-    SPLITS,
     Operation,
     inferred_trees,
     operation_graph,

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from dgltrees._progress import progress
 from dgltrees.analyses.require import require
-from dgltrees.models import JointTreeLM, LanguageModel, TreeLM
+from dgltrees.models.language_model.add_decisions import JointTreeLM
+from dgltrees.models.language_model.base import LanguageModel
+from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.tasks.language_models.settings import TreeLMSettings
 from dgltrees.tasks.language_models.tree_lm import Objective
 from dgltrees.training.loaded import LoadedRun

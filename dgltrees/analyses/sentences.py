@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
-from dgltrees.models import Encoding
-from dgltrees.models.nti import NTIEncoder, PairEncoder
+from dgltrees.models.encoding import Encoding
+from dgltrees.models.nti.encoder import NTIEncoder
+from dgltrees.models.nti.pairs import PairEncoder
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.sentences.base import SentenceTask, with_ids
 from dgltrees.tasks.sentences.settings import SentenceSettings

@@ -20,9 +20,13 @@ from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.analyses.scoring import generation_log_probs, tree_language_model
 from dgltrees.errors import ConfigError
-from dgltrees.models import AddDecisions, JointTreeLM, TreeLM
-from dgltrees.models.language_model.add_decisions import decision_features
+from dgltrees.models.language_model.add_decisions import (
+    AddDecisions,
+    JointTreeLM,
+    decision_features,
+)
 from dgltrees.models.language_model.edges import allowed_edges, outgoing_edges
+from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.language_models.tree_shape import shape_forest
 from dgltrees.tasks.settings import Files

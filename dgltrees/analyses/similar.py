@@ -21,7 +21,7 @@ from dgltrees.analyses.sentences import (
     sentences_with_all_words,
 )
 from dgltrees.errors import ConfigError
-from dgltrees.models import Encoding
+from dgltrees.models.encoding import Encoding
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import inverse
@@ -74,7 +74,7 @@ def similar(
         nodes = torch.arange(encoding.batch.num_nodes)
         if of == "sentences":
             nodes = encoding.batch.roots.cpu()
-        nodes = nodes[~encoding.pad.cpu()[nodes]]
+        nodes = nodes[~encoding.batch.ndata["pad"].cpu()[nodes]]
         cosines = directions @ _unit(encoding.states[nodes.to(encoding.states.device)]).T  # (Q, n)
         texts = _Texts(forest, ids, encoding, nodes)
         for query, row, nearest in zip(spelled, cosines.cpu(), neighbors):

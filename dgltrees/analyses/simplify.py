@@ -16,7 +16,7 @@ from dgltrees.analyses.tree_files import GeneratedTrees
 from dgltrees.errors import ConfigError
 from dgltrees.formats import read_conllu
 from dgltrees.formats.lines import numbered_lines
-from dgltrees.models import simplify
+from dgltrees.models.language_model.simplification import simplify
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.words import ROOT, UNKNOWN

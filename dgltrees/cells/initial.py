@@ -10,12 +10,12 @@ import math
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError
 from dgltrees.options import expected
 
-__all__ = ["Init", "initialize"]
+__all__ = ["Init", "initialize", "uniform"]
 
 Init = Literal["kaiming", "xavier", "uniform"]
 """How weights are drawn; see :func:`initialize`."""
@@ -53,3 +53,10 @@ def initialize(weight: Tensor, fan_in: int, fan_out: int, scheme: Init = "kaimin
             weight.uniform_(-UNIFORM, UNIFORM)
         else:
             raise ConfigError(f"expected init to be {expected(Init, scheme)}, got {scheme!r}")
+
+
+def uniform(module: nn.Module, bound: float = 0.1) -> None:
+    """Initialise all parameters, biases included, from U(-bound, bound)."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.uniform_(-bound, bound)

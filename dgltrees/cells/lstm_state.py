@@ -1,4 +1,4 @@
-"""The last two equations of every Tree-LSTM: memory and state from the gates."""
+"""The last two equations of every LSTM and Tree-LSTM: memory and state from the gates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-__all__ = ["lstm_state"]
+__all__ = ["lstm", "lstm_state"]
 
 
 def lstm_state(
@@ -40,3 +40,18 @@ def lstm_state(
     if carry is not None:
         c = c + carry
     return {"h": torch.sigmoid(o) * torch.tanh(norm(c)), "c": c}
+
+
+def lstm(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    r"""The step of an LSTM: pre-activations ``(..., 4 d)`` and memories ``(..., d)`` to h and c.
+
+    Equations (4) and (5) of Zhang et al. (2016):
+
+    .. math::
+
+        \hat c_t = f_t \odot \hat c_{t'} + i_t \odot u_t, \quad
+        \hat h_t = o_t \odot \tanh(\hat c_t)
+    """
+    i, f, o, u = a.chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)
+    return torch.sigmoid(o) * torch.tanh(c), c

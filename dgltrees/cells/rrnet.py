@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import host_values
-from dgltrees.cells.top_down import by_type, lstm
+from dgltrees.cells.lstm_state import lstm
+from dgltrees.cells.top_down import by_type
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, checked
 from dgltrees.traversal.calls import is_traced

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.grouped import grouped, host_values, to_device
+from dgltrees.cells.initial import uniform
+from dgltrees.cells.lstm_state import lstm
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups, Nodes
@@ -22,19 +24,6 @@ __all__ = ["INITIAL", "LeftDependentLSTM", "TopDownLSTM"]
 
 INITIAL = 0.01
 """The value of all entries of h and c before the first step, in every layer; not learned."""
-
-
-def lstm(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Equations (4) and (5): pre-activations ``(..., 4 d)`` and memories ``(..., d)`` to h and c.
-
-    .. math::
-
-        \hat c_t = f_t \odot \hat c_{t'} + i_t \odot u_t, \quad
-        \hat h_t = o_t \odot \tanh(\hat c_t)
-    """
-    i, f, o, u = a.chunk(4, -1)
-    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(u)
-    return torch.sigmoid(o) * torch.tanh(c), c
 
 
 class _SourceLSTM(BaseCell):
@@ -293,13 +282,6 @@ def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]])
     parts = x.index_select(0, to_device(order, x.device)).split_with_sizes(counts.tolist())
     products = [torch.addmm(*each) for each in zip(b.unbind(0), parts, W.unbind(0))]
     return torch.cat(products).index_select(0, to_device(inverse(order), x.device))
-
-
-def uniform(module: nn.Module, bound: float = 0.1) -> None:
-    """Initialise all parameters, biases included, from U(-bound, bound), as the paper does."""
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.uniform_(-bound, bound)
 
 
 def _parameters(shapes: list[tuple[int, ...]]) -> nn.ParameterList:

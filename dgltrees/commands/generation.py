@@ -11,7 +11,7 @@ from dgltrees.analyses import shape
 from dgltrees.analyses.compress import compress_files
 from dgltrees.analyses.simplify import simplify_files
 from dgltrees.analyses.tree_files import GeneratedTrees, TreeFormat, format_of
-from dgltrees.models import Sampling
+from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.options import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
 from dgltrees.training.loaded import load
 

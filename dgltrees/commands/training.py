@@ -91,5 +91,5 @@ def sweep(
 def _save_curve(folder: str, settings: Settings) -> None:
     """Draw the learning curves of the run, or runs, in a folder."""
     metrics = list(dict.fromkeys([settings.compared, *settings.task.metrics]))
-    learns = settings.model.get("policy.operations") == "policy"  # its loss has another scale
-    plots.save_curve(folder, metrics, separate_losses=learns)
+    apart = settings.task.separate_losses(settings.model)
+    plots.save_curve(folder, metrics, separate_losses=apart)

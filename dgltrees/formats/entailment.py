@@ -61,7 +61,7 @@ def stream_entailment(
 
     Node columns: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.chains`); and
     ``merges`` and ``splits``, the brackets that end and then those that begin before a word
-    (:mod:`dgltrees.trees.operations.words`), -1 where a sentence has none. Example columns:
+    (:mod:`dgltrees.trees.constituents`), -1 where a sentence has none. Example columns:
     ``target``, the row of :data:`ENTAILMENT_LABELS`, and ``line``. Examples have arity 2.
 
     Arguments:

@@ -13,8 +13,8 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.lengths import WordRules
 from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.operations import MERGES, SPLITS, Operation, bracket_operations
 from dgltrees.trees.segments import ranges, starts
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -23,7 +23,7 @@ __all__ = ["NO_LABEL", "Pair", "pair_examples"]
 NO_LABEL = ("", "-")
 """What stands in place of a class that a pair has not; ``-`` in SNLI."""
 
-_KINDS = {"(": Operation.SPLIT, ")": Operation.MERGE}
+_BRACKETS = {"(": 1, ")": -1}
 
 
 class Pair(NamedTuple):
@@ -56,8 +56,8 @@ def pair_examples(
 ) -> Examples:
     """The pairs of one file: arity 2, node column ``word``, example columns ``target``, ``line``.
 
-    With brackets, the node columns ``merges`` and ``splits`` have the operations before each word
-    (:mod:`dgltrees.trees.operations.words`).
+    With brackets, the node columns ``merges`` and ``splits`` have the constituents that end and
+    begin before each word (:mod:`dgltrees.trees.constituents`).
 
     Arguments:
         pairs: the pairs.
@@ -79,27 +79,27 @@ def pair_examples(
     sizes = [len(sentence) for sentence in sentences]
     lines_of_words = np.repeat(np.repeat(lines, 2), sizes)
     ids = _encode(list(chain.from_iterable(sentences)), words, path, lines_of_words)
-    columns = {"word": ids, **(_operations(pairs, sizes, path) if brackets else {})}
+    columns = {"word": ids, **(_constituents(pairs, sizes, path) if brackets else {})}
     forest = chains(sizes, columns, {"word": words})
     example_columns = {"target": target, "line": np.array(lines, np.int64)}
     return Examples(forest, example_columns, arity=2, targets=classes)
 
 
-def _operations(
+def _constituents(
     pairs: Sequence[Pair], sizes: Sequence[int], path: PathLike
 ) -> dict[str, NDArray[np.int32]]:
-    """The columns of operations of all sentences, which have ``sizes`` words left of them."""
+    """The columns of constituents of all sentences, which have ``sizes`` words left of them."""
     parses = [parse for pair in pairs for parse in pair.parses]
     rows = [row for row, parse in enumerate(parses) if parse is not None]
     spaced = (parses[row].replace("(", " ( ").replace(")", " ) ") for row in rows)  # type: ignore[union-attr]
     items = [text.split() for text in spaced]
-    kinds = [_KINDS.get(item, Operation.RECUR) for sentence in items for item in sentence]
+    kinds = [_BRACKETS.get(item, 0) for sentence in items for item in sentence]
     try:
-        counts = bracket_operations(kinds, [len(sentence) for sentence in items])
+        counts = bracket_counts(kinds, [len(sentence) for sentence in items])
     except TreeError as error:
         line = pairs[rows[error.tree or 0] // 2].line
         raise TreeError("expected a '(' before every ')'", file=path, line=line) from None
-    words = [sum(item not in _KINDS for item in sentence) for sentence in items]
+    words = [sum(item not in _BRACKETS for item in sentence) for sentence in items]
     lengths = np.asarray(sizes)
     places = ranges(starts(lengths)[rows], lengths[rows])
     kept = ranges(starts(np.array(words, np.int64)), lengths[rows])

@@ -17,9 +17,9 @@ from dgltrees.formats.lines import gather
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.surface import surface_trees
+from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operations import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.segments import owner
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN, recode
@@ -44,7 +44,7 @@ def stream_running_trees(
 
     Words that stand for nothing in the text, with the tag ``-NONE-``, are left out. Node columns:
     ``word``, and ``merges`` and ``splits``, the sub-trees that end and then those that begin right
-    before it (:mod:`dgltrees.trees.operations.words`); all end before ``<eos>``. There are no
+    before it (:mod:`dgltrees.trees.constituents`); all end before ``<eos>``. There are no
     example columns.
 
     Arguments:

@@ -4,7 +4,7 @@ from dgltrees.models.bag_encoder import BagEncoder
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
-from dgltrees.models.encoding import Encoder, Encoding, EncodingPair
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder
 from dgltrees.models.heads import MLP, ClassHead, Comparison, ComparisonHead, Head, PairHead
 from dgltrees.models.inputs import (
@@ -24,7 +24,6 @@ from dgltrees.models.language_model.sample_trees import SampledTrees, sample_tre
 from dgltrees.models.language_model.sampling import Sampling
 from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
 from dgltrees.models.language_model.simplification import Simplification, simplify
-from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.models.nti import (
@@ -38,11 +37,13 @@ from dgltrees.models.nti import (
     TreeMatching,
     make_nti_encoder,
 )
+from dgltrees.models.nti.encoding import EncodingPair
 from dgltrees.models.number_decoder import NumberDecoder
 from dgltrees.models.ranks import RankTarget
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.siblings import PlaceVectors
+from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.streaming import encode_roots
 from dgltrees.models.targets import ClassTarget, FlagTargets, NumberTargets, TargetHead
 from dgltrees.models.transformer_encoder import TransformerEncoder

@@ -22,8 +22,8 @@ class Classifier(nn.Module):
     arity 2).
 
     Arguments:
-        encoder: maps a batch to an :class:`~dgltrees.models.Encoding`, or for pairs to an
-            :class:`~dgltrees.models.EncodingPair`.
+        encoder: maps a batch to an :class:`~dgltrees.models.Encoding`, or for pairs to one of
+            pairs.
         readout: maps the encoding to ``(R, c)`` vectors.
         head: maps vectors to logits and predictions.
         features: maps a batch to ``(R, f)`` features, which are appended to the vectors.

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dgltrees.cells.top_down import lstm
+from dgltrees.cells.lstm_state import lstm
 from dgltrees.models.heads import Head, wide
 from dgltrees.options import Count, checked
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.models.encoding import Encoding, EncodingPair
+from dgltrees.models.encoding import Encoding
 from dgltrees.models.heads import wide
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["Attention", "EveryNode", "Max", "Mean", "Root", "RootAndMax", "mean_by_tree"]
+
+
+class _Rooted(Protocol):
+    """An encoding of trees, or of pairs of trees."""
+
+    @property
+    def roots(self) -> Tensor: ...
 
 
 class Root(nn.Module):
@@ -20,7 +27,7 @@ class Root(nn.Module):
     For pairs it returns the vectors of both trees, adjacent.
     """
 
-    def forward(self, encoding: Union[Encoding, EncodingPair]) -> Tensor:
+    def forward(self, encoding: _Rooted) -> Tensor:
         """Read out an encoding."""
         return encoding.roots
 

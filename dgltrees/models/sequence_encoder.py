@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_sequence
 
-from dgltrees.cells.top_down import uniform
+from dgltrees.cells.initial import uniform
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.options import Count, Fraction, checked

@@ -11,7 +11,6 @@ from typing import Any, Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.snli import companions
 from dgltrees.tasks.settings import DataSettings, Files
 
 __all__ = ["ROLES", "data_files", "find_files", "fingerprint"]
@@ -73,12 +72,10 @@ def fingerprint(path: Path, files: Optional[Sequence[Path]] = None) -> dict[str,
 
     Arguments:
         path: the file or folder.
-        files: those of a folder that count; by default all.
+        files: the files that count; by default the file, or all in the folder.
     """
-    if files is None and path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file())
-    elif files is None:
-        files = [path, *(p for p in companions(path) if p.exists())]
+    if files is None:
+        files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     digest, size = hashlib.sha256(), 0
     for file in files:
         with open(file, "rb") as stream:

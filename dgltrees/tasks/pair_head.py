@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dgltrees.errors import ConfigError
-from dgltrees.models import PairHead
+from dgltrees.models.heads import PairHead
 from dgltrees.options import Options
 
 __all__ = ["make_pair_head"]

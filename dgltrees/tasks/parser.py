@@ -23,8 +23,8 @@ from dgltrees.formats.conllu import conllu_sentences, stream_conllu
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.metrics.attachment import attachment, punctuation
-from dgltrees.models import WordEmbedding
-from dgltrees.models.parser import ArcScores, BiaffineParser
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.parser.biaffine import ArcScores, BiaffineParser
 from dgltrees.options import Count, Fraction, Options
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.spelling import with_spelling

@@ -16,14 +16,14 @@ import numpy as np
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.models import GivenVectors, Input, WordEmbedding
 from dgltrees.models.fine_tuned import FineTunedWords, SubwordEncoder, freeze_layers
+from dgltrees.models.inputs import GivenVectors, Input, WordEmbedding
 from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.models.pretrained_files import encoder_files, read_transformer
 from dgltrees.models.subwords import SubwordTokenizer
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.settings import DataSettings, PretrainedSettings
+from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.segments import offsets_of
 
@@ -78,12 +78,17 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
     return replace(sentences, columns={**sentences.columns, VECTOR: vectors})
 
 
-def make_words(model: Options, vocabs: Mapping[str, Vocabulary]) -> Words:
-    """The word vectors that the settings describe: a table, or those of a pretrained encoder."""
+def make_words(model: Options, vocabs: Mapping[str, Vocabulary], *, frozen: bool = False) -> Words:
+    """The word vectors that the settings describe: a table, or those of a pretrained encoder.
+
+    Arguments:
+        model: the model's settings.
+        vocabs: that of the words, or of the sub-words of the pretrained encoder.
+        frozen: do not train the table.
+    """
     size = model["embedding"]
     if model["words"] == "pretrained":
         return FineTunedWords(SUBWORDS, size) if SUBWORDS in vocabs else GivenVectors(VECTOR, size)
-    frozen = model.get("fixed_words", False)
     return WordEmbedding("word", len(vocabs["word"]), size, frozen=frozen)
 
 
@@ -100,10 +105,12 @@ def attach_pretrained(model: nn.Module, settings: DataSettings, *, weights: bool
         ConfigError: the encoder cannot be loaded, or has not so many layers to freeze.
     """
     folder, tokenizer = pretrained_folder(settings), subword_tokenizer(settings)
+    if not isinstance(settings, PretrainedSettings) or folder is None or tokenizer is None:
+        return
     for each in model.modules():
-        if isinstance(each, SubwordEncoder) and folder is not None and tokenizer is not None:
+        if isinstance(each, SubwordEncoder):
             transformer = read_transformer(folder, weights=weights)
-            freeze_layers(transformer, getattr(settings, "frozen_layers", 0))
+            freeze_layers(transformer, settings.frozen_layers)
             each.attach(tokenizer, transformer)
             return  # a model reads one folder
 
@@ -150,7 +157,7 @@ def pretrained_encoder(settings: DataSettings) -> Optional[PretrainedEncoder]:
         ConfigError: its folder is not there, or it cannot be loaded.
     """
     folder = pretrained_folder(settings)
-    if folder is None or getattr(settings, "fine_tune", False):
+    if folder is None or is_fine_tuned(settings):
         return None
     return _encoder(folder.absolute(), _state(folder, weights=True))
 
@@ -162,7 +169,7 @@ def subword_tokenizer(settings: DataSettings) -> Optional[SubwordTokenizer]:
         ConfigError: its folder is not there, or it cannot be loaded.
     """
     folder = pretrained_folder(settings)
-    if folder is None or not getattr(settings, "fine_tune", False):
+    if folder is None or not is_fine_tuned(settings):
         return None
     return _tokenizer(folder.absolute(), _state(folder, weights=False))
 

@@ -6,9 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
-from dgltrees.options import Count, Fraction, NonNegativeInt, Seed
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["DataSettings", "Files", "PretrainedSettings", "WordSettings"]
+from dgltrees.errors import ConfigError
+from dgltrees.options import Count, Fraction, NonNegativeInt, Seed
+from dgltrees.trees.examples import Examples
+
+__all__ = [
+    "DataSettings",
+    "Files",
+    "OperatorSettings",
+    "PretrainedSettings",
+    "WordSettings",
+    "is_fine_tuned",
+]
 
 Files = Optional[Union[str, list[str]]]
 
@@ -48,6 +60,39 @@ class DataSettings:
             reasons["seed"] = "where no examples are drawn (data.limit) or held out"
         return reasons
 
+    @property
+    def trees_folder(self) -> Optional[str]:
+        """Folder for temporary files with the trees; None: they are in memory."""
+        return None
+
+    def learnable(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the examples ``ids`` of training files may be learned; by default all.
+
+        Raises:
+            ConfigError: the settings do not fit the data.
+        """
+        return np.ones(len(ids), dtype=bool)
+
+
+@dataclass(frozen=True)
+class OperatorSettings(DataSettings):
+    """The data of expressions whose operators are counted."""
+
+    max_operators: Optional[Count] = None
+    """Train on examples with at most this many operators; by default on all."""
+
+    def learnable(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the examples ``ids`` have at most ``max_operators`` operators.
+
+        Raises:
+            ConfigError: the data do not count operators.
+        """
+        if self.max_operators is None:
+            return super().learnable(data, ids)
+        if "operators" not in data.columns:
+            raise ConfigError("data.max_operators is for data that count operators, such as logic")
+        return np.asarray(data.columns["operators"][ids] <= self.max_operators)
+
 
 @dataclass(frozen=True)
 class WordSettings(DataSettings):
@@ -79,3 +124,8 @@ class PretrainedSettings(WordSettings):
         if "fine_tune" in reasons or not values["fine_tune"]:
             reasons["frozen_layers"] = "without data.fine_tune"
         return reasons
+
+
+def is_fine_tuned(settings: DataSettings) -> bool:
+    """Whether a pretrained encoder is trained with the model."""
+    return isinstance(settings, PretrainedSettings) and settings.fine_tune

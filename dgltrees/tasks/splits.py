@@ -15,7 +15,7 @@ from dgltrees._checksums import checksum
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.tasks.files import data_files
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.tasks.settings import DataSettings, WordSettings
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.on_disk import examples_on_disk
@@ -75,7 +75,7 @@ def load_examples(
 ) -> Examples:
     """The examples of all ``paths``, read with one set of vocabularies.
 
-    Where the settings name a folder as ``scratch``, their trees are there and not in memory.
+    Where the settings name a folder for the trees, these are there and not in memory.
 
     Raises:
         ConfigError: there are no files.
@@ -83,9 +83,9 @@ def load_examples(
     """
     if not paths:
         raise ConfigError(f"expected data files for the task {task.name}, got none; set data.train")
-    scratch: Optional[str] = getattr(settings, "scratch", None)
-    parts = _read_parts(task, settings, paths, vocabs, max_children, whole=scratch is None)
-    data = Examples.concat([*parts]) if scratch is None else examples_on_disk(parts, scratch)
+    folder = settings.trees_folder
+    parts = _read_parts(task, settings, paths, vocabs, max_children, whole=folder is None)
+    data = Examples.concat([*parts]) if folder is None else examples_on_disk(parts, folder)
     return data if vocabs is not None else task.in_class_order(data, settings)
 
 
@@ -180,8 +180,8 @@ def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] 
 
     The seed selects ``limit`` of the training examples. If there are no files for validation or
     testing, ``valid_fraction`` and ``test_fraction`` of these are held out; the others are for
-    training, except those with more than ``max_operators``. So the parts depend only on the number
-    of examples. Of running text, the first lines are used, and the first of these held out.
+    training, except those that the settings leave out. So the parts depend only on the number of
+    examples. Of running text, the first lines are used, and the first of these held out.
     Examples that belong together (the sentences of a question) stay in one part, which may then be
     larger than requested.
 
@@ -229,7 +229,7 @@ def split_examples(
     tested = 0 if settings.test else round(settings.test_fraction * len(order))
     tested = _whole(groups[order], num_valid + tested) - num_valid if tested else 0
     learned = np.sort(order[num_valid + tested :])
-    learned = learned[_simple(train, learned, getattr(settings, "max_operators", None))]
+    learned = learned[settings.learnable(train, learned)]
     if not len(learned):
         raise ConfigError(
             f"no training examples are left of {len(train)}; see data.binary, "
@@ -240,7 +240,8 @@ def split_examples(
         train.select(np.sort(order[:num_valid])) if num_valid else None,
         train.select(np.sort(order[num_valid : num_valid + tested])) if tested else None,
     )
-    parts = _without_rare(parts, getattr(settings, "min_count", 1))
+    least = settings.min_count if isinstance(settings, WordSettings) else 1
+    parts = _without_rare(parts, least)
     task.extend_vocabularies(parts.train, settings, files)
     names = parts.train.schema
     for vocabulary in names.values():
@@ -257,15 +258,6 @@ def _whole(groups: NDArray[np.int64], count: int) -> int:
     """``count``, rounded up to whole groups."""
     offsets = run_offsets(groups)
     return int(offsets[np.searchsorted(offsets, min(count, len(groups)))])
-
-
-def _simple(data: Examples, ids: NDArray[np.int64], most: Optional[int]) -> NDArray[np.bool_]:
-    """Which of the examples ``ids`` have at most ``most`` operators."""
-    if most is None:
-        return np.ones(len(ids), dtype=bool)
-    if "operators" not in data.columns:
-        raise ConfigError("data.max_operators is for data that count operators, such as logic")
-    return np.asarray(data.columns["operators"][ids] <= most)
 
 
 def _without_rare(splits: Splits, least: int) -> Splits:

@@ -25,9 +25,9 @@ from dgltrees.trees.segments import rows_of
 
 __all__ = [
     "ACCURACY",
-    "JOINT_LOSS",
     "LOSS",
     "PERPLEXITY",
+    "Batches",
     "Columns",
     "Metric",
     "Names",
@@ -62,6 +62,17 @@ class Reader(Protocol):
         """
 
 
+class Batches(Protocol):
+    """The batches of every epoch."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch, from 0, whose batches come next."""
+
+    def batches(self) -> list[NDArray[Any]]:
+        """The batches of the epoch: the ``ids`` that :meth:`Task.batch` takes."""
+        ...
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number by which models are compared.
@@ -91,7 +102,6 @@ class Metric:
 ACCURACY = Metric("accuracy", baseline="majority")
 LOSS = Metric("loss", higher_is_better=False, scale=1.0)
 PERPLEXITY = Metric("perplexity", higher_is_better=False, format=".2f", scale=1.0)
-JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,7 @@ class Task:
         breakdown: an example column by whose values accuracy is reported too, and the value from
             which on they are counted together.
         stateful: whether a batch continues where the one before it ended, so that order matters;
-            its ids are then those of a :class:`~dgltrees.trees.windows.WindowSampler`.
+            :meth:`training_batches` and :meth:`evaluation_batches` then make the batches.
         whole_groups: whether the examples of a group (see :meth:`groups`) are learned together, so
             that batches hold whole ones; those without labeled rows are then in no training batch.
         reads: what its files hold, in a sentence, for errors.
@@ -193,6 +203,10 @@ class Task:
         own = next(iter(self.formats))
         return guess if guess in self.formats else "text" if "text" in self.formats else own
 
+    def companions(self, path: Path) -> list[Path]:
+        """The files beside a data file that are read together with it."""
+        return []
+
     def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> Examples:
         """All labeled examples of a file; see :meth:`stream`."""
         return gather(self.stream(path, settings, vocabs))
@@ -225,6 +239,25 @@ class Task:
         """The group of each example, ``(E,)``, from 0; splits keep groups together."""
         return np.arange(len(data))
 
+    def training_batches(self, data: Examples, settings: Any, batch_size: int) -> Optional[Batches]:
+        """The batches of training, where the task makes them; None: examples in any order.
+
+        Arguments:
+            data: training examples.
+            settings: of the data.
+            batch_size: the setting ``training.batch_size``.
+        """
+        return None
+
+    def evaluation_batches(self, data: Examples, max_nodes: int) -> Optional[list[NDArray[Any]]]:
+        """The batches of evaluation, where the task makes them; None: examples in any order.
+
+        Arguments:
+            data: examples, all rows of which are to be in a batch.
+            max_nodes: the largest number of nodes in a batch.
+        """
+        return None
+
     def extend_vocabularies(
         self, data: Examples, settings: DataSettings, paths: Sequence[Path]
     ) -> None:
@@ -238,7 +271,7 @@ class Task:
         """Initialise a new model from the training examples ``data``, such as by word vectors."""
 
     def rollout(self, model: nn.Module, batch: TreeBatch) -> Any:
-        """The input of :meth:`losses`: the batch; a model with a policy samples its decisions."""
+        """The input of :meth:`losses`: the batch, or what a model's method ``rollout`` draws."""
         rollout: Any = getattr(model, "rollout", None)
         return batch if rollout is None else rollout(batch)
 
@@ -355,6 +388,13 @@ class Task:
                 for v in np.unique(values[labeled])
             }
         return report
+
+    def separate_losses(self, model: Options) -> bool:
+        """Whether the training loss of a model contains more than that of validation.
+
+        Learning curves then have a scale for each.
+        """
+        return False
 
     def _classes(self, data: Examples) -> NDArray[np.int64]:
         """The targets, which are classes unless methods of the task say otherwise.

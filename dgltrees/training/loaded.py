@@ -351,7 +351,7 @@ class LoadedRun:
 
 def _in_memory(settings: Settings) -> Any:
     """The settings of data that are read into memory, whatever training did."""
-    if getattr(settings.data, "scratch", None) is None:
+    if settings.data.trees_folder is None:
         return settings.data
     return settings.replace("data", scratch=None).data
 

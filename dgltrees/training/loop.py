@@ -79,8 +79,7 @@ class Trainer:
         self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.model, self.optimizer = fabric.setup(model, self.plain_optimizer)
         self.parameters = list(model.parameters())  # a walk over all modules
-        window = getattr(settings.data, "window", 0)
-        self.sampler = training_sampler(self.task, splits.train, self.settings, window)
+        self.sampler = training_sampler(settings, splits.train)
         self.loader = Loader(self.task, splits.train, self.settings.workers)
         if self.settings.schedule == "halve" and splits.valid is None:
             raise ConfigError("training.schedule halve needs validation examples, got none")

@@ -27,7 +27,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.pretrained_files import encoder_files
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
-from dgltrees.tasks.settings import PretrainedSettings
+from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned
 from dgltrees.training.settings import Settings, flat
 from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
 from dgltrees.trees import Vocabulary
@@ -430,7 +430,13 @@ def check_folder_of_runs(folder: Path) -> None:
 
 def fingerprints(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """The fingerprints of the data files of every role."""
-    return {role: [fingerprint(p) for p in data_files(settings.data, role)] for role in ROLES}
+    task = settings.task
+
+    def of_file(path: Path) -> dict[str, Any]:
+        companions = task.companions(path)
+        return fingerprint(path, [path, *companions] if companions else None)
+
+    return {role: [of_file(path) for path in data_files(settings.data, role)] for role in ROLES}
 
 
 def encoder_fingerprint(settings: Settings) -> dict[str, list[dict[str, Any]]]:
@@ -445,8 +451,7 @@ def _copies(settings: Settings) -> dict[str, Path]:
     folder = pretrained_folder(settings.data)
     if folder is None:
         return {}
-    tuned = getattr(settings.data, "fine_tune", False)
-    files = encoder_files(folder, weights=not tuned)
+    files = encoder_files(folder, weights=not is_fine_tuned(settings.data))
     return {f"{_PRETRAINED}/{path.name}": path for path in files}
 
 

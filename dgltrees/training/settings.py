@@ -21,7 +21,7 @@ from dgltrees.options import (
     nearest,
     overlay,
 )
-from dgltrees.tasks.settings import DataSettings, PretrainedSettings
+from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
 from dgltrees.tasks.table import TASKS, get_task
 from dgltrees.tasks.task import Metric, Task
 
@@ -178,7 +178,7 @@ class Settings:
                 f"expected training.monitor to be one of {', '.join(names)}, which the task "
                 f"{self.task.name} reports, got {self.monitor!r}"
             )
-        if self.training.pretrained_lr is not None and not getattr(self.data, "fine_tune", False):
+        if self.training.pretrained_lr is not None and not is_fine_tuned(self.data):
             raise ConfigError(
                 "training.pretrained_lr is not read without data.fine_tune; leave it out"
             )

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from dgltrees.bench.cases import random_binary
 from dgltrees.cells import ChildSumTreeLSTM
-from dgltrees.models import TreeEncoder, WordEmbedding, encode_roots
+from dgltrees.models.encoder import TreeEncoder
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.streaming import encode_roots
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import offsets_of
 from tests.benchmarks.memory import peak_of_process

@@ -15,7 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 
 from dgltrees import TreeBatch
-from dgltrees.models import MLP, Classifier, Encoding, GivenVectors
+from dgltrees.models import MLP, Classifier, GivenVectors
 from dgltrees.models.nti import (
     Attended,
     GlobalAttention,
@@ -24,6 +24,7 @@ from dgltrees.models.nti import (
     TreeMatching,
     make_nti_encoder,
 )
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.trees.builders import chains
 from tests.backends import by_backend
 from tests.models.nti.attend_edges import attend_along_edges
@@ -88,7 +89,7 @@ class ByMessages(nn.Module):
         super().__init__()
         self.attention, self.size, self.score = attention, attention.size, attention.score
 
-    def forward(self, queries: Tensor, encoding: Encoding) -> Attended:
+    def forward(self, queries: Tensor, encoding: NTIEncoding) -> Attended:
         if isinstance(self.attention, TreeAttention):
             return self.attention.by_messages(queries, encoding)
         return Attended(attend_along_edges(self.attention, queries, encoding), queries)

@@ -119,8 +119,7 @@ def of_model(model: nn.Module) -> str:
 def fingerprint(settings: Settings) -> str:
     """All that a run begins with: its model, its data, and the order of its examples."""
     ready = prepare(settings)
-    window = getattr(settings.data, "window", 0)
-    sampler = training_sampler(ready.task, ready.splits.train, settings.training, window)
+    sampler = training_sampler(settings, ready.splits.train)
     batches = [np.asarray(ids).tolist() for ids in sampler.batches()]
     parts = [ready.splits.train, ready.splits.valid, ready.splits.test, ready.test]
     return digest(of_model(ready.model), *map(of_examples, parts), batches)

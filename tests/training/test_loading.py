@@ -23,9 +23,9 @@ _WITH_DATA = {
 @pytest.mark.parametrize("task", sorted(set(TASKS) & set(_WITH_DATA) - set(PLANS)))
 def test_what_goes_to_the_workers_can_be_pickled(task: str) -> None:
     ready = prepare(settings := quick(_WITH_DATA[task]))
-    data, window = ready.splits.train, getattr(settings.data, "window", 0)
+    data = ready.splits.train
     chunks = Loader(ready.task, data, 1).ahead.dataset
-    ids = training_sampler(ready.task, data, settings.training, window).batches()[0]
+    ids = training_sampler(settings, data).batches()[0]
     (batch, targets), *_ = pickle.loads(pickle.dumps(chunks))[[ids]]
     expected, wanted = ready.task.batch(data, ids)
     assert_close(targets, wanted)

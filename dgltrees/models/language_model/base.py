@@ -8,10 +8,10 @@ from typing import NamedTuple, Optional
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.top_down import uniform
+from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import WordEmbedding
-from dgltrees.models.language_model.softmax import softmax_nll
+from dgltrees.models.softmax import softmax_nll
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 

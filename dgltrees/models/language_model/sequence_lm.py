@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
-from dgltrees.cells.top_down import uniform
+from dgltrees.cells.initial import uniform
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
 from dgltrees.options import Count, checked
 from dgltrees.trees.batch import TreeBatch

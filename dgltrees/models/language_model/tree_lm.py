@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM, uniform
+from dgltrees.cells.initial import uniform
+from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.models.language_model.base import LanguageModel, Predictions, half
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.options import Count, Fraction, NonNegativeInt, checked

@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import Score, ScoreName
-from dgltrees.models.encoding import Encoding
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.options import checked
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks"]
@@ -65,13 +65,13 @@ class AttentionOverTrees(nn.Module, ABC):
         self.W_1 = nn.Parameter(torch.empty(size, size))
         initialize(self.W_1, size, size, init)
 
-    def keys(self, encoding: Encoding) -> Tensor:
+    def keys(self, encoding: NTIEncoding) -> Tensor:
         """Transform the states of all nodes once for all queries, ``(T, M, c)``."""
         return self.score.keys(encoding.table.states)
 
     @abstractmethod
     def forward(
-        self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
+        self, queries: Tensor, encoding: NTIEncoding, *, keys: Optional[Tensor] = None
     ) -> Attended:
         """Attend to each tree with its queries.
 
@@ -117,7 +117,7 @@ class GlobalAttention(AttentionOverTrees):
         initialize(self.W_2, size, size, init)
 
     def forward(
-        self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
+        self, queries: Tensor, encoding: NTIEncoding, *, keys: Optional[Tensor] = None
     ) -> Attended:
         """Attend by batched products, in chunks of queries; see :class:`AttentionOverTrees`."""
         table = encoding.table

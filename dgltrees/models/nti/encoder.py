@@ -15,8 +15,9 @@ from dgltrees.cells import make_cell
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
-from dgltrees.models.encoding import Encoder, Encoding
+from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.models.nti.leaves import (
     BidirectionalLSTMLeaves,
     IdentityLeaves,
@@ -95,6 +96,7 @@ class NTIEncoder(Encoder):
     """
 
     input: Input
+    __call__: Callable[..., NTIEncoding]
 
     def __init__(
         self,
@@ -136,7 +138,7 @@ class NTIEncoder(Encoder):
         self.dropout = nn.Dropout(dropout)
         self.make_trees([1])  # refuses an impossible shape now
 
-    def forward(self, batch: TreeBatch) -> Encoding:
+    def forward(self, batch: TreeBatch) -> NTIEncoding:
         """The states of all nodes of the trees over the sentences of a batch.
 
         Raises:
@@ -144,7 +146,7 @@ class NTIEncoder(Encoder):
         """
         return self.encode(Sentences(self.input(batch), batch.sizes))
 
-    def encode_alone(self, batch: TreeBatch) -> Encoding:
+    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
         """Like :meth:`forward`; see :meth:`~dgltrees.models.nti.PairEncoder.encode_alone`."""
         return self(batch)
 
@@ -154,7 +156,7 @@ class NTIEncoder(Encoder):
         *,
         start: Optional[State] = None,
         query: Optional[Tensor] = None,
-    ) -> Encoding:
+    ) -> NTIEncoding:
         """The states of all nodes of the trees over some sentences.
 
         Arguments:
@@ -171,7 +173,7 @@ class NTIEncoder(Encoder):
         if query is not None:
             ndata["q"] = query.index_select(0, batch.tree_of_node.to(query.device))
         state = traverse(self.cell, batch, ndata, fused=self.fused)
-        return Encoding(batch, state["h"], memory=state.get("c"), **parts)
+        return NTIEncoding(batch, state["h"], memory=state.get("c"), **parts)
 
     def plant(
         self, sentences: Sentences, start: Optional[State] = None
@@ -184,7 +186,7 @@ class NTIEncoder(Encoder):
         Returns:
             the trees; the node fields that the cell reads; and the parts ``token_nodes`` and
             ``final`` (state and memory of the leaf LSTM, each ``(T, d)``) of an
-            :class:`~dgltrees.models.Encoding`.
+            :class:`~dgltrees.models.nti.encoding.NTIEncoding`.
         """
         batch = self.make_trees(sentences.lengths)
         leaf, token = _leaves(batch, sentences.lengths)

@@ -7,13 +7,13 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.models.encoding import Encoding, EncodingPair
 from dgltrees.models.heads import ClassHead
 from dgltrees.models.nti.attention import (
     Attended,
     AttentionOverTrees,
     GlobalAttention,
 )
+from dgltrees.models.nti.encoding import EncodingPair, NTIEncoding
 from dgltrees.options import Fraction, checked
 from dgltrees.trees.segments import mask_of
 
@@ -66,11 +66,11 @@ class TreeMatching(ClassHead):
         self.last = GlobalAttention(size, score=score, init=init) if last_step else None
         self.dropout = nn.Dropout(dropout)
 
-    def attend(self, queries: Encoding, memory: Encoding) -> Attended:
+    def attend(self, queries: NTIEncoding, memory: NTIEncoding) -> Attended:
         """Attend from the Q nodes of one tree to the M nodes of another, for each pair."""
         return self.attention(queries.table.states, memory)
 
-    def match(self, queries: Encoding, memory: Encoding) -> Tensor:
+    def match(self, queries: NTIEncoding, memory: NTIEncoding) -> Tensor:
         """The matching vectors of the trees ``queries``, which attend to ``memory``, ``(E, c)``."""
         vectors = self.dropout(self.attend(queries, memory).h)
         lengths = queries.batch.sizes

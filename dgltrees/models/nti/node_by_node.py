@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.base import BaseCell
-from dgltrees.models.encoding import Encoding, EncodingPair
 from dgltrees.models.nti.attention import AttentionOverTrees
 from dgltrees.models.nti.encoder import NTIEncoder
+from dgltrees.models.nti.encoding import EncodingPair, NTIEncoding
 from dgltrees.models.nti.pairs import SentencePairEncoder
 from dgltrees.models.nti.sentences import Sentences, split_pairs
 from dgltrees.options import Fraction, checked
@@ -60,7 +60,7 @@ class NodeByNode(SentencePairEncoder):
         premise = self.encoder.encode(first)
         return EncodingPair(premise, self.encode_second(second, premise))
 
-    def encode_second(self, sentences: Sentences, premise: Encoding) -> Encoding:
+    def encode_second(self, sentences: Sentences, premise: NTIEncoding) -> NTIEncoding:
         """Encode hypotheses, whose nodes attend to the encoded premises."""
         encoder = self.encoder
         trees, ndata, parts = encoder.plant(sentences, premise.final)
@@ -69,7 +69,7 @@ class NodeByNode(SentencePairEncoder):
         # what attends holds the tensors of one batch, so that no code can be compiled for all
         state = traverse(attending, trees, ndata, fused=False)
         memory, weights = state.get("c"), state["weights"]
-        return Encoding(trees, state["h"], memory=memory, attention=weights, **parts)
+        return NTIEncoding(trees, state["h"], memory=memory, attention=weights, **parts)
 
 
 class _Attending:
@@ -82,7 +82,7 @@ class _Attending:
         cell: BaseCell,
         attention: AttentionOverTrees,
         dropout: nn.Module,
-        premise: Encoding,
+        premise: NTIEncoding,
     ) -> None:
         self.cell, self.attention, self.dropout, self.premise = cell, attention, dropout, premise
         self.keys = attention.keys(premise)  # the same at all levels

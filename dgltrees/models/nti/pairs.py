@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
-from dgltrees.models.encoding import Encoding, EncodingPair
 from dgltrees.models.heads import wide
 from dgltrees.models.inputs import Input
 from dgltrees.models.nti.encoder import NTIEncoder
+from dgltrees.models.nti.encoding import EncodingPair, NTIEncoding
 from dgltrees.models.nti.sentences import Sentences, split_pairs
 from dgltrees.trees.batch import TreeBatch
 
@@ -43,7 +43,7 @@ class PairEncoder(nn.Module, ABC):
         """
 
     @abstractmethod
-    def encode_alone(self, batch: TreeBatch) -> Encoding:
+    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
         """Encode all sentences of a batch independently of each other."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class SentencePairEncoder(PairEncoder):
         """The module that maps every token to its vector."""
         return self.encoder.input
 
-    def encode_alone(self, batch: TreeBatch) -> Encoding:
+    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
         """Encode all sentences of a batch."""
         return self.encoder(batch)
 
@@ -98,7 +98,7 @@ class QuestionAnswerEncoder(PairEncoder):
         self.input, self.question, self.answer = inputs, question, answer
         self.size = answer.size
 
-    def encode_alone(self, batch: TreeBatch) -> Encoding:
+    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
         """Encode all sentences of a batch as answers."""
         return self.answer.encode(Sentences(self.input(batch), batch.sizes))
 

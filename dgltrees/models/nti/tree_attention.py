@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import ScoreName
-from dgltrees.models.encoding import Encoding
 from dgltrees.models.nti.attention import Attended, AttentionOverTrees, in_chunks
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.options import checked
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of
@@ -67,7 +67,7 @@ class TreeAttention(AttentionOverTrees):
             initialize(self.W_2, size, size, init)
 
     def forward(
-        self, queries: Tensor, encoding: Encoding, *, keys: Optional[Tensor] = None
+        self, queries: Tensor, encoding: NTIEncoding, *, keys: Optional[Tensor] = None
     ) -> Attended:
         """Attend by reshapes of the levels of full trees; see :class:`AttentionOverTrees`."""
         keys = self.keys(encoding) if keys is None else keys
@@ -95,7 +95,7 @@ class TreeAttention(AttentionOverTrees):
     def by_messages(
         self,
         queries: Tensor,
-        encoding: Encoding,
+        encoding: NTIEncoding,
         *,
         keys: Optional[Tensor] = None,
     ) -> Attended:

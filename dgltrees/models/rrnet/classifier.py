@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.models.classifier import Classifier
-from dgltrees.models.encoding import Encoding
 from dgltrees.models.heads import Head
 from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.models.rrnet.rollout import Rollout
 from dgltrees.options import NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
@@ -73,7 +73,7 @@ class PolicyClassifier(Classifier):
         nll = self.head.nll(z, targets)
         return nll + self._policy_loss(encoding, self._rewards(z, nll, targets))
 
-    def _policy_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+    def _policy_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
         """The weighted loss of the policy, ``(E,)``."""
         arity = self.head.arity
         losses = self.encoder.decision_losses(encoding, rewards)

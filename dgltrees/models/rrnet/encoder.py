@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Optional, Union
 
@@ -11,9 +12,10 @@ from torch import Tensor, nn
 from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.decisions import Decisions
-from dgltrees.models.encoding import Encoder, Encoding
+from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.models.rrnet.choosing import Consume, Steps, choose
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
 from dgltrees.models.rrnet.objectives import PolicyObjective
 from dgltrees.models.rrnet.policy import Policy, legal
@@ -35,7 +37,8 @@ from dgltrees.models.rrnet.supervision import supervised_tokens
 from dgltrees.options import Count, Fraction, Share, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operations import MERGES, SPLITS, Operation, word_operations
+from dgltrees.trees.constituents import MERGES, SPLITS
+from dgltrees.trees.operations import Operation, word_operations
 from dgltrees.trees.segments import lasts
 
 __all__ = ["RRNetEncoder"]
@@ -52,8 +55,8 @@ class RRNetEncoder(Encoder):
     - every step consumes its token, where brackets and the like are tokens: the node column
       :data:`OPERATION` has the operation at each token;
     - RECUR alone consumes a token, and there are any number of operations between two tokens: the
-      node columns :data:`~dgltrees.trees.operations.MERGES` and
-      :data:`~dgltrees.trees.operations.SPLITS` have the merges and then the splits before each.
+      node columns :data:`~dgltrees.trees.constituents.MERGES` and
+      :data:`~dgltrees.trees.constituents.SPLITS` have the merges and then the splits before each.
       SPLIT and MERGE read the next token as x; after the last one x is 0. Then all sub-trees that
       are open are merged, but not at the end of a window of a longer text.
 
@@ -81,6 +84,7 @@ class RRNetEncoder(Encoder):
     """
 
     input: Union[NodeInput, GivenVectors]
+    __call__: Callable[..., RRNetEncoding]
 
     def __init__(
         self,
@@ -116,7 +120,7 @@ class RRNetEncoder(Encoder):
         self.consume, self.dropout = consume, dropout
         self.size = cell.hidden_size
 
-    def forward(self, batch: Union[TreeBatch, Rollout]) -> Encoding:
+    def forward(self, batch: Union[TreeBatch, Rollout]) -> RRNetEncoding:
         """Encode sentences with the operations of a rollout, by default of :meth:`rollout`.
 
         Raises:
@@ -136,7 +140,7 @@ class RRNetEncoder(Encoder):
         states = traverse(self.cell, graph, ndata, outputs=outputs)
         h, steps = states["h"], steps_of(graph)
         operations = graph.ndata[OPERATION].index_select(0, steps)
-        return Encoding(
+        return RRNetEncoding(
             graph,
             h,
             vectors=h.index_select(0, lasts(graph.sizes).to(h.device)),
@@ -166,7 +170,9 @@ class RRNetEncoder(Encoder):
         return Decisions(scores, values, operations - 1, step_sizes(graph))
 
     @torch.no_grad()
-    def with_bootstrap(self, encoding: Encoding, rollout: Rollout, tokens: Tensor) -> Encoding:
+    def with_bootstrap(
+        self, encoding: RRNetEncoding, rollout: Rollout, tokens: Tensor
+    ) -> RRNetEncoding:
         """Add the policy's output for the states after the last steps to an encoding's decisions.
 
         Arguments:
@@ -221,7 +227,7 @@ class RRNetEncoder(Encoder):
         graph = with_starts(nodes, steps.operations, from_data, start, complete=complete)
         return Rollout(graph, *masks, start)
 
-    def decision_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+    def decision_losses(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
         """The policy's loss, summed over the steps of each sentence, ``(T,)``.
 
         Arguments:
@@ -232,7 +238,7 @@ class RRNetEncoder(Encoder):
         tree = graph.tree_of_node.index_select(0, steps_of(graph))
         return losses.new_zeros(graph.num_trees).index_add(0, tree, losses)
 
-    def token_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+    def token_losses(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
         """The policy's loss summed over the steps up to each token of windows, ``(S,)``.
 
         Arguments:
@@ -244,7 +250,7 @@ class RRNetEncoder(Encoder):
         losses = self.step_losses(encoding, steps.index_copy(0, readers, rewards))
         return self._of_tokens(encoding, losses)
 
-    def token_operations(self, encoding: Encoding) -> dict[str, Tensor]:
+    def token_operations(self, encoding: RRNetEncoding) -> dict[str, Tensor]:
         """What was done up to each token of windows since the one before, ``(S,)`` each.
 
         The numbers of ``splits`` and ``merges``, and of operations that the data ``gave``.
@@ -260,13 +266,13 @@ class RRNetEncoder(Encoder):
             flags["gave"] = torch.zeros_like(flags["gave"])
         return {name: self._of_tokens(encoding, each.long()) for name, each in flags.items()}
 
-    def _of_tokens(self, encoding: Encoding, values: Tensor) -> Tensor:
+    def _of_tokens(self, encoding: RRNetEncoding, values: Tensor) -> Tensor:
         """Values of steps, ``(L,)``, summed up to the step that consumes each token, ``(S,)``."""
         readers = readers_of(encoding.batch, self.consume)
         token = torch.searchsorted(readers, torch.arange(len(values), device=readers.device))
         return values.new_zeros(len(readers)).index_add(0, token, values)
 
-    def step_losses(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+    def step_losses(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
         """The policy's loss at each step, ``(L,)``.
 
         For operations from the data it is their negative log-likelihood, for others the loss of the
@@ -286,7 +292,7 @@ class RRNetEncoder(Encoder):
         rewards = _per_step(rewards, decisions.sizes)
         return losses + self.objective.losses(decisions, rewards) * ~from_data
 
-    def replay_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+    def replay_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
         """The mean loss of sentences drawn from the replay memory, as many as encoded, a scalar.
 
         Afterwards the encoded sentences are added to the memory.

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple, Optional, Union, cast
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.top_down import uniform
+from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.encoding import Encoding
-from dgltrees.models.language_model.softmax import softmax_nll
 from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.models.rrnet.lstm_stream import LSTMStream
+from dgltrees.models.softmax import softmax_nll
 from dgltrees.options import Fraction, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, owner
@@ -158,29 +158,29 @@ class StreamLM(nn.Module):
             counts = self.encoder.token_operations(encoding)
         return {"loss": self._nll(encoding, targets), **counts}
 
-    def _encode(self, window: StreamWindow) -> Encoding:
+    def _encode(self, window: StreamWindow) -> RRNetEncoding:
         """Encode a window; the final state is kept for the next window."""
-        encoding: Encoding = self.encoder(window.rollout)
+        encoding: RRNetEncoding = self.encoder(window.rollout)
         streams = len(window.sizes)
         stop = window.start + int(window.sizes.sum()) // streams
         self.carried = _Carried(streams, stop, encoding.final)
         return encoding
 
-    def _policy_loss(self, encoding: Encoding, rewards: Tensor) -> Tensor:
+    def _policy_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
         """The weighted loss of the policy, ``(S,)``."""
         losses: Tensor = self.encoder.token_losses(encoding, rewards)
         return self.weight * losses
 
     def _with_bootstrap(
-        self, encoding: Encoding, window: StreamWindow, targets: Tensor
-    ) -> Encoding:
+        self, encoding: RRNetEncoding, window: StreamWindow, targets: Tensor
+    ) -> RRNetEncoding:
         """Add the value of the state at the end of the window to an encoding's decisions."""
         ends = lasts(window.sizes).to(targets.device)
         next_tokens = targets.index_select(0, ends)
-        result: Encoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
+        result: RRNetEncoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
         return result
 
-    def _nll(self, encoding: Encoding, targets: Tensor) -> Tensor:
+    def _nll(self, encoding: RRNetEncoding, targets: Tensor) -> Tensor:
         """The negative log-likelihood of the next words, ``(S,)``."""
         return softmax_nll(self.dropout(encoding.tokens), self.output, targets)
 

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
-from dgltrees.cells.top_down import uniform
-from dgltrees.models.encoding import Encoder, Encoding
+from dgltrees.cells.initial import uniform
+from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import NodeInput
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
@@ -65,7 +66,7 @@ class LSTMStream(Encoder):
         """Pair the windows with the state in which they start; an LSTM decides nothing."""
         return LSTMWindow(batch, start)
 
-    def forward(self, window: LSTMWindow) -> Encoding:
+    def forward(self, window: LSTMWindow) -> RRNetEncoding:
         """Encode a window of at least one token of each stream."""
         batch = window.batch
         x: Tensor = self.input(batch)
@@ -81,4 +82,4 @@ class LSTMStream(Encoder):
             packed = pack_sequence(list(x.split_with_sizes(sizes)), enforce_sorted=False)
             states, (h, c) = self.lstm(packed, window.start)
             h_tokens = torch.cat(unpack_sequence(states))
-        return Encoding(batch, h_tokens, vectors=h[-1], final=(h.detach(), c.detach()))
+        return RRNetEncoding(batch, h_tokens, vectors=h[-1], final=(h.detach(), c.detach()))

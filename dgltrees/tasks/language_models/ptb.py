@@ -24,34 +24,35 @@ from dgltrees.formats import FORMATS, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.formats.running_text import stream_running_text
 from dgltrees.formats.running_trees import stream_running_trees
-from dgltrees.models import WordEmbedding
-from dgltrees.models.rrnet import LSTMStream, RRNetEncoder, StreamLM
-from dgltrees.models.rrnet.language_model import PLACE
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.language_model import PLACE, StreamLM
+from dgltrees.models.rrnet.lstm_stream import LSTMStream
 from dgltrees.options import Options
-from dgltrees.tasks.language_models.settings import StreamModel, StreamSettings
-from dgltrees.tasks.rrnet.base import make_rrnet, sequence_model_name
-from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names, Task
+from dgltrees.tasks.language_models.text_settings import StreamModel, StreamSettings
+from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequence_encoders import encoder_settings
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import within
+from dgltrees.trees.windows import WindowSampler
 
 __all__ = ["PTB"]
+
+STREAMS = 10
+"""The number of streams of a text in evaluation; each starts without context."""
 
 _NO_EDGES = torch.empty(0, dtype=torch.long)
 
 
 @dataclass(frozen=True)
-class StreamTask(Task):
+class StreamTask(ReaderTask):
     """Language modelling of streams: examples are lines, rows are words, batches have windows.
 
-    The ids of a batch are indices of words from a
-    :class:`~dgltrees.trees.windows.WindowSampler`.
+    The ids of a batch are the indices of its words, ``(B, T)``.
     """
 
     has_majority = False
-
-    def display_name(self, model: Options) -> str:
-        """The name of the encoder: LSTM, or how an RRNet decides."""
-        return sequence_model_name(model)
 
     def targets(self, data: Examples) -> NDArray[np.int64]:
         """All words, ``(N,)``."""
@@ -75,6 +76,27 @@ class StreamTask(Task):
         ndata[PLACE] = torch.from_numpy(place)
         batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
         return batch, torch.from_numpy(words[rows])
+
+    def training_batches(
+        self, data: Examples, settings: StreamSettings, batch_size: int
+    ) -> WindowSampler:
+        """The windows of ``batch_size`` streams of the text.
+
+        Raises:
+            TreeError: the text is too short for the number of streams.
+        """
+        words = len(self.targets(data))
+        return WindowSampler(words, streams=batch_size, window=settings.window)
+
+    def evaluation_batches(self, data: Examples, max_nodes: int) -> list[NDArray[np.int64]]:
+        """The windows of a few streams of the text.
+
+        Raises:
+            TreeError: the text has only one word.
+        """
+        words = len(self.targets(data))
+        streams = min(STREAMS, max(1, words // 2))
+        return WindowSampler(words, streams=streams, window=max(1, max_nodes // streams)).batches()
 
     def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """Columns ``(R,)``: ``loss``, and what came before each word.
@@ -131,14 +153,9 @@ def _read(
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
-    reader: Union[RRNetEncoder, LSTMStream]
-    if model["encoder"] == "rrnet":
-        reader = make_rrnet(model, inputs)
-    else:
-        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
-        reader = LSTMStream(inputs, size, layers=layers, dropout=dropout)
+    reader = encoder_settings(model).make(model, inputs)
     return StreamLM(
-        reader,
+        cast(Union[RRNetEncoder, LSTMStream], reader),
         tied=model["tied"],
         dropout=model["output_dropout"],
         reward=model.get("policy.reward", "log_likelihood"),

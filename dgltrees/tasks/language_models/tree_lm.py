@@ -19,25 +19,25 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.models import (
-    NCE,
-    BidirectionalLM,
-    LanguageModel,
-    SequenceLM,
-    TreeLM,
-    read_word_vectors,
-    softmax_nll,
-)
 from dgltrees.models.heads import class_nll
+from dgltrees.models.language_model.base import LanguageModel
+from dgltrees.models.language_model.nce import NCE
+from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.models.language_model.tree_lm import TreeLM
+from dgltrees.models.softmax import softmax_nll
+from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.options import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.language_models.dependencies import LABEL, stream_trees
 from dgltrees.tasks.language_models.settings import TreeLMModel, TreeLMSettings
-from dgltrees.tasks.task import JOINT_LOSS, LOSS, PERPLEXITY, Columns, Names, Task
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.dependencies import generation_batch, generation_forest
 
 __all__ = ["TREE_LM", "LanguageModelTask", "Objective"]
+
+
+JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
 
 class Objective(nn.Module):

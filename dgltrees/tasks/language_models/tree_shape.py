@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import AddDecisions
+from dgltrees.models.language_model.add_decisions import AddDecisions
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task

@@ -14,22 +14,11 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import gather
-from dgltrees.models import (
-    Attention,
-    BagEncoder,
-    Classifier,
-    ColumnsInput,
-    ConvolutionEncoder,
-    Encoder,
-    EveryNode,
-    Max,
-    Mean,
-    Root,
-    RootAndMax,
-    SequenceEncoder,
-    TargetHead,
-    TransformerEncoder,
-)
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.columns import ColumnsInput
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
+from dgltrees.models.targets import TargetHead
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.baselines import bag_baselines, some_examples
 from dgltrees.tasks.own_trees.reading import (
@@ -41,9 +30,10 @@ from dgltrees.tasks.own_trees.reading import (
     target_values,
     with_targets,
 )
+from dgltrees.tasks.sequence_encoders import encoder_settings
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names, Task
-from dgltrees.tasks.trees.base import cell_name, make_encoder
+from dgltrees.tasks.trees.base import cell_name
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.schema import NUMBERS, Schema
 from dgltrees.trees.segments import locate
@@ -69,7 +59,7 @@ class OwnTreesTask(Task):
 
     def display_name(self, model: Options) -> str:
         """The encoder's name; of one that runs a cell, the cell's."""
-        return cell_name(model) if model["encoder"] == "tree" else str(model["encoder"])
+        return cell_name(model) if "cell" in model else str(model["encoder"])
 
     def encode_targets(
         self,
@@ -283,27 +273,11 @@ def make_model(model: Options, schema: Schema, head: type[TargetHead], **sizes: 
     inputs = ColumnsInput(
         schema, model["embedding"], dropout=model["input_dropout"], places=model["places"]
     )
-    encoder = _encoder(model, inputs)
+    encoder = encoder_settings(model).make(model, inputs)
     readout, size = _readout(model, encoder)
     dropout = model["head_dropout"]
     targets = model.of(head, size=size, hidden=model["head"], dropout=dropout, **sizes)
     return Classifier(encoder, readout, targets)
-
-
-def _encoder(model: Options, inputs: ColumnsInput) -> Encoder:
-    name, size = model["encoder"], model["hidden_size"]
-    if name == "tree":
-        return make_encoder(model, inputs)
-    if name == "bag":
-        return BagEncoder(inputs, size)
-    layers, dropout = model["layers"], model["dropout"]
-    if name == "convolution":
-        return ConvolutionEncoder(inputs, size, layers=layers, dropout=dropout)
-    if name == "transformer":
-        heads = model["heads"]
-        return TransformerEncoder(inputs, size, layers=layers, heads=heads, dropout=dropout)
-    both = name == "bilstm"
-    return SequenceEncoder(inputs, size, layers=layers, bidirectional=both, dropout=dropout)
 
 
 def _readout(model: Options, encoder: Encoder) -> tuple[nn.Module, int]:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.metrics.classes import class_metrics, flag_metrics
-from dgltrees.models import Classifier, ClassTarget, FlagTargets
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.targets import ClassTarget, FlagTargets
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.settings import (

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.metrics.regression import number_metrics
-from dgltrees.models import Classifier, NumberTargets
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.targets import NumberTargets
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.settings import (

@@ -16,7 +16,8 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.metrics.order import TOP, ndcg, order_metrics
 from dgltrees.metrics.ranking import rank_within
-from dgltrees.models import Classifier, RankTarget
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.ranks import RankTarget
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.baselines import some_examples

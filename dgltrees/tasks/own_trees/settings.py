@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Optional, Union
 
 from dgltrees.formats.layout import Layout
-from dgltrees.options import Count, Fraction, NonNegative, Positive
-from dgltrees.tasks.rrnet.settings import LSTMSettings, TransformerSettings
+from dgltrees.models.bag_encoder import BagEncoder
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.inputs import Input
+from dgltrees.models.tree_convolution import ConvolutionEncoder
+from dgltrees.options import Count, Fraction, NonNegative, Options, Positive
+from dgltrees.tasks.sequence_encoders import (
+    BidirectionalLSTMSettings,
+    EncoderSettings,
+    LSTMSettings,
+    TransformerSettings,
+)
 from dgltrees.tasks.settings import PretrainedSettings
+from dgltrees.tasks.trees.base import make_encoder
 from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
 from dgltrees.values import PositiveShare
 
@@ -54,6 +64,11 @@ class OwnTreesData(Layout, PretrainedSettings):
     baselines: bool = True
     """Report beside the result what linear and boosted models over bags of nodes reach."""
 
+    @property
+    def trees_folder(self) -> Optional[str]:
+        """The setting ``scratch``."""
+        return self.scratch
+
     @staticmethod
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """An encoder that is trained reads texts of other lengths in each part of the trees."""
@@ -83,7 +98,7 @@ class RankData(OwnTreesData):
 
 
 @dataclass(frozen=True)
-class TreeEncoderSettings(TreeModel):
+class TreeEncoderSettings(TreeModel, EncoderSettings):
     """A cell that runs over the tree, from the leaves to the root."""
 
     hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "label")
@@ -91,9 +106,14 @@ class TreeEncoderSettings(TreeModel):
     cell: str = "child_sum"
     """Cell that makes a node's state from those of its children."""
 
+    @staticmethod
+    def make(model: Options, inputs: Input) -> Encoder:
+        """Make the encoder."""
+        return make_encoder(model, inputs)
+
 
 @dataclass(frozen=True)
-class ConvolutionSettings:
+class ConvolutionSettings(EncoderSettings):
     """Tree-based convolution (Mou et al., 2016)."""
 
     layers: Count = 2
@@ -101,14 +121,30 @@ class ConvolutionSettings:
     dropout: Fraction = 0.0
     """Probability of dropout between the layers."""
 
+    @staticmethod
+    def make(model: Options, inputs: Input) -> Encoder:
+        """Make the encoder."""
+        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
+        return ConvolutionEncoder(inputs, size, layers=layers, dropout=dropout)
+
+
+@dataclass(frozen=True)
+class BagSettings(EncoderSettings):
+    """A bag of nodes."""
+
+    @staticmethod
+    def make(model: Options, inputs: Input) -> Encoder:
+        """Make the encoder."""
+        return BagEncoder(inputs, model["hidden_size"])
+
 
 ENCODERS: Mapping[str, Any] = {
     "tree": TreeEncoderSettings,
     "convolution": ConvolutionSettings,
     "lstm": LSTMSettings,
-    "bilstm": LSTMSettings,
+    "bilstm": BidirectionalLSTMSettings,
     "transformer": TransformerSettings,
-    "bag": None,
+    "bag": BagSettings,
 }
 """The encoders of trees with columns, by the names that settings use."""
 

@@ -1,74 +1,23 @@
-"""The base of tasks whose models read token by token and may have a policy."""
+"""Recurrent-recursive networks as the settings describe them, and the symbols that they read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Optional, Union, cast
+from typing import Optional, Union, cast
 
 import torch
-from torch import Tensor, nn
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError
-from dgltrees.models import (
-    Classifier,
-    Encoder,
-    FineTunedWords,
-    GivenVectors,
-    Head,
-    NodeInput,
-    Root,
-    SequenceEncoder,
-    TransformerEncoder,
-    WordEmbedding,
-)
-from dgltrees.models.rrnet import (
-    OBJECTIVES,
-    FixedOperations,
-    OnlyRecur,
-    Policy,
-    PolicyClassifier,
-    PolicyObjective,
-    RRNetEncoder,
-)
+from dgltrees.models.fine_tuned import FineTunedWords
+from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.fixed import FixedOperations, OnlyRecur
+from dgltrees.models.rrnet.objectives import OBJECTIVES, PolicyObjective
+from dgltrees.models.rrnet.policy import Policy
 from dgltrees.options import Options
-from dgltrees.tasks.task import Task
 from dgltrees.trees import Vocabulary
 
-__all__ = [
-    "ReaderTask",
-    "make_classifier",
-    "make_rrnet",
-    "make_sequence_encoder",
-    "sequence_model_name",
-    "symbol_embedding",
-]
-
-SequenceEncoders = Union[RRNetEncoder, SequenceEncoder, TransformerEncoder]
-
-
-@dataclass(frozen=True)
-class ReaderTask(Task):
-    """A task whose examples are sentences or pairs of sentences."""
-
-    def display_name(self, model: Options) -> str:
-        """The encoder's name."""
-        return sequence_model_name(model)
-
-    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
-        """The vectors of tokens."""
-        encoder: Any = model.encoder
-        vectors: Iterable[Tensor] = encoder.input.parameters()
-        return vectors
-
-
-def make_classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:
-    """A classifier of sentence vectors; if the encoder has a policy, it learns from rewards."""
-    if model.get("policy.operations") != "policy":
-        return Classifier(encoder, Root(), head)
-    reward, weight = model.get("policy.reward", "accuracy"), model["policy.weight"]
-    return PolicyClassifier(cast(RRNetEncoder, encoder), Root(), head, reward=reward, weight=weight)
+__all__ = ["make_rrnet", "symbol_embedding"]
 
 
 def symbol_embedding(model: Options, vocab: Vocabulary) -> WordEmbedding:
@@ -80,44 +29,22 @@ def symbol_embedding(model: Options, vocab: Vocabulary) -> WordEmbedding:
     return WordEmbedding("word", rows, size, vectors=torch.randn(rows, size))
 
 
-def make_sequence_encoder(
-    model: Options, inputs: Union[FineTunedWords, NodeInput, GivenVectors], *, dropout: float
-) -> SequenceEncoders:
-    """Make the sentence encoder of the settings; it needs no trees.
+def make_rrnet(model: Options, inputs: Input) -> RRNetEncoder:
+    """Make the recurrent-recursive network of the settings.
 
     Arguments:
         model: the model's settings.
         inputs: maps every token to its vector.
-        dropout: the probability of dropout on an LSTM's inputs and between its layers.
 
     Raises:
-        ConfigError: settings contradict each other.
+        ConfigError: the vectors are those of a pretrained encoder that is trained; or the
+            operations should be fixed per token id, but tokens have no ids.
     """
-    encoder = model["encoder"]
-    if encoder == "rrnet":
-        if isinstance(inputs, FineTunedWords):
-            raise ConfigError(
-                "expected a pretrained encoder that is not trained with model.encoder rrnet, which "
-                "decides word by word, got data.fine_tune; leave it out"
-            )
-        return make_rrnet(model, inputs)
-    size, layers = model["hidden_size"], model["layers"]
-    if encoder == "transformer":
-        heads = model["heads"]
-        return TransformerEncoder(
-            inputs, size, layers=layers, heads=heads, dropout=model["dropout"]
+    if isinstance(inputs, FineTunedWords):
+        raise ConfigError(
+            "expected a pretrained encoder that is not trained with model.encoder rrnet, which "
+            "decides word by word, got data.fine_tune; leave it out"
         )
-    return SequenceEncoder(
-        inputs, size, layers=layers, bidirectional=encoder == "bilstm", dropout=dropout
-    )
-
-
-def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetEncoder:
-    """Make the recurrent-recursive network of the settings.
-
-    Raises:
-        ConfigError: the operations should be fixed per token id, but tokens have no ids.
-    """
     operations, agent = model["policy.operations"], model.get("policy.agent", "none")
     fixed: Union[FixedOperations, OnlyRecur, None] = None
     if operations == "recur":
@@ -141,7 +68,7 @@ def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetE
     if agent != "none":
         supervised = model.get("policy.supervised_fraction", 0.0)
     return RRNetEncoder(
-        inputs,
+        cast(Union[NodeInput, GivenVectors], inputs),
         cell,
         policy=policy,
         objective=None if agent == "none" else _objective(model, agent),
@@ -156,19 +83,3 @@ def make_rrnet(model: Options, inputs: Union[NodeInput, GivenVectors]) -> RRNetE
 def _objective(model: Options, name: str) -> PolicyObjective:
     values = {"replay": 0} if name == "dqn" and "policy.replay" not in model else {}
     return model.of(OBJECTIVES[name], prefix="policy", **values)
-
-
-def sequence_model_name(model: Options) -> str:
-    """The name of an encoder that needs no trees; for an RRNet, how operations are decided."""
-    encoder = model["encoder"]
-    if encoder != "rrnet":
-        names = {"lstm": "LSTM", "bilstm": "bidirectional LSTM", "transformer": "transformer"}
-        return names[encoder]
-    names = {
-        "given": "supervised RRNet",
-        "fixed": "RRNet, fixed operations",
-        "recur": "RRNet, recur alone",
-    }
-    agent = model.get("policy.agent", "none")
-    learned = f"RRNet, policy learned {'supervised' if agent == 'none' else agent}"
-    return names.get(model["policy.operations"], learned)

@@ -18,13 +18,11 @@ from dgltrees.formats import FORMATS
 from dgltrees.formats.logic_sequences import stream_logic_sequences
 from dgltrees.options import Options
 from dgltrees.tasks.pair_head import make_pair_head
-from dgltrees.tasks.rrnet.base import (
-    ReaderTask,
-    make_classifier,
-    make_sequence_encoder,
-    symbol_embedding,
-)
-from dgltrees.tasks.rrnet.settings import OperatorSettings, PairReaderModel
+from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.rrnet.base import symbol_embedding
+from dgltrees.tasks.rrnet.settings import PairReaderModel
+from dgltrees.tasks.sequence_encoders import encoder_settings
+from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Examples, Vocabulary
 
@@ -39,9 +37,10 @@ def _read(
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = symbol_embedding(model, vocabs["word"])
-    encoder = make_sequence_encoder(model, inputs, dropout=model.get("dropout", 0.0))
+    chosen = encoder_settings(model)
+    encoder = chosen.make(model, inputs)
     head = make_pair_head(model, encoder.size, len(vocabs["target"]))
-    return make_classifier(model, encoder, head)
+    return chosen.classifier(model, encoder, head)
 
 
 LOGIC_SEQUENCE = ReaderTask(

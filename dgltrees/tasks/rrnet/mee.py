@@ -15,15 +15,13 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.mee import stream_mee
-from dgltrees.models import NumberDecoder
+from dgltrees.models.number_decoder import NumberDecoder
 from dgltrees.options import Options
-from dgltrees.tasks.rrnet.base import (
-    ReaderTask,
-    make_classifier,
-    make_sequence_encoder,
-    symbol_embedding,
-)
-from dgltrees.tasks.rrnet.settings import OperatorSettings, ReaderModel
+from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.rrnet.base import symbol_embedding
+from dgltrees.tasks.rrnet.settings import ReaderModel
+from dgltrees.tasks.sequence_encoders import encoder_settings
+from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
 from dgltrees.trees import Examples, Vocabulary
 
@@ -40,8 +38,9 @@ def _read(
 
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = symbol_embedding(model, vocabs["word"])
-    encoder = make_sequence_encoder(model, inputs, dropout=model.get("dropout", 0.0))
-    return make_classifier(model, encoder, NumberDecoder(encoder.size))
+    chosen = encoder_settings(model)
+    encoder = chosen.make(model, inputs)
+    return chosen.classifier(model, encoder, NumberDecoder(encoder.size))
 
 
 MEE = ReaderTask(

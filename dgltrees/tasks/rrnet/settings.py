@@ -4,31 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Optional
+from typing import Any, ClassVar, Literal, cast
 
-from dgltrees.models.rrnet import OBJECTIVES
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.heads import Head
+from dgltrees.models.inputs import Input
+from dgltrees.models.readout import Root
 from dgltrees.models.rrnet.choosing import Consume
-from dgltrees.options import Count, Fraction, NonNegative, Seed, Share
-from dgltrees.tasks.settings import DataSettings
+from dgltrees.models.rrnet.classifier import PolicyClassifier
+from dgltrees.models.rrnet.encoder import RRNetEncoder
+from dgltrees.models.rrnet.objectives import OBJECTIVES
+from dgltrees.options import Count, Fraction, NonNegative, Options, Seed, Share
+from dgltrees.tasks.rrnet.base import make_rrnet
+from dgltrees.tasks.sequence_encoders import (
+    SENTENCE_ENCODERS,
+    BidirectionalLSTMSettings,
+    LSTMSettings,
+    SequenceEncoderSettings,
+    TransformerSettings,
+)
 
 __all__ = [
     "ENCODERS",
     "Consumption",
     "LimitedStack",
-    "OperatorSettings",
     "PairReaderModel",
     "PolicySettings",
     "RRNetSettings",
     "ReaderModel",
 ]
-
-
-@dataclass(frozen=True)
-class OperatorSettings(DataSettings):
-    """The data of expressions whose operators are counted."""
-
-    max_operators: Optional[Count] = None
-    """Train on examples with at most this many operators; by default on all."""
 
 
 @dataclass(frozen=True)
@@ -109,33 +114,7 @@ class PolicySettings:
 
 
 @dataclass(frozen=True)
-class DropoutSettings:
-    """Dropout of an encoder of sentences."""
-
-    dropout: Fraction = 0.0
-    """Probability of dropout on the inputs and between the layers."""
-
-
-@dataclass(frozen=True)
-class LSTMSettings(DropoutSettings):
-    """An LSTM over sentences."""
-
-    layers: Count = 1
-    """Number of layers."""
-
-
-@dataclass(frozen=True)
-class TransformerSettings(DropoutSettings):
-    """A transformer encoder over sentences."""
-
-    layers: Count = 1
-    """Number of layers."""
-    heads: Count = 4
-    """Number of attention heads, which must divide hidden_size."""
-
-
-@dataclass(frozen=True)
-class RRNetSettings:
+class RRNetSettings(SequenceEncoderSettings):
     """A recurrent-recursive network."""
 
     includes: ClassVar[tuple[type, ...]] = (PolicySettings,)
@@ -145,11 +124,44 @@ class RRNetSettings:
     layer_norm: bool = False
     """Layer normalisation of every gate's pre-activation, and of the memory."""
 
+    @staticmethod
+    def make(model: Options, inputs: Input) -> Encoder:
+        """Make the encoder; see :func:`~dgltrees.tasks.rrnet.base.make_rrnet`."""
+        return make_rrnet(model, inputs)
+
+    @staticmethod
+    def display_name(model: Options) -> str:
+        """The name of the encoder, with how operations are decided."""
+        names = {
+            "given": "supervised RRNet",
+            "fixed": "RRNet, fixed operations",
+            "recur": "RRNet, recur alone",
+        }
+        agent = model.get("policy.agent", "none")
+        learned = f"RRNet, policy learned {'supervised' if agent == 'none' else agent}"
+        return names.get(model["policy.operations"], learned)
+
+    @staticmethod
+    def classifier(model: Options, encoder: Encoder, head: Head) -> Classifier:
+        """A classifier of sentence vectors; if there is a policy, it learns from rewards."""
+        if model["policy.operations"] != "policy":
+            return Classifier(encoder, Root(), head)
+        reward, weight = model.get("policy.reward", "accuracy"), model["policy.weight"]
+        reader = cast(RRNetEncoder, encoder)
+        return PolicyClassifier(reader, Root(), head, reward=reward, weight=weight)
+
+    @staticmethod
+    def separate_losses(model: Options) -> bool:
+        """Whether a policy learns too, whose loss has another scale."""
+        return bool(model["policy.operations"] == "policy")
+
+
+SENTENCE_ENCODERS["rrnet"] = RRNetSettings
 
 ENCODERS: Mapping[str, Any] = {
     "rrnet": RRNetSettings,
     "lstm": LSTMSettings,
-    "bilstm": LSTMSettings,
+    "bilstm": BidirectionalLSTMSettings,
     "transformer": TransformerSettings,
 }
 """The encoders that read sentences token by token, and their settings."""

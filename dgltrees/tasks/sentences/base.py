@@ -15,14 +15,13 @@ from torch import Tensor, nn
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
-from dgltrees.models import Input, read_word_vectors
-from dgltrees.options import Options
+from dgltrees.models.inputs import Input
+from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
-from dgltrees.tasks.rrnet.base import ReaderTask, sequence_model_name
+from dgltrees.tasks.reader import ReaderTask
 from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.tasks.trees.base import cell_name
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import full_shape
 from dgltrees.trees.words import UNKNOWN, recode
@@ -76,10 +75,6 @@ class SentenceTask(ReaderTask):
     """
 
     similar: ClassVar[Optional[str]] = "dgltrees.analyses.similar:similar"
-
-    def display_name(self, model: Options) -> str:
-        """The paper's name of the model."""
-        return sentence_model_name(model)
 
     def extend_vocabularies(  # type: ignore[override]
         self, data: Examples, settings: SentenceSettings, paths: Sequence[Path]
@@ -170,19 +165,3 @@ def _words_of(model: nn.Module) -> Optional[nn.Parameter]:
     """The table of word vectors, if there is one."""
     encoder: Any = model.encoder
     return cast(Input, encoder.input).table
-
-
-def sentence_model_name(model: Options) -> str:
-    """The name in the papers of a model with these settings."""
-    if model["encoder"] != "nti":
-        return sequence_model_name(model)
-    nodes = {
-        "s_lstm": "SLSTM",
-        "chainer_s_lstm": "chainer SLSTM",
-        "anf": "ANF",
-        "selective_s_lstm": "selective SLSTM",
-    }
-    leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
-    name = f"NTI-{nodes.get(model['cell'], cell_name(model))}{leaves[model['leaves']]}"
-    interaction = model.get("interaction", "none")
-    return name if interaction == "none" else f"{name} {interaction.replace('_', ' ')}"

@@ -9,33 +9,29 @@ from torch import nn
 
 from dgltrees.cells import CELLS
 from dgltrees.errors import ConfigError
-from dgltrees.models import (
-    MLP,
-    Classifier,
-    Root,
-)
-from dgltrees.models.nti import (
-    GlobalAttention,
-    NodeByNode,
-    NTIEncoder,
-    QuestionAnswerEncoder,
-    SentencePairEncoder,
-    SharedWordCount,
-    TreeAttention,
-    TreeMatching,
-    make_leaves,
-)
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.heads import MLP
+from dgltrees.models.inputs import Input
+from dgltrees.models.nti.attention import GlobalAttention
+from dgltrees.models.nti.encoder import NTIEncoder, make_leaves
+from dgltrees.models.nti.matching import TreeMatching
+from dgltrees.models.nti.node_by_node import NodeByNode
+from dgltrees.models.nti.pairs import QuestionAnswerEncoder, SentencePairEncoder, SharedWordCount
+from dgltrees.models.nti.tree_attention import TreeAttention
+from dgltrees.models.readout import Root
 from dgltrees.options import Options, options_of
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.pretrained import Words, make_words
-from dgltrees.tasks.rrnet.base import SequenceEncoders, make_classifier, make_sequence_encoder
-from dgltrees.tasks.trees.base import make_cell_of
+from dgltrees.tasks.sequence_encoders import encoder_settings
+from dgltrees.tasks.trees.base import cell_name, make_cell_of
 from dgltrees.trees import Vocabulary
 
 __all__ = [
     "make_answer_selector",
+    "make_nti",
     "make_pair_classifier",
     "make_sentence_classifier",
+    "nti_name",
 ]
 
 Names = Mapping[str, Vocabulary]
@@ -45,20 +41,23 @@ _SHARED = "shared"
 
 def make_sentence_classifier(model: Options, vocabs: Names) -> nn.Module:
     """Make a classifier of sentences."""
-    words, classes = make_words(model, vocabs), len(vocabs["target"])
-    encoder = _encoder(model, words)
+    words, classes = _words(model, vocabs), len(vocabs["target"])
+    chosen = encoder_settings(model)
+    encoder = chosen.make(model, words)
     dropout, init = model["head_dropout"], model["init"]
     head = MLP(encoder.size, classes, model["head"], dropout=dropout, init=init)
-    return make_classifier(model, encoder, head)
+    return chosen.classifier(model, encoder, head)
 
 
 def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
     """Make a classifier of pairs of sentences, with the interaction that the settings name."""
-    words, classes = make_words(model, vocabs), len(vocabs["target"])
+    words, classes = _words(model, vocabs), len(vocabs["target"])
     if model["encoder"] != "nti":
-        sequential = _sequential(model, words)
-        return make_classifier(model, sequential, make_pair_head(model, sequential.size, classes))
-    encoder, interaction = _nti(model, words, words.size), model["interaction"]
+        chosen = encoder_settings(model)
+        sequential = chosen.make(model, words)
+        head = make_pair_head(model, sequential.size, classes)
+        return chosen.classifier(model, sequential, head)
+    encoder, interaction = make_nti(model, words, words.size), model["interaction"]
     if interaction == "none":
         head = make_pair_head(model, encoder.size, classes)
         return Classifier(SentencePairEncoder(encoder), Root(), head)
@@ -87,32 +86,26 @@ def make_pair_classifier(model: Options, vocabs: Names) -> nn.Module:
 
 def make_answer_selector(model: Options, vocabs: Names) -> nn.Module:
     """Make a model with one logit per question and sentence: whether the sentence answers it."""
-    words = make_words(model, vocabs)
+    words = _words(model, vocabs)
     encoder: nn.Module
     if model["encoder"] == "nti":
-        answer = _nti(model, None, words.size)
+        answer = make_nti(model, None, words.size)
         head = make_pair_head(model, answer.size, 1, extra=int(model["word_count"]))
-        question = _nti(model.replace(cell="anf"), None, words.size, query="given")
+        question = make_nti(model.replace(cell="anf"), None, words.size, query="given")
         encoder = QuestionAnswerEncoder(words, question, answer)
     else:
-        sequential = _sequential(model, words)
+        sequential = encoder_settings(model).make(model, words)
         head = make_pair_head(model, sequential.size, 1, extra=int(model["word_count"]))
         encoder = sequential
     features = SharedWordCount(_SHARED) if model["word_count"] else None
     return Classifier(encoder, Root(), head, features=features)
 
 
-def _encoder(model: Options, words: Words) -> Union[NTIEncoder, SequenceEncoders]:
-    if model["encoder"] == "nti":
-        return _nti(model, words, words.size)
-    return _sequential(model, words)
+def _words(model: Options, vocabs: Names) -> Words:
+    return make_words(model, vocabs, frozen=model.get("fixed_words", False))
 
 
-def _sequential(model: Options, words: Words) -> SequenceEncoders:
-    return make_sequence_encoder(model, words, dropout=model.get("input_dropout", 0.0))
-
-
-def _nti(model: Options, words: Optional[Words], size: int, **cell: Any) -> NTIEncoder:
+def make_nti(model: Options, words: Optional[Input], size: int, **cell: Any) -> NTIEncoder:
     """Make an NTI encoder over vectors of ``size``; ``cell`` are arguments of its cell."""
     linear = model["leaves"] == "linear"
     if linear and "leaf" not in options_of(CELLS[model["cell"]]):
@@ -145,3 +138,17 @@ def _attention(model: Options) -> Union[GlobalAttention, TreeAttention]:
         return GlobalAttention(model["hidden_size"], **options)
     options["variant"] = "code" if model["attention"] == "tree_code" else "paper"
     return TreeAttention(model["hidden_size"], **options)
+
+
+def nti_name(model: Options) -> str:
+    """The paper's name of a model with these settings."""
+    nodes = {
+        "s_lstm": "SLSTM",
+        "chainer_s_lstm": "chainer SLSTM",
+        "anf": "ANF",
+        "selective_s_lstm": "selective SLSTM",
+    }
+    leaves = {"identity": "", "linear": "-linear", "lstm": "-LSTM", "bilstm": "-BiLSTM"}
+    name = f"NTI-{nodes.get(model['cell'], cell_name(model))}{leaves[model['leaves']]}"
+    interaction = model.get("interaction", "none")
+    return name if interaction == "none" else f"{name} {interaction.replace('_', ' ')}"

@@ -7,8 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Optional
 
 from dgltrees.cells import CELLS
-from dgltrees.options import Count, Fraction
-from dgltrees.tasks.rrnet.settings import RRNetSettings, TransformerSettings
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.inputs import Input
+from dgltrees.options import Count, Fraction, Options
+from dgltrees.tasks.sentences.models import make_nti, nti_name
+from dgltrees.tasks.sequence_encoders import (
+    SEQUENTIAL,
+    SequenceEncoderSettings,
+    sentence_encoders,
+)
 from dgltrees.tasks.settings import Files, PretrainedSettings
 
 __all__ = ["PairModel", "PhraseSettings", "QuestionModel", "SentenceModel", "SentenceSettings"]
@@ -81,7 +88,7 @@ class LeftTreeSettings:
 
 
 @dataclass(frozen=True)
-class NTISettings:
+class NTISettings(SequenceEncoderSettings):
     """Neural Tree Indexers: a cell over trees that need no parser."""
 
     parts: ClassVar[Mapping[str, Any]] = {
@@ -98,6 +105,16 @@ class NTISettings:
     """Trees over a sentence: full n-ary ones, or left-branching ones."""
     input_dropout: Fraction = 0.0
     """Probability of dropout on the vectors that the leaves read."""
+
+    @staticmethod
+    def make(model: Options, inputs: Input) -> Encoder:
+        """Make the encoder."""
+        return make_nti(model, inputs, inputs.size)
+
+    @staticmethod
+    def display_name(model: Options) -> str:
+        """The paper's name of the model."""
+        return nti_name(model)
 
 
 @dataclass(frozen=True)
@@ -155,28 +172,11 @@ class NTIQuestionSettings(NTISettings):
 
 
 @dataclass(frozen=True)
-class LSTMSettings:
-    """An LSTM over sentences."""
-
-    layers: Count = 1
-    """Number of layers."""
-    input_dropout: Fraction = 0.0
-    """Probability of dropout on the word vectors and between the layers."""
-
-
-_SEQUENTIAL: Mapping[str, Any] = {
-    "lstm": LSTMSettings,
-    "bilstm": LSTMSettings,
-    "transformer": TransformerSettings,
-}
-
-
-@dataclass(frozen=True)
 class SentenceModel:
     """A classifier of sentences."""
 
     parts: ClassVar[Mapping[str, Any]] = {
-        "encoder": {"nti": NTISettings, "rrnet": RRNetSettings, **_SEQUENTIAL},
+        "encoder": sentence_encoders(nti=NTISettings),
         "words": {"table": TableSettings, "pretrained": None},
     }
 
@@ -203,7 +203,7 @@ class PairModel(SentenceModel):
 
     parts: ClassVar[Mapping[str, Any]] = {
         **SentenceModel.parts,
-        "encoder": {"nti": NTIPairSettings, "rrnet": RRNetSettings, **_SEQUENTIAL},
+        "encoder": sentence_encoders(nti=NTIPairSettings),
     }
 
 
@@ -213,7 +213,7 @@ class QuestionModel(SentenceModel):
 
     parts: ClassVar[Mapping[str, Any]] = {
         **SentenceModel.parts,
-        "encoder": {"nti": NTIQuestionSettings, **_SEQUENTIAL},
+        "encoder": {"nti": NTIQuestionSettings, **SEQUENTIAL},
     }
 
     word_count: bool = False

@@ -7,11 +7,14 @@ Understanding" (EACL 2017), section 4.1. SICK's pairs are read too.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.entailment import stream_entailment
 from dgltrees.formats.lengths import WordRules
+from dgltrees.formats.snli import companions
 from dgltrees.tasks.sentences.base import SentenceTask, sentence_reader
 from dgltrees.tasks.sentences.models import make_pair_classifier
 from dgltrees.tasks.sentences.settings import PairModel, SentenceSettings
@@ -26,7 +29,16 @@ def _read(
     return stream_entailment(path, trees, rules=rules, labeled=labeled)
 
 
-SNLI = SentenceTask(
+@dataclass(frozen=True)
+class SNLITask(SentenceTask):
+    """A task on pairs of sentences, which may be in files of their own."""
+
+    def companions(self, path: Path) -> list[Path]:
+        """The files of sentences beside one of labels, where they exist."""
+        return [each for each in companions(path) if each.exists()]
+
+
+SNLI = SNLITask(
     "snli",
     SentenceSettings,
     PairModel,

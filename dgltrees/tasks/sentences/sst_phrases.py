@@ -28,7 +28,7 @@ from dgltrees.tasks.sentences.settings import PhraseSettings, SentenceModel
 from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains, phrases
-from dgltrees.trees.operations import MERGES, SPLITS, constituent_counts
+from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.segments import starts, within
 from dgltrees.trees.subtrees import over_subtrees
 

@@ -10,18 +10,10 @@ from torch import nn
 
 from dgltrees.cells import CELLS, BaseCell, count_parameters
 from dgltrees.errors import ConfigError
-from dgltrees.models import (
-    MLP,
-    Attention,
-    BidirectionalEncoder,
-    Concat,
-    Head,
-    Input,
-    Mean,
-    OneHot,
-    Root,
-    TreeEncoder,
-)
+from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
+from dgltrees.models.heads import MLP, Head
+from dgltrees.models.inputs import Concat, Input, OneHot
+from dgltrees.models.readout import Attention, Mean, Root
 from dgltrees.options import Options, options_of
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Vocabulary

@@ -9,7 +9,8 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.inex import stream_inex
-from dgltrees.models import Classifier, OneHot
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.inputs import OneHot
 from dgltrees.options import Options
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.task import Names

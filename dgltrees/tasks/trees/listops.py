@@ -14,7 +14,8 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.listops import stream_listops
-from dgltrees.models import Classifier, NodeInput, OneHot, Thermometer
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.inputs import NodeInput, OneHot, Thermometer
 from dgltrees.options import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names

@@ -15,7 +15,10 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.logic import stream_logic
-from dgltrees.models import Classifier, ComparisonHead, OneHot, Root
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.heads import ComparisonHead
+from dgltrees.models.inputs import OneHot
+from dgltrees.models.readout import Root
 from dgltrees.options import Options
 from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_operator_encoder

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Optional
 
 from dgltrees.cells import CELLS
 from dgltrees.options import Count, Fraction
-from dgltrees.tasks.settings import DataSettings, PretrainedSettings
+from dgltrees.tasks.settings import DataSettings, OperatorSettings, PretrainedSettings
 
 __all__ = [
     "ListOpsModel",
@@ -25,7 +25,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class LogicSettings(DataSettings):
+class LogicSettings(OperatorSettings):
     """The data of logical relations."""
 
     max_operators: Optional[Count] = None

@@ -16,7 +16,8 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.sst import SST_LABELS, stream_sst
-from dgltrees.models import Classifier, EveryNode
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.readout import EveryNode
 from dgltrees.options import Options
 from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.task import Names, Reader

@@ -8,29 +8,15 @@ from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
 from dgltrees.trees.operations.graph import operation_graph
 from dgltrees.trees.operations.inferred import inferred_trees, spans
 from dgltrees.trees.operations.matching import Matching, match_splits
-from dgltrees.trees.operations.oracle import (
-    OracleOperations,
-    constituent_counts,
-    oracle_operations,
-)
-from dgltrees.trees.operations.words import (
-    MERGES,
-    SPLITS,
-    bracket_operations,
-    token_at,
-    word_operations,
-)
+from dgltrees.trees.operations.oracle import OracleOperations, oracle_operations
+from dgltrees.trees.operations.words import token_at, word_operations
 
 __all__ = [
-    "MERGES",
     "OPERATIONS",
-    "SPLITS",
     "Flow",
     "Matching",
     "Operation",
     "OracleOperations",
-    "bracket_operations",
-    "constituent_counts",
     "inferred_trees",
     "match_splits",
     "operation_graph",

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.trees.builders.render import preorder
+from dgltrees.trees.constituents import constituent_counts
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.operations.words import token_at, word_operations
-from dgltrees.trees.segments import inverse, offsets_of, starts
+from dgltrees.trees.segments import starts
 
-__all__ = ["OracleOperations", "constituent_counts", "oracle_operations"]
+__all__ = ["OracleOperations", "oracle_operations"]
 
 Ints = NDArray[np.int64]
 
@@ -51,24 +51,3 @@ def oracle_operations(forest: Forest) -> OracleOperations:
     begins = starts(sizes)
     starting = np.insert(operations, begins, int(Operation.START))
     return OracleOperations(starting, np.insert(token, begins, -1), sizes + 1)
-
-
-def constituent_counts(forest: Forest) -> tuple[Ints, Ints, Ints]:
-    """The leaves of known trees in order, and the merges and splits before each; ``(N,)`` each.
-
-    They are columns for :func:`~dgltrees.trees.operations.word_operations`.
-
-    Arguments:
-        forest: see :func:`oracle_operations`.
-    """
-    ranks, subtree_sizes = preorder(forest)
-    by_rank = inverse(ranks)
-    is_leaf = forest.degree[by_rank] == 0
-    before = offsets_of(is_leaf)  # leaves before each rank
-    leaves = by_rank[is_leaf]
-    tree = forest.tree_of_node[leaves]
-    inner = np.flatnonzero(forest.degree > 1)
-    begins, ends = before[ranks[inner]], before[ranks[inner] + subtree_sizes[inner]]
-    splits, merges = (np.bincount(at, minlength=len(leaves) + 1) for at in (begins, ends))
-    first = np.append(True, tree[1:] != tree[:-1])[: len(leaves)]
-    return leaves, np.where(first, 0, merges[:-1]), splits[:-1]

@@ -14,13 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.trees.operation_kinds import Operation
-from dgltrees.trees.operations.matching import match_splits
 from dgltrees.trees.segments import lasts, owner, running_sum, starts
 
-__all__ = ["MERGES", "SPLITS", "bracket_operations", "token_at", "word_operations"]
-
-MERGES, SPLITS = "merges", "splits"
-"""The node columns of sentences with the merges and then the splits before each word."""
+__all__ = ["token_at", "word_operations"]
 
 Ints = NDArray[np.int64]
 
@@ -83,39 +79,3 @@ def token_at(operations: ArrayLike, sizes: ArrayLike, tokens: ArrayLike) -> Ints
     place = running_sum(recurs, lengths) - recurs
     sequence = owner(lengths)
     return np.where(place < counts[sequence], starts(counts)[sequence] + place, -1)
-
-
-def bracket_operations(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:
-    """The merges and splits before each word of bracketed sentences, ``(N,)`` each.
-
-    Brackets around a single word or a single other bracket have no operations.
-
-    Arguments:
-        operations: ``(L,)``, SPLIT for an opening bracket, MERGE for a closing one, RECUR for a
-            word, sentence after sentence.
-        sizes: ``(T,)`` the number of brackets and words of each sentence.
-
-    Raises:
-        TreeError: a bracket is not closed, or not opened.
-    """
-    ops, lengths = np.asarray(operations, np.int64), np.asarray(sizes, np.int64)
-    matching = match_splits(ops, lengths, complete=True)
-    end = np.full(len(ops), -1)
-    end[matching.split] = matching.merge
-    begin, stop = matching.split, matching.merge
-    single = (stop - begin <= 2) | (end[np.minimum(begin + 1, len(ops) - 1)] == stop - 1)
-    kept = np.zeros(len(ops), np.bool_)
-    kept[begin[~single]] = kept[stop[~single]] = True
-    words = np.flatnonzero(ops == Operation.RECUR)
-    sentence = owner(lengths)[words]
-    first = np.append(-1, sentence[:-1])[: len(words)] != sentence
-    merges, splits = (
-        running_sum(kept & (ops == kind), lengths)[words]
-        for kind in (Operation.MERGE, Operation.SPLIT)
-    )
-    return _since(merges, first), _since(splits, first)
-
-
-def _since(counts: Ints, first: NDArray[np.bool_]) -> Ints:
-    """How much counts grow from each word of a sentence to the next; the first from 0."""
-    return counts - np.where(first, 0, np.roll(counts, 1))

@@ -12,14 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees.models.encoding import Encoding
 from dgltrees.models.nti.attention import GlobalAttention
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.trees.batch import TreeBatch
 
 
 def attend_along_edges(
-    attention: GlobalAttention, queries: Tensor, encoding: Encoding, *, backend: str = "dgl"
+    attention: GlobalAttention, queries: Tensor, encoding: NTIEncoding, *, backend: str = "dgl"
 ) -> Tensor:
     """The attention vectors ``(T, Q, c)`` of ``(T, Q, c)`` queries to T trees.
 

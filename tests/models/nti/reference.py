@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells import Score
-from dgltrees.models import Encoding
 from dgltrees.models.nti import GlobalAttention, TreeAttention
+from dgltrees.models.nti.encoding import NTIEncoding
 
 
 def scores(s: Score, S: list[Tensor], q: Tensor) -> Tensor:
@@ -23,7 +23,7 @@ def scores(s: Score, S: list[Tensor], q: Tensor) -> Tensor:
 class Tree:
     """One tree of an encoding: the state of each node, its children by position, its pads."""
 
-    def __init__(self, encoding: Encoding, tree: int) -> None:
+    def __init__(self, encoding: NTIEncoding, tree: int) -> None:
         batch, sizes = encoding.batch, encoding.batch.sizes
         first = int(sizes[:tree].sum())
         nodes = range(first, first + int(sizes[tree]))
@@ -70,7 +70,7 @@ def attend_climbing(attention: TreeAttention, q: Tensor, tree: Tree) -> tuple[Te
 
 
 def attend(
-    attention: torch.nn.Module, queries: Tensor, encoding: Encoding
+    attention: torch.nn.Module, queries: Tensor, encoding: NTIEncoding
 ) -> tuple[Tensor, list[list[Tensor]]]:
     """``(T, Q, c)`` and the weights of each query."""
     way = attend_globally if isinstance(attention, GlobalAttention) else attend_climbing

@@ -9,12 +9,12 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
-from dgltrees.models import Encoding
 from dgltrees.models.nti import (
     GlobalAttention,
     TreeAttention,
     attention,
 )
+from dgltrees.models.nti.encoding import NTIEncoding
 from tests.backends import by_backend
 from tests.models.nti.attend_edges import attend_along_edges
 from tests.models.nti.reference import attend
@@ -41,7 +41,7 @@ every_score = pytest.mark.parametrize("score", ["mlp", "dot", "map"])
 pads = pytest.mark.parametrize("mask_pads", [False, True])
 
 
-def world(shape: str) -> tuple[Encoding, Tensor]:
+def world(shape: str) -> tuple[NTIEncoding, Tensor]:
     torch.manual_seed(0)
     encoder = nti(SIZE, leaves="identity", **SHAPES[shape])
     encoding = encoder.encode(sentences([1, 5, 3], SIZE))
@@ -118,7 +118,7 @@ def test_gradcheck(way: str, score: str) -> None:
 
     def attended(queries: Tensor, h: Tensor, *values: Tensor) -> Tensor:
         names = [name for name, _ in look.named_parameters()]
-        inputs = (queries, Encoding(encoding.batch, h))
+        inputs = (queries, NTIEncoding(encoding.batch, h))
         named = dict(zip(names, values))
         return torch.func.functional_call(look, named, inputs).h
 
@@ -141,7 +141,7 @@ def test_masked_pads_get_no_attention(way: str) -> None:
 def test_autocast_keeps_close(way: str) -> None:
     encoding, queries = world("binary")
     look, queries = make(way).float(), queries.float()
-    encoding = Encoding(encoding.batch, encoding.states.float())
+    encoding = NTIEncoding(encoding.batch, encoding.states.float())
     with torch.autocast("cpu", torch.bfloat16):
         low = look(queries, encoding).h
     assert_close(low.float(), look(queries, encoding).h, atol=0.1, rtol=0.1)

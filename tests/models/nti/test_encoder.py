@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from dgltrees.cells import SLSTM, NaryTreeLSTM, make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import read_sst
-from dgltrees.models import Encoding, TreeEncoder, WordEmbedding
+from dgltrees.models import TreeEncoder, WordEmbedding
 from dgltrees.models.nti import (
     BidirectionalLSTMLeaves,
     IdentityLeaves,
@@ -19,6 +19,7 @@ from dgltrees.models.nti import (
     NTIEncoder,
     Sentences,
 )
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.traversal import traverse
 from tests.backends import by_backend
 from tests.models.nti.worlds import nti, sentences
@@ -163,7 +164,7 @@ def test_dropout_acts_on_leaves_and_children() -> None:
 
 
 def test_a_table_of_unlike_trees() -> None:
-    made: Encoding = nti(SIZE).encode(sentences([1, 3], SIZE))
+    made: NTIEncoding = nti(SIZE).encode(sentences([1, 3], SIZE))
     table = made.table
     assert table.mask.tolist() == [[True] + [False] * 6, [True] * 7]
     assert table.pad.tolist()[1] == [True] + [False] * 6

@@ -9,8 +9,8 @@ import torch
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dgltrees.models import Encoding
 from dgltrees.models.heads import pair_features
+from dgltrees.models.nti.encoding import NTIEncoding
 from dgltrees.models.nti.sentences import split_pairs
 from tests.backends import by_backend
 from tests.models.nti.reference import attend
@@ -21,7 +21,7 @@ LENGTHS = [3, 4, 1, 2, 5, 1]
 attentions = pytest.mark.parametrize("attention", ATTENTIONS)
 
 
-def vectors(head: Any, asking: Encoding, asked: Encoding) -> list[torch.Tensor]:
+def vectors(head: Any, asking: NTIEncoding, asked: NTIEncoding) -> list[torch.Tensor]:
     """The matching vector of each pair: its queries one by one through the LSTM."""
     made = []
     table = asking.table

@@ -13,7 +13,6 @@ from dgltrees.cells import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import (
     MLP,
-    Encoding,
     GivenVectors,
     Head,
     NumberDecoder,
@@ -34,6 +33,7 @@ from dgltrees.models.rrnet import (
     initial_state,
     legal,
 )
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.models.rrnet.fixed import legalized
 from dgltrees.models.rrnet.supervision import supervised_tokens
 from dgltrees.trees import TreeBatch
@@ -57,7 +57,7 @@ def last_states(encoder: RRNetEncoder, batch: TreeBatch, operations: Tensor) -> 
     return torch.stack(last)
 
 
-def steps(encoding: Encoding, column: str = "op") -> Tensor:
+def steps(encoding: RRNetEncoding, column: str = "op") -> Tensor:
     sizes = encoding.batch.sizes.tolist()
     parts = encoding.batch.ndata[column].split(sizes)
     return torch.cat([part[1:] for part in parts])

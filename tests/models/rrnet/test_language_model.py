@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import Encoding, GivenVectors, WordEmbedding
+from dgltrees.models import GivenVectors, WordEmbedding
 from dgltrees.models.rrnet import (
     FixedOperations,
     LSTMStream,
@@ -22,6 +22,7 @@ from dgltrees.models.rrnet import (
     advance,
     initial_state,
 )
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.models.rrnet.language_model import StreamWindow
 from dgltrees.trees import TreeBatch
 from dgltrees.trees.operations import Operation
@@ -245,7 +246,7 @@ def test_rewards_are_log_probabilities_of_the_next_words_less_the_mean_of_the_ot
     assert_close(model(decided, targets), nll + 0.3 * policy)
 
 
-def bootstrapped(model: StreamLM, window: StreamWindow, tokens: Tensor) -> Encoding:
+def bootstrapped(model: StreamLM, window: StreamWindow, tokens: Tensor) -> RRNetEncoding:
     encoding = model.encoder(window.rollout)
     return model.encoder.with_bootstrap(encoding, window.rollout, tokens)
 

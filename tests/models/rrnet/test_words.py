@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models import Encoding
 from dgltrees.models.rrnet import (
     FixedOperations,
     PolicyObjective,
@@ -21,6 +20,7 @@ from dgltrees.models.rrnet import (
     RRNetEncoder,
     StreamLM,
 )
+from dgltrees.models.rrnet.encoding import RRNetEncoding
 from dgltrees.trees import TreeBatch
 from dgltrees.trees.operations import Operation, token_at, word_operations
 from tests.cells.rrnet_reference import read
@@ -38,7 +38,7 @@ def parsed() -> TreeBatch:
     return batch
 
 
-def letters(encoding: Encoding) -> list[str]:
+def letters(encoding: RRNetEncoding) -> list[str]:
     """The operations of each sentence, as S, R and M."""
     assert encoding.operations is not None
     sizes = (encoding.batch.sizes - 1).tolist()

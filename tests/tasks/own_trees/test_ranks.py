@@ -138,7 +138,7 @@ def test_groups_that_teach_nothing_are_left_out_and_counted(tmp_path: Path) -> N
 def _batches(chosen: Settings) -> list[Any]:
     """The training batches, of whole groups."""
     data = load_splits(chosen.task, chosen.data).train
-    batches = training_sampler(chosen.task, data, chosen.training, 0).batches()
+    batches = training_sampler(chosen, data).batches()
     for ids in batches:
         names, counts = np.unique(data.columns["group"][ids], return_counts=True)
         assert (counts == 4).all()

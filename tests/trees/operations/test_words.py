@@ -15,7 +15,8 @@ from dgltrees.errors import TreeError
 from dgltrees.formats import read_entailment
 from dgltrees.formats.running_trees import read_running_trees
 from dgltrees.tasks.sentences.sst_phrases import SST_PHRASES
-from dgltrees.trees.operations import Operation, bracket_operations, token_at, word_operations
+from dgltrees.trees.constituents import bracket_counts
+from dgltrees.trees.operations import Operation, token_at, word_operations
 
 LETTERS = {Operation.SPLIT: "(", Operation.RECUR: "w", Operation.MERGE: ")", Operation.START: "?"}
 TREES = st.recursive(st.just("w"), lambda nodes: st.lists(nodes, min_size=1, max_size=3))
@@ -45,9 +46,9 @@ def written(counts: Any, sizes: list[int], **options: Any) -> list[str]:
 @given(st.lists(TREES, min_size=1, max_size=4))
 def test_brackets_are_counted_before_each_word(trees: list[Any]) -> None:
     texts = [brackets(tree) for tree in trees]
-    kinds = {"(": Operation.SPLIT, "w": Operation.RECUR, ")": Operation.MERGE}
-    operations = [kinds[letter] for each in texts for letter in each]
-    counts = bracket_operations(operations, [len(each) for each in texts])
+    kinds = {"(": 1, "w": 0, ")": -1}
+    items = [kinds[letter] for each in texts for letter in each]
+    counts = bracket_counts(items, [len(each) for each in texts])
     words = [each.count("w") for each in texts]
     assert written(counts, words) == [operations_of(tree) for tree in trees]
 
@@ -55,8 +56,13 @@ def test_brackets_are_counted_before_each_word(trees: list[Any]) -> None:
 def test_windows_merge_what_is_open_and_nothing_at_their_end() -> None:
     counts = [2, 0, 3, 1], [0, 2, 0, 1]
     assert written(counts, [3, 1], opened=[1, 0]) == [")w((w))w", "(w"]
-    with pytest.raises(TreeError, match="expected a split for every merge"):
-        bracket_operations([Operation.MERGE, Operation.SPLIT], [2])
+
+
+@pytest.mark.parametrize("wrong", [[0, -1, 1], [1, 1, -1]])
+def test_brackets_open_and_close(wrong: list[int]) -> None:
+    with pytest.raises(TreeError, match="expected brackets that open and close in turn") as error:
+        bracket_counts([1, 0, -1, *wrong], [3, 0, 3])
+    assert error.value.tree == 2
 
 
 def test_unknown_sentences_have_a_start_per_word() -> None:

@@ -1,0 +1,26 @@
+"""The encoding of recurrent-recursive networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from torch import Tensor
+
+from dgltrees.models.decisions import Decisions
+from dgltrees.models.encoding import Encoding
+
+__all__ = ["RRNetEncoding"]
+
+
+@dataclass(frozen=True)
+class RRNetEncoding(Encoding):
+    """The states of the operations on ``T`` sentences.
+
+    Attributes:
+        operations: ``(S,)`` int64, the operation at each token.
+        decisions: the decisions of the policy.
+    """
+
+    operations: Optional[Tensor] = None
+    decisions: Optional[Decisions] = None
