@@ -15,6 +15,7 @@ from dgltrees.models.readout import Root
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.transformer_encoder import TransformerEncoder
 from dgltrees.options import Count, Fraction, Options
+from dgltrees.registry import Registry, subclass_of
 
 __all__ = [
     "SENTENCE_ENCODERS",
@@ -182,7 +183,13 @@ SEQUENTIAL: dict[str, type[SequenceEncoderSettings]] = {
 }
 """The encoders of the words of a sentence that the core has."""
 
-SENTENCE_ENCODERS: dict[str, type[SequenceEncoderSettings]] = {}
+SENTENCE_ENCODERS: Registry[type[SequenceEncoderSettings]] = Registry(
+    "sentence_encoders",
+    {
+        "rrnet": "dgltrees.tasks.rrnet.settings:RRNetSettings",
+    },
+    subclass_of(SequenceEncoderSettings),
+)
 """More encoders of sentences, by their names: those that papers and other packages add."""
 
 

@@ -12,11 +12,9 @@ from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input
 from dgltrees.models.tree_convolution import ConvolutionEncoder
 from dgltrees.options import Count, Fraction, NonNegative, Options, Positive
+from dgltrees.registry import Registry, subclass_of
 from dgltrees.tasks.sequence_encoders import (
-    BidirectionalLSTMSettings,
     EncoderSettings,
-    LSTMSettings,
-    TransformerSettings,
 )
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.trees.base import make_encoder
@@ -138,14 +136,18 @@ class BagSettings(EncoderSettings):
         return BagEncoder(inputs, model["hidden_size"])
 
 
-ENCODERS: Mapping[str, Any] = {
-    "tree": TreeEncoderSettings,
-    "convolution": ConvolutionSettings,
-    "lstm": LSTMSettings,
-    "bilstm": BidirectionalLSTMSettings,
-    "transformer": TransformerSettings,
-    "bag": BagSettings,
-}
+ENCODERS: Registry[type[EncoderSettings]] = Registry(
+    "encoders",
+    {
+        "tree": "dgltrees.tasks.own_trees.settings:TreeEncoderSettings",
+        "convolution": "dgltrees.tasks.own_trees.settings:ConvolutionSettings",
+        "lstm": "dgltrees.tasks.sequence_encoders:LSTMSettings",
+        "bilstm": "dgltrees.tasks.sequence_encoders:BidirectionalLSTMSettings",
+        "transformer": "dgltrees.tasks.sequence_encoders:TransformerSettings",
+        "bag": "dgltrees.tasks.own_trees.settings:BagSettings",
+    },
+    subclass_of(EncoderSettings),
+)
 """The encoders of trees with columns, by the names that settings use."""
 
 

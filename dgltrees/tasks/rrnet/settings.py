@@ -18,7 +18,6 @@ from dgltrees.models.rrnet.objectives import OBJECTIVES
 from dgltrees.options import Count, Fraction, NonNegative, Options, Seed, Share
 from dgltrees.tasks.rrnet.base import make_rrnet
 from dgltrees.tasks.sequence_encoders import (
-    SENTENCE_ENCODERS,
     BidirectionalLSTMSettings,
     LSTMSettings,
     SequenceEncoderSettings,
@@ -26,7 +25,6 @@ from dgltrees.tasks.sequence_encoders import (
 )
 
 __all__ = [
-    "ENCODERS",
     "Consumption",
     "LimitedStack",
     "PairReaderModel",
@@ -156,22 +154,18 @@ class RRNetSettings(SequenceEncoderSettings):
         return bool(model["policy.operations"] == "policy")
 
 
-SENTENCE_ENCODERS["rrnet"] = RRNetSettings
-
-ENCODERS: Mapping[str, Any] = {
-    "rrnet": RRNetSettings,
-    "lstm": LSTMSettings,
-    "bilstm": BidirectionalLSTMSettings,
-    "transformer": TransformerSettings,
-}
-"""The encoders that read sentences token by token, and their settings."""
-
-
 @dataclass(frozen=True)
 class ReaderModel:
     """A model that reads symbols one by one and answers."""
 
-    parts: ClassVar[Mapping[str, Any]] = {"encoder": ENCODERS}
+    parts: ClassVar[Mapping[str, Any]] = {
+        "encoder": {
+            "rrnet": RRNetSettings,
+            "lstm": LSTMSettings,
+            "bilstm": BidirectionalLSTMSettings,
+            "transformer": TransformerSettings,
+        }
+    }
 
     encoder: str = "rrnet"
     """Encoder: a recurrent-recursive network (RRNet), one or two LSTMs, or a transformer."""
