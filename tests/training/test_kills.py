@@ -35,7 +35,7 @@ FAMILIES = {
     "top-down TreeLSTM": "tree-lm-ld",
     "parser": "parser",
     "neural tree indexer": "snli-slstm-lstm-node-tree",
-    "RRNet with a policy": "mee-a2c",
+    "RRNet with a policy": "mee-reinforce",
     "running text": "ptb-small",
     "own trees": "classify",
     "groups": "rank",

@@ -135,7 +135,7 @@ def test_every_setting_of_the_loop_makes_a_difference(
 
 
 @pytest.mark.parametrize("precision", ["64-true", "16-true", "bf16-true", "bf16-mixed"])
-@pytest.mark.parametrize("preset", ["parser", "ptb-lstm", "mee-a2c"])
+@pytest.mark.parametrize("preset", ["parser", "ptb-lstm", "mee-reinforce"])
 def test_models_with_inputs_or_outputs_of_their_own_train_in_every_precision(
     preset: str, precision: str, tmp_path: Path
 ) -> None:
