@@ -34,7 +34,7 @@ PAPERS = {
     "top_down": "parser tree-lm tree-shape",
     "nti": "sick snli sst-phrases sst-tree wikiqa",
     "rrnet": "logic-bilstm logic-lstm logic-rrnet logic-sequence logic-transformer logic-tree "
-    "mee ptb",
+    "mee ptb sick-rrnet sst-phrases-rrnet",
 }
 """The tasks and presets of each paper, or how their names begin, to name a missing paper."""
 
@@ -116,6 +116,11 @@ class Registry(MutableMapping[str, T], Generic[T]):
     def values(self) -> ValuesView[T]:
         """All objects; see :meth:`items`."""
         return dict(self.items()).values()
+
+    def origin(self, name: str) -> str:
+        """Who has a name: ``"'mine' of the package my_package"``."""
+        entry = self._entries.get(name)
+        return f"{name!r} of {f'the package {_package(entry)}' if entry else 'this program'}"
 
     def summary(self, name: str) -> str:
         """The first line of the docstring of an object, read from its source, not imported."""

@@ -29,7 +29,7 @@ PROMISES = {
     ],
     "a task": [
         *("dgltrees/tasks/own_trees/balanced.py", "dgltrees/tasks/table.py"),
-        *("dgltrees/training/presets/balanced.yaml", "tests/tasks/test_task.py"),
+        *("dgltrees/settings/presets.py", "tests/tasks/test_task.py"),
     ],
     "a format": [
         *("dgltrees/formats/parents.py", "dgltrees/formats/table.py"),
@@ -64,7 +64,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "setup.cfg", folder)
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     touched = []
-    for path, body in re.findall(r"```(?:python|yaml)\n# (\S+/\S+)\n(.*?)```", text, re.DOTALL):
+    for path, body in re.findall(r"```python\n# (\S+/\S+)\n(.*?)```", text, re.DOTALL):
         assert not (folder / path).exists(), path
         (folder / path).write_text(body, encoding="utf-8")
         touched.append(path)

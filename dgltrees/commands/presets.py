@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+
+from dgltrees.errors import ConfigError
 from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names
 
 __all__ = ["presets", "show"]
@@ -11,7 +14,11 @@ def presets() -> None:
     """List the presets: task, model, size and rank of each, and the paper's table that has it."""
     rows = [("preset", "task", "model", "size", "rank", "paper")]
     for name in preset_names():
-        settings = load_preset(name)
+        try:
+            settings = load_preset(name)
+        except ConfigError as error:
+            warnings.warn(f"{error}; it is left out", stacklevel=2)
+            continue
         model = settings.model
         rank = "" if model.get("rank") is None else str(model["rank"])
         display_name = settings.task.display_name(model)
@@ -28,6 +35,7 @@ def show(preset: str) -> None:
     Arguments:
         preset: a preset's name, or a .yaml file of settings.
     """
+    text = load_preset(preset).to_yaml()
     for line in (*describe(preset).splitlines(), *filter(None, [paper_of(preset)])):
         print(f"# {line}")
-    print(load_preset(preset).to_yaml(), end="")
+    print(text, end="")

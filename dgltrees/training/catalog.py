@@ -1,39 +1,61 @@
-"""Presets: settings under a name, each a short YAML file that may build on another."""
+"""Presets: settings under a name, each of which may build on another."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from dgltrees import registry
 from dgltrees._files import check_is_file
 from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError, file_problem
 from dgltrees.options import nearest
+from dgltrees.registry import Registry
+from dgltrees.tasks.table import TASKS
 from dgltrees.training.settings import SECTIONS, Settings, layered
 
-__all__ = ["describe", "load_preset", "paper_of", "preset_names", "preset_values"]
+__all__ = ["PRESETS", "describe", "load_preset", "paper_of", "preset_names", "preset_values"]
 
-_FOLDER = Path(__file__).parent / "presets"
+Presets = Mapping[str, Mapping[str, Any]]
+
+
+def _wrong(name: str, presets: Any) -> str:
+    fits = isinstance(presets, Mapping) and all(
+        isinstance(key, str) and isinstance(values, Mapping) for key, values in presets.items()
+    )
+    return "" if fits else "it is no mapping of names to mappings of settings"
+
+
+PRESETS: Registry[Presets] = Registry(
+    "presets", {"core": "dgltrees.settings.presets:PRESETS"}, _wrong
+)
+"""The presets of the core, of each paper and of other packages."""
 
 
 def preset_names() -> list[str]:
-    """The names of all presets."""
-    return sorted((path.stem for path in _FOLDER.glob("*.yaml")), key=_natural)
+    """The names of all presets whose bases and tasks are installed."""
+    presets = _presets()
+    return sorted((name for name in presets if _is_complete(name, presets)), key=_natural)
 
 
 def describe(name: str) -> str:
-    """The comment at the head of a preset, or of the preset it builds on."""
+    """What a preset says about itself, or the preset it builds on.
+
+    In a file it is the comment at the head.
+    """
     for each in _with_bases(name):
-        comment = [line[2:] for line in _text(each).splitlines() if line.startswith("# ")]
-        if comment:
-            return "\n".join(comment)
+        about = _head_comment(each) if _is_file(each) else _preset(each).get("about", "")
+        if about:
+            return str(about)
     return ""
 
 
 def paper_of(name: str) -> str:
-    """The table or figure that has a preset's row, as ``paper`` in its file or its base's says.
+    """The table or figure that has a preset's row, as ``paper`` of it or of its base says.
 
     Empty for a preset that is in no paper.
     """
@@ -65,7 +87,7 @@ def preset_values(name: str) -> dict[str, Any]:
 
     Raises:
         ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or
-            it builds on itself.
+            it builds on itself; or its base or its task is of a paper that is not installed.
     """
     layers: list[tuple[str, dict[str, Any]]] = []
     at, seen = name, [name]
@@ -73,7 +95,11 @@ def preset_values(name: str) -> dict[str, Any]:
         try:
             values = _own_values(at)
         except ConfigError as error:
-            raise error if at == name else ConfigError(f"{layers[-1][0]}: base: {error}") from None
+            if at == name:
+                raise
+            above = layers[-1][0]
+            where = above if _is_file(above) else f"preset {above}"
+            raise ConfigError(f"{where}: base: {error}") from None
         base, _ = values.pop("base", None), values.pop("paper", None)
         layers.append((at, values))
         at = base
@@ -86,20 +112,58 @@ def preset_values(name: str) -> dict[str, Any]:
             merged = layered(merged, layer)
         except ConfigError as error:
             raise ConfigError(f"preset {layer_name}: {error}") from None
-    is_file = name.endswith((".yaml", ".yml"))
-    merged["preset"] = merged.get("preset") or (Path(name).stem if is_file else name)
+    merged["preset"] = merged.get("preset") or (Path(name).stem if _is_file(name) else name)
     return merged
 
 
+def _presets() -> dict[str, Mapping[str, Any]]:
+    """All presets by name; two of one name are a warning, and the first has it."""
+    found: dict[str, Mapping[str, Any]] = {}
+    holders: dict[str, str] = {}
+    for holder, presets in PRESETS.items():
+        for name, values in presets.items():
+            if name in found:
+                warnings.warn(
+                    f"the preset {name!r} is in {PRESETS.origin(holders[name])} and in "
+                    f"{PRESETS.origin(holder)}; the second one is left out",
+                    stacklevel=1,  # one place, so that it is seen once
+                )
+            else:
+                found[name], holders[name] = values, holder
+    return found
+
+
+def _is_complete(name: str, presets: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether the bases of a preset and its task are installed."""
+    tasks: list[Any] = []
+    base: Any = name
+    for _ in presets:  # as long as a chain can be
+        if not base:
+            break
+        if not isinstance(base, str) or base not in presets:
+            return False
+        tasks += [presets[base]["task"]] if "task" in presets[base] else []
+        base = presets[base].get("base", "")
+    return bool(tasks) and all(task in list(TASKS) for task in tasks)
+
+
+def _preset(name: str) -> Mapping[str, Any]:
+    """A preset as its package has it."""
+    presets = _presets()
+    if name in presets:
+        return presets[name]
+    missing = registry.paper_of(name)
+    if missing:
+        raise ConfigError(f"preset {name!r} is of {missing}")
+    near = nearest(name, preset_names(), "a file of settings ends in .yaml", number=3)
+    raise ConfigError(f"no preset {name!r}; {near} (dgltrees presets lists all)")
+
+
 def _own_values(name: str) -> dict[str, Any]:
-    try:
-        values = load_yaml(_text(name))
-    except ValueError as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError(f"{name} is no file of settings: {error}") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"expected {name} to hold settings as a mapping, got {values!r:.60}")
+    """The values of a preset or file, without those of its base."""
+    values = _file_values(name) if _is_file(name) else deepcopy(dict(_preset(name)))
+    if not _is_file(name):
+        values.pop("about", None)
     if not isinstance(values.get("base", ""), str):
         raise ConfigError(f"expected base in {name} to name a preset, got {values['base']!r}")
     if not isinstance(values.get("paper"), (str, type(None))):
@@ -113,15 +177,30 @@ def _own_values(name: str) -> dict[str, Any]:
     return values
 
 
-def _text(name: str) -> str:
-    is_file = name.endswith((".yaml", ".yml"))
-    path = Path(name) if is_file else _FOLDER / f"{name}.yaml"
-    if not is_file and name not in preset_names():
-        near = nearest(name, preset_names(), "a file of settings ends in .yaml", number=3)
-        raise ConfigError(f"no preset {name!r}; {near} (dgltrees presets lists all)")
+def _is_file(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))
+
+
+def _file_values(path: str) -> dict[str, Any]:
+    try:
+        values = load_yaml(_text(path))
+    except ValueError as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{path} is no file of settings: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"expected {path} to hold settings as a mapping, got {values!r:.60}")
+    return values
+
+
+def _head_comment(path: str) -> str:
+    return "\n".join(line[2:] for line in _text(path).splitlines() if line.startswith("# "))
+
+
+def _text(path: str) -> str:
     try:
         check_is_file(path)
-        return path.read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read the settings: {file_problem(error)}") from None
     except UnicodeDecodeError as error:

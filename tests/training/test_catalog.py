@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
+from dgltrees import registry
+from dgltrees.commands.presets import presets, show
 from dgltrees.errors import ConfigError
+from dgltrees.tasks.table import TASKS
+from dgltrees.training import catalog
 from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names, preset_values
 
 
@@ -113,3 +120,130 @@ def test_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "mine.yaml")
     with pytest.raises(ConfigError, match=r"cannot open .*mine.yaml: it is no file"):
         preset_values(str(tmp_path / "mine.yaml"))
+
+
+NTI = "the paper nti (dgltrees.papers.nti), which is not installed"
+
+
+@pytest.fixture
+def without_nti(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(catalog.PRESETS, "nti")
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+
+
+@pytest.mark.usefixtures("without_nti")
+def test_presets_that_need_a_paper_go_with_it() -> None:
+    names = preset_names()
+    assert not [name for name in names if name.startswith(("snli", "wikiqa", "sst-"))]
+    assert [name for name in names if name.startswith("sick")] == ["sick-relatedness"]
+    assert {"mee", "listops", "parser", "classify"} <= set(names)
+
+
+@pytest.mark.usefixtures("without_nti")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("snli", f"preset 'snli' is of {NTI}"),
+        ("sick-rrnet", f"preset sick-rrnet: base: preset 'sick' is of {NTI}"),
+        ("sick-rrnet-told", f"preset sick-rrnet: base: preset 'sick' is of {NTI}"),
+        ("rankk", "no preset 'rankk'; did you mean rank? (dgltrees presets lists all)"),
+    ],
+)
+def test_what_is_missing_is_named(name: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        preset_values(name)
+    assert str(error.value) == message
+    with pytest.raises(ConfigError) as shown:
+        show(name)
+    assert str(shown.value) == message
+
+
+def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(TASKS, "logic")
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    assert not [name for name in preset_names() if name.startswith("lrt") or name == "logic-tree"]
+    with pytest.raises(ConfigError) as error:
+        load_preset("logic-tree")
+    paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
+    assert str(error.value) == f"preset logic-tree: the task logic is of {paper}"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Installs a package ``other`` with the entry ``mine``, for presets given as Python."""
+
+    def install(source: str) -> None:
+        (tmp_path / "other_presets.py").write_text(f"PRESETS = {source}\n")
+        info = tmp_path / "other-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[dgltrees.presets]\nmine = other_presets:PRESETS\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "other_presets", raising=False)
+        monkeypatch.setattr(registry, "_all_entry_points", entry_points)
+        core = {"core": "dgltrees.settings.presets:PRESETS"}
+        monkeypatch.setattr(
+            catalog, "PRESETS", registry.Registry("presets", core, catalog.PRESETS.check)
+        )
+
+    return install
+
+
+def test_presets_of_another_package(install: Callable[[str], None]) -> None:
+    install("{'mine': {'base': 'listops', 'about': 'Mine.', 'model': {'head': [3]}}}")
+    assert "mine" in preset_names()
+    preset_values("mine")["model"]["head"].append(4)
+    assert load_preset("mine").model["head"] == [3]
+    assert (describe("mine"), paper_of("mine")) == ("Mine.", paper_of("listops"))
+
+
+def test_of_two_presets_of_one_name_the_first_stays(install: Callable[[str], None]) -> None:
+    install("{'listops': {'task': 'mee'}, 'classify': {'task': 'mee'}}")
+    with pytest.warns(UserWarning, match="the second one is left out") as warned:
+        names = preset_names()
+    assert len(names) == len(set(names))
+    assert {str(each.message) for each in warned} == {
+        f"the preset {name!r} is in {place!r} of the package dgltrees and in 'mine' of the "
+        "package other; the second one is left out"
+        for name, place in (("classify", "core"), ("listops", "tensor_tree_lstm"))
+    }
+    with pytest.warns(UserWarning, match="left out"):
+        assert load_preset("listops").task.name == "listops"
+
+
+@pytest.mark.parametrize("source", ["['listops']", "{'mine': 3}", "{3: {'task': 'listops'}}"])
+def test_an_entry_that_has_no_presets_is_left_out(
+    install: Callable[[str], None], source: str
+) -> None:
+    install(source)
+    with pytest.warns(UserWarning, match="'mine' in dgltrees.presets as .* no mapping of names"):
+        names = preset_names()
+    assert "listops" in names
+    assert "mine" not in names
+
+
+@pytest.mark.parametrize(
+    ("values", "listed", "message"),
+    [
+        ("{'model': {}}", False, "expected a task, one of"),
+        ("{'base': 3}", False, "expected base in mine to name a preset, got 3"),
+        ("{'base': 'mine', 'task': 'listops'}", True, "mine builds on itself: mine -> mine"),
+        ("{'base': 'listops', 'model': {'ranks': 3}}", True, "preset mine: model.ranks is not"),
+        ("{'base': 'listops', 'modle': {}}", True, "unknown setting modle"),
+    ],
+)
+def test_a_wrong_preset_of_another_package(
+    install: Callable[[str], None],
+    capsys: pytest.CaptureFixture[str],
+    values: str,
+    listed: bool,
+    message: str,
+) -> None:
+    install(f"{{'mine': {values}}}")
+    assert ("mine" in preset_names()) == listed
+    with pytest.raises(ConfigError, match=message):
+        load_preset("mine")
+    if listed:
+        with pytest.warns(UserWarning, match=f"{message}.*; it is left out"):
+            presets()
+        assert "\nlistops " in capsys.readouterr().out

@@ -1,0 +1,1 @@
+"""The papers: a folder for each, of what only that paper needs."""

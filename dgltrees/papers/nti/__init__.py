@@ -1,0 +1,1 @@
+"""Munkhdalai and Yu, Neural Tree Indexers for Text Understanding, 2017."""

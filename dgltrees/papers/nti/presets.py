@@ -1,0 +1,217 @@
+"""Presets of the neural tree indexers: SNLI and SICK, WikiQA, and SST."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# fmt: off
+# Several settings a line, so that a preset is seen at once.
+_GLOVE = {"vectors": "glove/glove.840B.300d.txt", "vocabulary_from_all_splits": True}
+_NO_GLOVE = {"vectors": None, "lower": True, "min_count": 2}
+_SIZES = {"hidden_size": 300, "embedding": 300, "fixed_words": True, "head": [1024],
+          "init": "uniform"}
+_SMALL = {"hidden_size": 100, "embedding": 100, "fixed_words": False}
+_LOOP = {"optimizer": "adam", "lr": 0.001, "weight_decay": 0.00003, "clip": 40}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Table 1                       no attention     global attention            tree attention
+    # NTI-SLSTM                     snli             snli-slstm-node-global      ...-tree
+    # NTI-SLSTM-LSTM                snli-slstm-lstm  snli-slstm-lstm-node-global ...-tree
+    # the same, tree matching                        snli-matching-global        ...-tree
+    # the same, full tree matching                   snli-fullmatching-global
+    "snli": {
+        "about": ("NTI-SLSTM of Table 1 (Munkhdalai and Yu, EACL 2017): 82.4 % of SNLI's test "
+                  "pairs. As in the text:\nGloVe 840B fixed, unknown words zero, Adam, L2 as "
+                  'weight decay. Where it says "input dropouts" we\nhave dropout on leaves, on '
+                  'the children of every node and on attention vectors; "output" is the\nMLP. '
+                  "Initial values and the clipping of gradients are those of the authors' code."),
+        "task": "snli", "paper": "Munkhdalai and Yu 2017, Table 1",
+        "data": {"train": "snli/snli_1.0_train.jsonl", "valid": "snli/snli_1.0_dev.jsonl",
+                 **_GLOVE},
+        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "identity", **_SIZES,
+                  "input_dropout": 0.1, "dropout": 0.1, "head_dropout": 0.2},
+        "training": {**_LOOP, "batch_size": 32, "epochs": 90, "patience": None},
+    },
+    "snli-slstm-lstm": {
+        "about": "NTI-SLSTM-LSTM of Table 1: 83.4 % of SNLI's test pairs.",
+        "base": "snli", "model": {"leaves": "lstm"},
+    },
+    "snli-slstm-node-global": {
+        "about": "NTI-SLSTM node-by-node global attention of Table 1: 84.2 % of SNLI's test pairs.",
+        "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
+        "model": {"interaction": "node_by_node", "attention": "global", "input_dropout": 0.15,
+                  "dropout": 0.15, "attention_dropout": 0.15, "head_dropout": 0.15},
+        "training": {"lr": 0.0003, "weight_decay": 0.00001, "epochs": 40},
+    },
+    "snli-slstm-lstm-node-global": {
+        "about": ("NTI-SLSTM-LSTM node-by-node global attention of Table 1: 85.9 % of SNLI's "
+                  "test pairs."),
+        "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
+        "model": {"leaves": "lstm", "interaction": "node_by_node", "attention": "global",
+                  "input_dropout": 0.1, "dropout": 0.1, "attention_dropout": 0.1,
+                  "head_dropout": 0.15},
+        "training": {"lr": 0.0003, "weight_decay": 0.00001, "epochs": 10},
+    },
+    "snli-matching-global": {
+        "about": ("Tree matching NTI-SLSTM-LSTM global attention of Table 1: 87.1 % of SNLI's "
+                  "test pairs."),
+        "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
+        "model": {"leaves": "lstm", "interaction": "matching", "attention": "global",
+                  "input_dropout": 0.2, "dropout": 0.2, "attention_dropout": 0.2,
+                  "head_dropout": 0.2},
+        "training": {"lr": 0.0003, "weight_decay": 0.00003, "epochs": 20},
+    },
+    "snli-fullmatching-global": {
+        "about": ("Full tree matching NTI-SLSTM-LSTM global attention of Table 1: 87.3 % of "
+                  "SNLI's test pairs."),
+        "base": "snli-matching-global",
+        "paper": "Munkhdalai and Yu 2017, Table 1 (global attention)",
+        "model": {"interaction": "full_matching"},
+    },
+    **{
+        f"snli-{name}-tree": {
+            "about": f"{network} tree attention of Table 1: {accuracy} % of SNLI's test pairs.",
+            "base": f"snli-{name}-global",
+            "paper": "Munkhdalai and Yu 2017, Table 1 (tree attention)",
+            "model": {"attention": "tree"},
+        }
+        for name, network, accuracy in (
+            ("slstm-node", "NTI-SLSTM node-by-node", 84.3),
+            ("slstm-lstm-node", "NTI-SLSTM-LSTM node-by-node", 85.7),
+            ("matching", "Tree matching NTI-SLSTM-LSTM", 86.4),
+        )
+    },
+    "snli-fullmatching-tree": {
+        "about": ("Full tree matching with tree attention, which footnote 4 left out for want of "
+                  "compute."),
+        "base": "snli-fullmatching-global", "paper": None, "model": {"attention": "tree"},
+    },
+    "snli-lstm": {
+        "about": ("A sequential LSTM in place of NTI-SLSTM, of the same sizes; Table 1's \"LSTMs "
+                  'encoders", 80.6 %.'),
+        "base": "snli", "paper": "Munkhdalai and Yu 2017, Table 1 (LSTM encoders)",
+        "model": {"encoder": "lstm"},
+    },
+    # SICK, in place of SNLI
+    "sick": {
+        "about": "NTI-SLSTM-LSTM on SICK, with word vectors of its own.",
+        "task": "snli",
+        "data": {"train": "sick/SICK_train_parsed.txt", "valid": "sick/SICK_trial_parsed.txt",
+                 "lower": True, "min_count": 2},
+        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "lstm", "hidden_size": 100,
+                  "embedding": 100, "head": [200], "init": "uniform", "input_dropout": 0.2,
+                  "dropout": 0.1, "head_dropout": 0.2},
+        "training": {**_LOOP, "batch_size": 32, "epochs": 30, "patience": 8},
+    },
+    **{
+        f"sick-{name}": {"about": about, "base": "sick", "model": model}
+        for name, about, model in (
+            ("slstm", "NTI-SLSTM on SICK, with word vectors of its own.", {"leaves": "identity"}),
+            ("lstm", "A sequential LSTM on SICK, of the same sizes as NTI-SLSTM.",
+             {"encoder": "lstm"}),
+            ("node-global",
+             "NTI-SLSTM-LSTM node-by-node global attention on SICK, with word vectors of its own.",
+             {"interaction": "node_by_node", "attention_dropout": 0.1}),
+            ("fullmatching-global",
+             "Full tree matching NTI-SLSTM-LSTM global attention on SICK, with word vectors of its "
+             "own.",
+             {"interaction": "full_matching", "attention_dropout": 0.1}),
+            ("overlap", "Sub-trees of three that overlap: the distance between neighbours is 2.",
+             {"branching": 3, "stride": 2}),
+        )
+    },
+    # Table 2
+    "wikiqa": {
+        "about": ("NTI of Table 2 (Munkhdalai and Yu, EACL 2017), MAP 0.6742 and MRR 0.6884 on "
+                  "WikiQA's test questions:\nNTI-ANF-LSTM reads questions, NTI-SLSTM-LSTM "
+                  "sentences. GloVe 840B fixed, unknown words zero."),
+        "task": "wikiqa", "paper": "Munkhdalai and Yu 2017, Table 2",
+        "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
+                 **_GLOVE},
+        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "lstm", **_SIZES,
+                  "input_dropout": 0.2, "dropout": 0.2},
+        "training": {"optimizer": "adam", "lr": 0.001, "clip": 40, "batch_size": 4, "epochs": 10,
+                     "patience": None, "monitor": "map"},
+    },
+    "wikiqa-lstm": {
+        "about": "A sequential LSTM in place of both encoders of Table 2's NTI, of the same sizes.",
+        "base": "wikiqa", "paper": None, "model": {"encoder": "lstm"},
+    },
+    "wikiqa-small": {
+        "about": ("The model of Table 2 with word vectors of its own and the word counts of "
+                  "footnote 6."),
+        "base": "wikiqa", "paper": None,
+        "data": {"train": "wikiqa/WikiQASent-train.txt", "valid": "wikiqa/WikiQASent-dev.txt",
+                 **_NO_GLOVE, "max_words": 64, "truncate": True},
+        "model": {**_SMALL, "word_count": True, "head": [200], "head_dropout": 0.2},
+        "training": {"weight_decay": 0.00003, "batch_size": 32, "patience": 4},
+    },
+    "wikiqa-small-lstm": {
+        "about": "A sequential LSTM in place of both encoders of wikiqa-small, of the same sizes.",
+        "base": "wikiqa-small", "model": {"encoder": "lstm"},
+    },
+    # Table 3         five classes       two classes
+    # NTI-SLSTM       sst-phrases-slstm  ...-binary
+    # NTI-SLSTM-LSTM  sst-phrases        ...-binary
+    "sst-phrases": {
+        "about": ("NTI-SLSTM-LSTM of Table 3 (Munkhdalai and Yu, EACL 2017), five classes: 53.1 "
+                  "% of SST's test\nsentences. Learned from all phrases; GloVe 840B fixed, "
+                  "unknown words zero."),
+        "task": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (five classes)",
+        "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", **_GLOVE},
+        "model": {"encoder": "nti", "cell": "s_lstm", "leaves": "lstm", **_SIZES,
+                  "input_dropout": 0.2, "dropout": 0.2, "head_dropout": 0.3},
+        "training": {**_LOOP, "batch_size": 64, "epochs": 10, "patience": None},
+    },
+    "sst-phrases-binary": {
+        "about": ("NTI-SLSTM-LSTM of Table 3, positive against negative: 89.3 % of SST's test "
+                  "sentences."),
+        "base": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (two classes)",
+        "data": {"binary": True}, "model": {"head_dropout": 0.2},
+    },
+    "sst-phrases-slstm": {
+        "about": "NTI-SLSTM of Table 3, five classes: 50.5 % of SST's test sentences.",
+        "base": "sst-phrases", "paper": "Munkhdalai and Yu 2017, Table 3 (five classes)",
+        "model": {"leaves": "identity"},
+    },
+    "sst-phrases-slstm-binary": {
+        "about": "NTI-SLSTM of Table 3, positive against negative: 87.8 % of SST's test sentences.",
+        "base": "sst-phrases-slstm", "paper": "Munkhdalai and Yu 2017, Table 3 (two classes)",
+        "data": {"binary": True},
+        "model": {"input_dropout": 0.1, "dropout": 0.1, "head_dropout": 0.2},
+    },
+    "sst-phrases-lstm": {
+        "about": "A sequential LSTM in place of NTI-SLSTM-LSTM, five classes, of the same sizes.",
+        "base": "sst-phrases", "paper": None, "model": {"encoder": "lstm"},
+    },
+    "sst-phrases-small": {
+        "about": "NTI-SLSTM-LSTM on SST's phrases, five classes, with word vectors of its own.",
+        "base": "sst-phrases", "paper": None, "data": _NO_GLOVE, "model": {**_SMALL, "head": [200]},
+    },
+    "sst-phrases-small-binary": {
+        "about": ("NTI-SLSTM-LSTM on SST's phrases, positive against negative, with word vectors "
+                  "of its own."),
+        "base": "sst-phrases-small", "data": {"binary": True},
+    },
+    "sst-phrases-small-lstm": {
+        "about": ("A sequential LSTM on SST's phrases, five classes, of the same sizes as "
+                  "sst-phrases-small."),
+        "base": "sst-phrases-small", "model": {"encoder": "lstm"},
+    },
+    # The Tree-LSTM that Table 3 compares with
+    "sst-tree": {
+        "about": ("Stanford Sentiment Treebank, five classes, every constituent learned, roots "
+                  "reported. Binary\nTree-LSTM of Tai et al. (2015): Adagrad, words met once "
+                  "count as unknown."),
+        "task": "sst-tree", "paper": "Tai et al. 2015, Table 2 (five classes)",
+        "data": {"train": "sst/train.txt", "valid": "sst/dev.txt", "min_count": 2},
+        "model": {"cell": "nary", "hidden_size": 100, "embedding": 100},
+        "training": {"optimizer": "adagrad", "lr": 0.05, "weight_decay": 0.0001},
+    },
+    "sst-tree-binary": {
+        "about": "Positive against negative, neutral sentences left out.",
+        "base": "sst-tree", "paper": "Tai et al. 2015, Table 2 (two classes)",
+        "data": {"binary": True},
+    },
+}
+"""The presets by name; see :data:`dgltrees.settings.presets.PRESETS`."""

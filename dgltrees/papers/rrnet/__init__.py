@@ -1,0 +1,1 @@
+"""Jacob, Lin, Sordoni and Bengio, Learning Hierarchical Structures On-The-Fly, 2018."""

@@ -1,0 +1,1 @@
+"""Castellana and Bacciu, Generalising Recursive Neural Models by Tensor Decomposition, 2020."""

@@ -1,0 +1,1 @@
+"""Settings: the core's presets."""
