@@ -1,4 +1,4 @@
-# `make demo` and `make test` need Python 3.9 or newer, make and git, and nothing before them.
+# `make demo` and `make test` need Python 3.10 or newer, make and git, and nothing before them.
 # `make test PYTHON=python3.12` is for another interpreter, in an environment of its own (.venv.12).
 
 PYTHON ?= python3
@@ -48,7 +48,7 @@ docs: install
 PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python)
 pythons:
 	@for python in $(PYTHONS); do \
-		$$python -c 'import sys; sys.exit(sys.version_info < (3, 9))' || continue; \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' || continue; \
 		$$python --version && $$python -W error -B -m dgltrees --help > /dev/null && \
 		$$python -W error -c 'import pathlib, sys; [compile(path.read_bytes(), str(path), "exec") \
 			for room in ("dgltrees", "tests") for path in pathlib.Path(room).rglob("*.py")]' || exit 1; \

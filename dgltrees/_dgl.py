@@ -59,7 +59,7 @@ def need_dgl(user: str) -> Any:
     """
     if dgl is None:
         raise ConfigError(
-            f"{user} needs DGL, and importing it failed: {_failure}. With Python 3.9 to 3.12 on "
+            f"{user} needs DGL, and importing it failed: {_failure}. With Python 3.10 to 3.12 on "
             f"Linux: pip install {_REQUIRED}. All else works without"
         )
     return dgl

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Union
+from typing import IO, Any
 
 from dgltrees._locks import try_lock
 
@@ -29,7 +29,7 @@ __all__ = [
     "replacing",
 ]
 
-PathLike = Union[str, os.PathLike[str]]
+PathLike = str | os.PathLike[str]
 
 _ENDING = ".writing"
 _MINUTE = 60.0

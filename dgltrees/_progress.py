@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sized
-from typing import Optional, TypeVar
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -20,7 +20,7 @@ def progress(items: Iterable[Item], what: str, *, unit: str = "it") -> Iterable[
         what: a word before the bar, such as ``"evaluate"``.
         unit: a word for the items.
     """
-    size: Optional[int] = len(items) if isinstance(items, Sized) else None
+    size: int | None = len(items) if isinstance(items, Sized) else None
     if size is not None and size <= 1:
         return items
     return tqdm(items, desc=what, unit=unit, total=size, leave=False, disable=None)

@@ -7,7 +7,8 @@ every other file, sets it: no two files import each other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dgltrees.analyses.explain import Explanation

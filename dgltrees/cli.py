@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import Any
 
 from dgltrees.errors import ConfigError, TreeError, file_problem
 from dgltrees.registry import Registry
@@ -46,7 +46,7 @@ COMMANDS: Registry[Any] = Registry(
 """The commands by name: functions, or tables of functions whose names are the next word."""
 
 
-def main(argv: Union[Sequence[str], None] = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status.
 
     Wrong data and wrong settings end in one line on standard error and status 2; a warning is one
@@ -164,9 +164,7 @@ def _fail(message: str) -> int:
     return 2
 
 
-def _one_line(
-    message: Union[Warning, str], category: type[Warning], *where: Any, **more: Any
-) -> str:
+def _one_line(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> str:
     """Format a warning as one line, without the line of code that raised it."""
     kind = "" if category is UserWarning else f"{category.__name__}: "
     return f"dgltrees: {kind}{' '.join(str(message).split())}\n"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from inspect import signature
-from typing import Any, Callable, Optional, TypeVar, Union, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import docstring_parser
 import numpy as np
@@ -22,7 +22,7 @@ GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fiel
 _COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 Source = Callable[..., Any]
 """A class or function whose keyword arguments are options."""
-Choices = Mapping[str, Union[Source, tuple[Source, ...], None]]
+Choices = Mapping[str, Source | tuple[Source, ...] | None]
 """What an option's value names: a class, or several; None is a choice without options."""
 
 
@@ -42,7 +42,7 @@ class Option:
     type: Any
     default: Any
     sentence: str
-    choices: Optional[Choices] = None
+    choices: Choices | None = None
 
     @property
     def words(self) -> str:
@@ -158,7 +158,7 @@ def options_of(source: Source) -> Mapping[str, Option]:
             kind = hints.get(name, Any)
             found[name] = Option(
                 name,
-                Optional[kind] if required else kind,
+                kind | None if required else kind,
                 None if required else default,
                 sentences.get(name, ""),
                 parts.get(name),

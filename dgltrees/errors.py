@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Optional, Union
 
 __all__ = ["ConfigError", "TreeError", "file_problem"]
 
@@ -25,10 +24,10 @@ class TreeError(ValueError):
         self,
         message: str,
         *,
-        file: Optional[Union[str, os.PathLike[str]]] = None,
-        line: Optional[int] = None,
-        tree: Optional[int] = None,
-        node: Optional[int] = None,
+        file: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+        tree: int | None = None,
+        node: int | None = None,
     ) -> None:
         where = "" if file is None else os.fspath(file)
         if line is not None:

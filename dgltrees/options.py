@@ -9,15 +9,12 @@ that class with it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from inspect import signature
 from typing import (
     Any,
-    Callable,
-    Optional,
     TypeVar,
-    Union,
 )
 
 from dgltrees.constructors import Option, Source, checked, options_of
@@ -217,7 +214,7 @@ def names_below(source: Source, prefix: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _parts(choice: Union[Source, tuple[Source, ...], None]) -> tuple[Source, ...]:
+def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
     """The classes that a choice names."""
     if choice is None:
         return ()
@@ -230,7 +227,7 @@ def _prefix(source: Source, otherwise: str) -> str:
 
 
 def _resolve(
-    source: Source, values: Mapping[str, Any], section: str, top: Optional[str] = None
+    source: Source, values: Mapping[str, Any], section: str, top: str | None = None
 ) -> tuple[dict[str, Option], dict[str, str]]:
     """The options read where they have these values, and why others of the parts are not.
 
@@ -252,7 +249,7 @@ def _resolve(
         hidden |= {prefix + name for name in getattr(part, "hidden", ())}
         queue += [(each, _prefix(each, prefix)) for each in getattr(part, "includes", ())]
         named = {prefix + name: option for name, option in options_of(part).items()}
-        unread: Optional[Callable[[Mapping[str, Any]], Mapping[str, str]]]
+        unread: Callable[[Mapping[str, Any]], Mapping[str, str]] | None
         unread = getattr(part, "unread", None)
         if unread is not None:
             at = len(prefix)

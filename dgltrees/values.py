@@ -1,14 +1,15 @@
 """The types of settings: their values in words, as a check, and from words of a command line.
 
-A type is an annotation: ``int``, ``Optional[Count]``, ``list[Fraction]``, ``Literal["a", "b"]``.
+A type is an annotation: ``int``, ``Count | None``, ``list[Fraction]``, ``Literal["a", "b"]``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Callable, Literal, Optional, Union, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from dgltrees._yaml import load_yaml
 
@@ -56,6 +57,7 @@ PositiveShare = Annotated[float, Range("above 0 and at most 1", lambda value: 0 
 """Numbers above 0 up to 1: a part, or all."""
 
 _LISTS = (list, tuple, Sequence)
+_UNIONS = (Union, UnionType)  # the first of a range or a Literal, and another type
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     bool: ("true or false", lambda value: isinstance(value, bool)),
     int: ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
@@ -67,13 +69,13 @@ _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
 
 
 def plain_types(kind: Any) -> set[Any]:
-    """The types that an annotation stands for: ``Optional[Count]`` for int and None."""
+    """The types that an annotation stands for: ``Count | None`` for int and None."""
     origin, args = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return plain_types(args[0])
     if origin is Literal:
         return {type(arg) for arg in args}
-    if origin is Union:
+    if origin in _UNIONS:
         return set().union(*map(plain_types, args))
     return {list} if origin in _LISTS else {origin or kind}
 
@@ -111,7 +113,7 @@ def _from_yaml(text: str) -> Any:
         return text
 
 
-def in_words(kind: Any, choices: Optional[Mapping[str, Any]] = None) -> str:
+def in_words(kind: Any, choices: Mapping[str, Any] | None = None) -> str:
     """The values of a type, in words: ``"a whole number of at least 1, or null"``.
 
     Arguments:
@@ -125,7 +127,7 @@ def in_words(kind: Any, choices: Optional[Mapping[str, Any]] = None) -> str:
         return f"{in_words(args[0])} {args[1].words}"
     if origin is Literal:
         return f"one of {', '.join(map(str, args))}"
-    if origin is Union:
+    if origin in _UNIONS:
         names = ["null" if arg is type(None) else in_words(arg) for arg in args]
         return ", or ".join(["a path"] if "a path" in names else names)
     if origin in _LISTS:
@@ -135,11 +137,11 @@ def in_words(kind: Any, choices: Optional[Mapping[str, Any]] = None) -> str:
     return _PLAIN.get(origin or kind, ("any value", bool))[0]
 
 
-def expected(kind: Any, value: Any, choices: Optional[Mapping[str, Any]] = None) -> Optional[str]:
+def expected(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) -> str | None:
     """None if ``value`` is of the annotation ``kind``, else the values that are, in words.
 
     Arguments:
-        kind: a type, ``Optional``, ``Union``, ``Literal``, ``list[...]``, ``dict`` or a range.
+        kind: a type, ``X | Y``, ``Literal``, ``list[...]``, ``dict`` or a range.
         value: the value.
         choices: names that are the only values, whatever ``kind`` says.
     """
@@ -147,7 +149,7 @@ def expected(kind: Any, value: Any, choices: Optional[Mapping[str, Any]] = None)
     return None if _fits(kind, value, choices) else words
 
 
-def _fits(kind: Any, value: Any, choices: Optional[Mapping[str, Any]] = None) -> bool:
+def _fits(kind: Any, value: Any, choices: Mapping[str, Any] | None = None) -> bool:
     if choices is not None:
         return isinstance(value, str) and value in choices
     origin, args = get_origin(kind), get_args(kind)
@@ -155,7 +157,7 @@ def _fits(kind: Any, value: Any, choices: Optional[Mapping[str, Any]] = None) ->
         return _fits(args[0], value) and args[1].holds(value)
     if origin is Literal:
         return any(value == arg and type(value) is type(arg) for arg in args)
-    if origin is Union:
+    if origin in _UNIONS:
         return any(value is None if arg is type(None) else _fits(arg, value) for arg in args)
     if origin in _LISTS:
         return _PLAIN[list][1](value) and all(_fits(args[0], member) for member in value)

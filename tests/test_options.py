@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Literal, Optional
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ class Sampling:
     """A dataclass."""
 
     temperature: Fraction = 0.5
-    top_k: Optional[Count] = None
+    top_k: Count | None = None
 
 
 @pytest.mark.parametrize(

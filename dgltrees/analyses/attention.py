@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,14 +40,14 @@ class AttentionMap:
         weights: ``(Q, M)`` the attention of each phrase on the nodes of the premise.
     """
 
-    words: list[Optional[str]]
+    words: list[str | None]
     spans: NDArray[np.int64]
     depth: NDArray[np.int64]
     phrases: list[str]
     pads: list[int]
     weights: NDArray[np.float64]
 
-    def draw(self, phrases: Optional[Sequence[str]] = None) -> AttentionDrawing:
+    def draw(self, phrases: Sequence[str] | None = None) -> AttentionDrawing:
         """Draw the attention of phrases as heat maps.
 
         Nodes that differ only by pads have the same words below them; of these the lowest is drawn

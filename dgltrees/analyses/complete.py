@@ -6,7 +6,7 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ _TIED = 1e-6
 """Log-probabilities with a smaller relative difference are considered equal."""
 
 
-def check(run: LoadedRun, parser: Optional[LoadedRun] = None) -> None:
+def check(run: LoadedRun, parser: LoadedRun | None = None) -> None:
     """See that a language model has the parser that it needs.
 
     Raises:
@@ -45,7 +45,7 @@ def check(run: LoadedRun, parser: Optional[LoadedRun] = None) -> None:
 
 
 def candidate_scores(
-    run: LoadedRun, questions: Sequence[Question], parser: Optional[LoadedRun] = None
+    run: LoadedRun, questions: Sequence[Question], parser: LoadedRun | None = None
 ) -> NDArray[np.float64]:
     """The log-probabilities of the sentences with each candidate, ``(Q, 5)``.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Callable, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +50,7 @@ class Explanation:
 
     examples: Examples
     target: str
-    node: Optional[int]
+    node: int | None
     prediction: float
     baseline: float
     column_names: tuple[str, ...]
@@ -161,8 +162,8 @@ def explain(
     source: Source,
     example: int = 0,
     *,
-    target: Optional[str] = None,
-    node: Optional[int] = None,
+    target: str | None = None,
+    node: int | None = None,
     steps: int = 64,
 ) -> Explanation:
     """Explain a prediction of a run; see :class:`Explanation`.
@@ -232,7 +233,7 @@ def explain(
     )
 
 
-def _row(run: LoadedRun, one: Examples, node: Optional[int]) -> tuple[int, Optional[int]]:
+def _row(run: LoadedRun, one: Examples, node: int | None) -> tuple[int, int | None]:
     """The row of an example to explain, and the node that it is."""
     if not run.task.nodes:
         if node is not None:

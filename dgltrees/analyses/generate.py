@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import torch
 
 from dgltrees.analyses.scoring import language_model_settings
@@ -28,7 +26,7 @@ def generate(
     number: int,
     *,
     seed: int = 0,
-    sampling: Optional[Sampling] = None,
+    sampling: Sampling | None = None,
     sample_decisions: bool = False,
     max_words: int = 100,
     unknown: bool = True,

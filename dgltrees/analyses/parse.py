@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -38,10 +38,10 @@ FORMATS = ("conllu", "lines", "text")
 
 def read_sentences(
     path: PathLike,
-    form: Optional[str] = None,
+    form: str | None = None,
     *,
     encoding: str = "utf-8",
-    after: Optional[str] = None,
+    after: str | None = None,
 ) -> Iterator[Sentence]:
     """The sentences of a file, one by one.
 
@@ -79,7 +79,7 @@ def parse(
     forest: Forest,
     k: int = 1,
     *,
-    projective: Optional[bool] = None,
+    projective: bool | None = None,
     max_nodes: int = 2000,
 ) -> KBest:
     """The k trees with the highest log-probability of their heads, for each sentence.
@@ -155,8 +155,8 @@ def parse_files(
     out: PathLike,
     *,
     k: int = 1,
-    projective: Optional[bool] = None,
-    max_words: Optional[int] = None,
+    projective: bool | None = None,
+    max_words: int | None = None,
     chunk: int = 1000,
 ) -> dict[str, Any]:
     """Parse sentences and write their k-best lists as CoNLL-U, a chunk at a time.

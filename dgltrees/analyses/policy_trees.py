@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -85,7 +85,7 @@ class PolicyTrees:
 
     sentences: Forest
     learned: Sequences
-    oracle: Optional[Sequences]
+    oracle: Sequences | None
     limit: int
 
     def report(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def policy_trees(
     run: LoadedRun,
     *,
     test: Files = None,
-    root: Optional[str] = None,
+    root: str | None = None,
     max_nodes: int = 20_000,
 ) -> PolicyTrees:
     """The likeliest operations of a run's policy, as in evaluation.
@@ -231,7 +231,7 @@ def policy_trees(
     return PolicyTrees(sentences, found, _oracle(sentences), encoder.max_open)
 
 
-def _oracle(sentences: Forest) -> Optional[Sequences]:
+def _oracle(sentences: Forest) -> Sequences | None:
     """The operations in the data; None if a sentence has none."""
     columns, sizes = sentences.columns, sentences.sizes
     if OPERATION in columns:

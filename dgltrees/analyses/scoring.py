@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional, Union
-
 import numpy as np
 import torch
 from lightning_fabric import Fabric
@@ -29,7 +27,7 @@ __all__ = [
     "tree_language_model",
 ]
 
-Model = Union[LanguageModel, JointTreeLM]
+Model = LanguageModel | JointTreeLM
 
 
 def language_model(run: LoadedRun) -> LanguageModel:
@@ -61,7 +59,7 @@ def language_model_settings(run: LoadedRun) -> TreeLMSettings:
 
 
 def log_probs(
-    run: LoadedRun, forest: Forest, *, model: Optional[Model] = None, max_nodes: int = 20_000
+    run: LoadedRun, forest: Forest, *, model: Model | None = None, max_nodes: int = 20_000
 ) -> NDArray[np.float64]:
     """The log-probability of each sentence given its tree, by the full softmax, ``(T,)``.
 

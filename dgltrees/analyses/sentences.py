@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Union, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -95,7 +95,7 @@ def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
     return replace(forest, columns={**forest.columns, "word": encoded}, vocabs={"word": words})
 
 
-def tree_encoder(run: LoadedRun) -> Union[NTIEncoder, PairEncoder]:
+def tree_encoder(run: LoadedRun) -> NTIEncoder | PairEncoder:
     """The encoder of a run, which must build trees over sentences.
 
     Raises:

@@ -11,7 +11,7 @@ import shutil
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,10 +48,10 @@ SHAPE, STATES, WEIGHTS = "shape", "shape-states", "shape.json"
 def train_shape(
     run: LoadedRun,
     *,
-    model: Optional[Mapping[str, Any]] = None,
-    training: Optional[Mapping[str, Any]] = None,
-    root: Optional[str] = None,
-    bar: Optional[bool] = None,
+    model: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    root: str | None = None,
+    bar: bool | None = None,
 ) -> dict[str, Any]:
     """Train the classifiers that add edges to trees, on the states of a run's language model.
 
@@ -112,7 +112,7 @@ def train_shape(
     return result
 
 
-def load_joint(run: LoadedRun) -> Union[JointTreeLM, TreeLM]:
+def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
     """A run's model of words and shape, in evaluation mode, whose ``log_prob`` is log P(S, T).
 
     Arguments:
@@ -137,7 +137,7 @@ def load_joint(run: LoadedRun) -> Union[JointTreeLM, TreeLM]:
     return JointTreeLM(words, decisions).eval()
 
 
-def joint_loss(run: LoadedRun, test: Files = None, root: Optional[str] = None) -> Optional[float]:
+def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> float | None:
     """The mean of -log P(S, T) per word of test files, in nats; None if no shape was trained.
 
     Arguments:
@@ -216,7 +216,7 @@ def _weights(run: LoadedRun) -> dict[str, Any]:
     return fingerprint(run.directory / "weights.safetensors")
 
 
-def _weights_of_states(run: LoadedRun) -> Optional[dict[str, Any]]:
+def _weights_of_states(run: LoadedRun) -> dict[str, Any] | None:
     """The fingerprint of the language model whose states were written; None before that."""
     return run.directory.values(WEIGHTS) if (run.directory / WEIGHTS).exists() else None
 

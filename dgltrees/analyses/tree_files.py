@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Optional
+from typing import Literal
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.draw import Picture, draw, draw_arcs
@@ -21,7 +22,7 @@ FORMATS: dict[TreeFormat, str] = {"text": ".txt", "conllu": ".conllu", "svg": ".
 """The formats of a file of trees, and the endings of their names."""
 
 
-def format_of(name: Optional[TreeFormat], out: Optional[PathLike]) -> TreeFormat:
+def format_of(name: TreeFormat | None, out: PathLike | None) -> TreeFormat:
     """The format of a file to write.
 
     Arguments:
@@ -69,7 +70,7 @@ class GeneratedTrees:
             return brackets(self.forest)
         names = self.forest.vocabs["word"].decode(self.forest.columns["word"])
         bounds = self.forest.offsets.tolist()
-        return [" ".join(names[first + 1 : stop]) for first, stop in zip(bounds, bounds[1:])]
+        return [" ".join(names[first + 1 : stop]) for first, stop in itertools.pairwise(bounds)]
 
     @property
     def picture(self) -> Picture:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import torch
 
 from dgltrees.bench import CASES, CONTENDERS, table
@@ -18,8 +16,8 @@ def bench(
     *,
     hidden: Count = 128,
     rounds: Count = 7,
-    threads: Optional[Count] = None,
-    device: Optional[str] = None,
+    threads: Count | None = None,
+    device: str | None = None,
 ) -> None:
     """Time training steps: backend levels against dgl, or a device against the CPU.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -86,9 +86,9 @@ class BaseCell(nn.Module, ABC):
     """The node fields that pass from a child to its parent; ``h`` is the encoding."""
     input_fields: tuple[str, ...] = ("x",)
     """The node fields that the cell reads, including optional ones."""
-    group_by: Optional[str] = None
+    group_by: str | None = None
     """The node field whose equal values are adjacent in :meth:`reduce` and :meth:`update`."""
-    slots: Optional[int] = None
+    slots: int | None = None
     """The width of each mailbox, with each child at its position; None: the number of children."""
     downward: ClassVar[bool] = False
     """Whether the edges go from the root down."""
@@ -107,9 +107,7 @@ class BaseCell(nn.Module, ABC):
         self.input_size, self.hidden_size = input_size, hidden_size
         self.dropout = nn.Dropout(dropout)
 
-    def forward(
-        self, graph: Graph, x: Optional[Tensor] = None, **fields: Tensor
-    ) -> dict[str, Tensor]:
+    def forward(self, graph: Graph, x: Tensor | None = None, **fields: Tensor) -> dict[str, Tensor]:
         """The states of all nodes: :attr:`state_fields`, each ``(N, ...)``.
 
         Arguments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional, TypedDict
+from typing import TypedDict
 
 from dgltrees.cells.aggregators import Sum
 from dgltrees.cells.base import BaseCell
@@ -16,7 +16,7 @@ __all__ = ["ParameterCount", "count_parameters"]
 class ParameterCount(TypedDict):
     """The two counts of :func:`count_parameters`."""
 
-    paper: Optional[int]
+    paper: int | None
     total: int
 
 
@@ -29,7 +29,7 @@ def count_parameters(cell: BaseCell) -> ParameterCount:
         that has no such aggregation. ``total``: all parameters of the cell.
     """
     total = sum(p.numel() for p in cell.parameters())
-    paper: Optional[int] = None
+    paper: int | None = None
     if isinstance(cell, TreeCell):
         f = cell.aggregators[0]
         paper = f.paper_parameter_count(f.L, f.c, f.r)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Callable, Optional, Union
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -24,7 +23,7 @@ def grouped(
     function: Callable[..., tuple[Tensor, ...]],
     rows: Sequence[Tensor],
     stacked: Sequence[Tensor],
-    groups: Optional[Groups] = None,
+    groups: Groups | None = None,
 ) -> tuple[Tensor, ...]:
     """Apply ``function`` to every row with the parameters of the row's type.
 
@@ -74,9 +73,9 @@ def grouped(
 
 
 def check_types(
-    values: Union[Sequence[int], NDArray[np.int64]],
+    values: Sequence[int] | NDArray[np.int64],
     types: int,
-    node: Callable[[int], Optional[int]] = lambda index: None,
+    node: Callable[[int], int | None] = lambda index: None,
 ) -> None:
     """Raise TreeError if one of ``values`` is not in ``0 .. types - 1``.
 
@@ -101,11 +100,12 @@ def host_values(ndata: Mapping[str, Tensor], name: str) -> NDArray[np.int64]:
 
     A traversal that has made the groups knows it on the host; else it is read from its device.
     """
-    groups: Optional[Groups] = getattr(ndata, "groups", None)
+    groups: Groups | None = getattr(ndata, "groups", None)
     if groups is None:
         return np.asarray(ndata[name].cpu().numpy(), np.int64)
     values, counts = np.array(groups, np.int64).reshape(-1, 2).T
-    return values.repeat(counts)
+    ids: NDArray[np.int64] = values.repeat(counts)
+    return ids
 
 
 def to_device(array: NDArray[np.int64], device: torch.device) -> Tensor:

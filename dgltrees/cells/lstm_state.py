@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Optional
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +12,7 @@ __all__ = ["lstm", "lstm_state"]
 
 def lstm_state(
     a: Tensor,
-    carry: Optional[Tensor],
+    carry: Tensor | None,
     dropout: nn.Module,
     norm: nn.Module,
     activation: Callable[[Tensor], Tensor] = torch.tanh,

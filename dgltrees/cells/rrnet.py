@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, Optional, Union, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -208,7 +208,7 @@ class RRNetCell(BaseCell):
         return {**state, **{name: torch.where(pushes, state[name], zero) for name in down}}
 
     def step(
-        self, x: Tensor, wx: Tensor, last: Step, groups: Groups, mask: Optional[Tensor] = None
+        self, x: Tensor, wx: Tensor, last: Step, groups: Groups, mask: Tensor | None = None
     ) -> Step:
         """One step of n rows, where rows of the same operation are adjacent.
 
@@ -269,7 +269,7 @@ class RRNetCell(BaseCell):
         return torch.sigmoid(o) * torch.tanh(self._normal(c, 4, units, counts)), c
 
     def _normal(
-        self, each: Tensor, index: Union[int, slice], units: list[int], counts: list[int]
+        self, each: Tensor, index: int | slice, units: list[int], counts: list[int]
     ) -> Tensor:
         """Layer normalisation of gates or memories, with the gain and shift of each run's unit."""
         runs = F.layer_norm(each, (self.hidden_size,)).split_with_sizes(counts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Optional
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -81,7 +81,7 @@ class Score(nn.Module):
         if self.kind != "mlp":
             return torch.bmm(queries, keys.transpose(1, 2))
         way = way_of(self) if self.fused else None
-        scores: Optional[Tensor] = None if way is None else way(self, keys, queries)
+        scores: Tensor | None = None if way is None else way(self, keys, queries)
         if scores is None:
             scores = self.pairs(keys.unsqueeze(1), queries.unsqueeze(2))
         return scores

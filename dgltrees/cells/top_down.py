@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Optional
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -76,7 +76,7 @@ class _SourceLSTM(BaseCell):
         return new_h.index_select(0, back), new_c.index_select(0, back)
 
     def _typed(
-        self, wx: Tensor, h: Tensor, c: Tensor, groups: Optional[Groups]
+        self, wx: Tensor, h: Tensor, c: Tensor, groups: Groups | None
     ) -> tuple[Tensor, Tensor]:
         """New h and c of rows that are sorted by type."""
         biases = [self.bias(layer) for layer in range(1, self.layers)]
@@ -120,7 +120,7 @@ class _SourceLSTM(BaseCell):
         first = nodes.data["wx"].new_full(shape, INITIAL)
         return self.step(nodes, first, first) if self.steps_at_roots else {"h": first, "c": first}
 
-    def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
+    def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64] | None:
         """``(N,)`` the set of parameters of each node, or None if there is one set."""
         return None
 
@@ -228,7 +228,7 @@ class TopDownLSTM(_SourceLSTM):
             )
         return left
 
-    def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> Optional[NDArray[np.int64]]:
+    def types_of_nodes(self, ndata: Mapping[str, Tensor]) -> NDArray[np.int64] | None:
         """``(N,)`` the type of the edge into each node, or None if all share their parameters."""
         return None if self.types == 1 else self._types(ndata)
 
@@ -264,7 +264,7 @@ class LeftDependentLSTM(_SourceLSTM):
         return {"wx": by_type(self.check(ndata), self.W[0], self.bias(0), None)}
 
 
-def by_type(x: Tensor, W: Tensor, b: Tensor, types: Optional[NDArray[np.int64]]) -> Tensor:
+def by_type(x: Tensor, W: Tensor, b: Tensor, types: NDArray[np.int64] | None) -> Tensor:
     """Each row times the matrix of its type, one product per type.
 
     Arguments:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Optional
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -103,8 +103,8 @@ class TreeCell(BaseCell):
         self.aggregator, self.ordered = aggregator, AGGREGATORS[aggregator].ordered
         self.aggregator_options = self._checked_options(aggregator_options)
         self.activation = ACTIVATIONS[activation]
-        self.leaf: Optional[nn.Linear] = None
-        self.child_gate: Optional[ChildGate] = None
+        self.leaf: nn.Linear | None = None
+        self.child_gate: ChildGate | None = None
 
     def _checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The aggregator's options with their defaults.
@@ -154,7 +154,7 @@ class TreeCell(BaseCell):
             init=self.init,
         )
 
-    def make_leaf(self, gates: int) -> Optional[nn.Linear]:
+    def make_leaf(self, gates: int) -> nn.Linear | None:
         """The linear map from a leaf's input to its pre-activations; None without operators."""
         if not self.operators:
             return None
@@ -202,7 +202,7 @@ class TreeCell(BaseCell):
             labels["label_child"] = self.child_gate.embed(x)
         return labels
 
-    def _groups(self, nodes: Nodes) -> Optional[Groups]:
+    def _groups(self, nodes: Nodes) -> Groups | None:
         """The operators of ``nodes`` as groups, or None without operators.
 
         Raises:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import inspect
 import shutil
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Callable, Optional
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import docstring_parser
 
@@ -197,7 +197,7 @@ def _usage(positional: Sequence[Option]) -> str:
 def help_text(
     command: Command,
     name: str,
-    settings: Optional[Mapping[str, tuple[Mapping[str, Option], Mapping[str, Any]]]] = None,
+    settings: Mapping[str, tuple[Mapping[str, Option], Mapping[str, Any]]] | None = None,
 ) -> str:
     """The help of a command, from its signature and docstring.
 
@@ -233,7 +233,7 @@ def _table(
     start: str,
     options: Sequence[Option],
     values: Mapping[str, Any],
-    command: Optional[Command],
+    command: Command | None,
 ) -> str:
     if not options:
         return ""

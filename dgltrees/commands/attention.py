@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees.analyses.attention import attention_map, pad_attention
 from dgltrees.analyses.padding import accuracy_by_padding as accuracy_rows
@@ -24,8 +24,8 @@ def attention(
     *,
     input: list[str],
     example: NonNegativeInt = 0,
-    phrases: Optional[list[str]] = None,
-    out: Optional[str] = None,
+    phrases: list[str] | None = None,
+    out: str | None = None,
 ) -> None:
     """Draw the attention from one sentence to another: attention DIR --input FILE --example 3.
 
@@ -44,7 +44,7 @@ def attention(
 
 
 def accuracy_by_padding(
-    runs: list[str], *, input: list[str], step: Count = 5, out: Optional[str] = None
+    runs: list[str], *, input: list[str], step: Count = 5, out: str | None = None
 ) -> None:
     """Print accuracy by the number of padded leaves: accuracy-by-padding DIR ... --input FILE.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Optional
 
 from dgltrees.analyses.policy_trees import policy_trees
 from dgltrees.options import Count
@@ -15,9 +14,9 @@ __all__ = ["compare_trees"]
 def compare_trees(
     run: str,
     *,
-    test: Optional[list[str]] = None,
-    root: Optional[str] = None,
-    out: Optional[str] = None,
+    test: list[str] | None = None,
+    root: str | None = None,
+    out: str | None = None,
     limit: Count = 10,
 ) -> None:
     """Compare the trees of a learned policy with the given ones: compare-trees DIR --test FILE.

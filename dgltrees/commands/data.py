@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Optional, Union
+from typing import Any
 
 from dgltrees.draw.files import draw_file
 from dgltrees.formats import FORMATS
@@ -59,11 +59,11 @@ draw.__doc__ = (draw_file.__doc__ or "").replace(
 def inspect(
     path: str,
     *,
-    format: Optional[str] = None,
-    trees: Optional[Count] = 10_000,
-    target: Optional[str] = None,
-    group: Optional[str] = None,
-    columns: Optional[Union[list[str], dict[str, str]]] = None,
+    format: str | None = None,
+    trees: Count | None = 10_000,
+    target: str | None = None,
+    group: str | None = None,
+    columns: list[str] | dict[str, str] | None = None,
     layout: Layout = Layout(),  # noqa: B008
 ) -> None:
     """Look at a file of trees, and print what to type next: inspect FILE.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Literal, Optional
+from typing import Literal
 
 from dgltrees.analyses import generate as generation
 from dgltrees.analyses import shape
@@ -21,14 +21,14 @@ __all__ = ["compress", "generate", "simplify", "train_shape"]
 def train_shape(
     run: str,
     *,
-    state: Optional[Literal["own", "source"]] = None,
-    hidden: Optional[list[Count]] = None,
-    dropout: Optional[Fraction] = None,
-    lr: Optional[Positive] = None,
-    batch_size: Optional[Count] = None,
-    epochs: Optional[Count] = None,
-    seed: Optional[Seed] = None,
-    root: Optional[str] = None,
+    state: Literal["own", "source"] | None = None,
+    hidden: list[Count] | None = None,
+    dropout: Fraction | None = None,
+    lr: Positive | None = None,
+    batch_size: Count | None = None,
+    epochs: Count | None = None,
+    seed: Seed | None = None,
+    root: str | None = None,
 ) -> None:
     """Train the decisions to add edges to trees, for a language model of words: train-shape DIR.
 
@@ -66,13 +66,13 @@ def generate(
     number: Count = 10,
     seed: Seed = 0,
     temperature: NonNegative = 1.0,
-    top_k: Optional[Count] = None,
+    top_k: Count | None = None,
     top_p: PositiveShare = 1.0,
     max_words: Count = 100,
     sample_decisions: bool = False,
     unknown: bool = True,
-    format: Optional[TreeFormat] = None,
-    out: Optional[str] = None,
+    format: TreeFormat | None = None,
+    out: str | None = None,
 ) -> None:
     """Draw trees from a language model: generate DIR --number 20 --out FILE.
 
@@ -112,8 +112,8 @@ def compress(
     max_words: Count,
     beam: Count = 8,
     joint: bool = False,
-    format: Optional[TreeFormat] = None,
-    out: Optional[str] = None,
+    format: TreeFormat | None = None,
+    out: str | None = None,
 ) -> None:
     """Shorten sentences by a language model: compress DIR --input FILE --max_words 10.
 
@@ -138,8 +138,8 @@ def simplify(
     simple_words: str,
     number: Count = 10,
     min_cosine: Fraction = 0.4,
-    format: Optional[TreeFormat] = None,
-    out: Optional[str] = None,
+    format: TreeFormat | None = None,
+    out: str | None = None,
 ) -> None:
     """Put sentences into simpler words: simplify DIR --input FILE --simple_words WORDS.txt.
 
@@ -161,7 +161,7 @@ def simplify(
     _write(simple, out, form)
 
 
-def _write(trees: GeneratedTrees, out: Optional[str], form: str) -> None:
+def _write(trees: GeneratedTrees, out: str | None, form: str) -> None:
     """Write the trees, or print their sentences."""
     if out is None:
         print("\n".join(trees.sentences))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import Literal, Optional
+from typing import Literal
 
 from dgltrees.analyses.explain import explain as explain_prediction
 from dgltrees.analyses.require import require
@@ -23,10 +23,10 @@ def explain(
     *,
     input: list[str],
     tree: NonNegativeInt = 0,
-    target: Optional[str] = None,
-    node: Optional[NonNegativeInt] = None,
+    target: str | None = None,
+    node: NonNegativeInt | None = None,
     by: str = "nodes",
-    out: Optional[str] = None,
+    out: str | None = None,
 ) -> None:
     """Show which nodes and columns a prediction hangs on: explain DIR --input FILE --tree 3.
 
@@ -58,8 +58,8 @@ def similar(
     input: list[str],
     query: list[str],
     number: Count = 5,
-    of: Optional[Literal["phrases", "sentences"]] = None,
-    out: Optional[str] = None,
+    of: Literal["phrases", "sentences"] | None = None,
+    out: str | None = None,
 ) -> None:
     """Find phrases or trees that a model takes for similar: similar DIR --input FILE --query TEXT.
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees._files import STANDARD_INPUT, PathLike, in_file, replacing
 from dgltrees.errors import ConfigError
@@ -19,7 +19,7 @@ from dgltrees.training.processes import process_count, process_rank
 __all__ = ["encode", "evaluate", "predict", "write_lines"]
 
 
-def evaluate(run: str, *, test: Optional[list[str]] = None, root: Optional[str] = None) -> None:
+def evaluate(run: str, *, test: list[str] | None = None, root: str | None = None) -> None:
     """Print the metrics of a run on test files: evaluate DIR --test FILE.
 
     One JSON object. Beside the metrics of the run's task, ``majority`` is the accuracy of always
@@ -43,8 +43,8 @@ def predict(
     run: str,
     *,
     input: list[str],
-    format: Optional[str] = None,
-    out: Optional[str] = None,
+    format: str | None = None,
+    out: str | None = None,
     batch_size: Count = 1_000,
 ) -> None:
     """Print predictions of a run as JSON lines: predict DIR --input FILE.
@@ -84,7 +84,7 @@ def encode(
     *,
     input: list[str],
     out: str,
-    format: Optional[str] = None,
+    format: str | None = None,
     batch_size: Count = 1_000,
 ) -> None:
     """Write the vectors of trees or sentences: encode DIR --input FILE --out FILE.npy.
@@ -106,7 +106,7 @@ def encode(
     write(loaded.encode_parts(files, file_format=format, batch=batch_size), part or out)
 
 
-def _share(files: list[PathLike], out: Optional[str]) -> tuple[list[PathLike], Optional[str]]:
+def _share(files: list[PathLike], out: str | None) -> tuple[list[PathLike], str | None]:
     """The files that this process takes of those of all, and the file that it writes."""
     rank, count = process_rank(), process_count()
     if count == 1:
@@ -128,7 +128,7 @@ def _same_file(one: PathLike, other: PathLike) -> bool:
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
-def write_lines(rows: Iterable[dict[str, Any]], out: Optional[str]) -> None:
+def write_lines(rows: Iterable[dict[str, Any]], out: str | None) -> None:
     """Write dictionaries as JSON lines, to a file, or each at once to standard output."""
     lines: Iterator[str] = (json.dumps(row, ensure_ascii=False) for row in rows)
     if out in (None, STANDARD_INPUT):

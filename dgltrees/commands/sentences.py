@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal, Optional
+from typing import Literal
 
 from dgltrees.analyses import complete as completion
 from dgltrees.analyses import parse as parsing
@@ -27,11 +27,11 @@ def parse(
     input: list[str],
     out: str,
     k: Count = 1,
-    format: Optional[Literal["conllu", "lines", "text"]] = None,
+    format: Literal["conllu", "lines", "text"] | None = None,
     encoding: str = "utf-8",
-    after: Optional[str] = None,
-    max_words: Optional[Count] = None,
-    projective: Optional[bool] = None,
+    after: str | None = None,
+    max_words: Count | None = None,
+    projective: bool | None = None,
 ) -> None:
     """Write the k best trees of sentences: parse DIR --input FILE --k 20 --out FILE.
 
@@ -85,10 +85,10 @@ def rerank(
     run: str,
     *,
     input: list[str],
-    k: Optional[Count] = None,
-    tune: Optional[str] = None,
+    k: Count | None = None,
+    tune: str | None = None,
     weight: float = 0.0,
-    out: Optional[str] = None,
+    out: str | None = None,
 ) -> None:
     """Choose among k-best trees by a language model: rerank DIR --input FILE --tune GOLD.
 
@@ -125,9 +125,9 @@ def complete(
     run: str,
     *,
     questions: str,
-    answers: Optional[str] = None,
-    parser: Optional[str] = None,
-    out: Optional[str] = None,
+    answers: str | None = None,
+    parser: str | None = None,
+    out: str | None = None,
 ) -> None:
     """Fill blanks with the likeliest candidate: complete DIR --questions FILE --answers FILE.
 

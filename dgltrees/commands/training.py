@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Optional
 
 from dgltrees.commands import plots, sweeps
 from dgltrees.commands.arguments import Layer
@@ -23,7 +22,7 @@ def train(
     preset: str,
     *,
     out: str,
-    seeds: Optional[list[Seed]] = None,
+    seeds: list[Seed] | None = None,
     layer: Layer,
 ) -> None:
     """Train a model: train PRESET --out DIR.
@@ -57,8 +56,8 @@ def sweep(
     presets: list[str],
     *,
     out: str,
-    grid: Optional[list[str]] = None,
-    seeds: Optional[list[Seed]] = None,
+    grid: list[str] | None = None,
+    seeds: list[Seed] | None = None,
     layer: Layer,
 ) -> None:
     """Train a grid of settings and seeds: sweep PRESET --grid model.rank=3,5.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Optional, Union
 
 from dgltrees.draw.arcs_sentence import ArcSentence
 from dgltrees.draw.arcs_svg import arcs_svg
@@ -44,9 +43,9 @@ class ArcDrawing(Picture):
 
 def draw_arcs(
     forest: Forest,
-    tree: Optional[Union[int, Sequence[int]]] = None,
+    tree: int | Sequence[int] | None = None,
     *,
-    titles: Optional[Sequence[str]] = None,
+    titles: Sequence[str] | None = None,
     svg_limit: int = 2000,
 ) -> ArcDrawing:
     """Draw dependency trees as arcs from heads to dependents, over the words in their order.

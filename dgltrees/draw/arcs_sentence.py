@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Optional
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class ArcSentence:
         tags: ``n`` texts below the words, such as parts of speech.
     """
 
-    title: Optional[str]
+    title: str | None
     heads: list[int]
     words: list[str]
     labels: list[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ _TOP = 5  # nodes per query that text shows
 class AttentionDrawing(Picture):
     """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query."""
 
-    words: list[Optional[str]]
+    words: list[str | None]
     spans: NDArray[np.int64]
     depth: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -59,12 +59,12 @@ class AttentionDrawing(Picture):
 
 
 def draw_attention(
-    words: Sequence[Optional[str]],
+    words: Sequence[str | None],
     spans: ArrayLike,
     depth: ArrayLike,
     weights: Any,
     *,
-    titles: Optional[Sequence[str]] = None,
+    titles: Sequence[str] | None = None,
     svg_limit: int = 20_000,
 ) -> AttentionDrawing:
     """Draw attention over the nodes of one tree, one heat map per query.

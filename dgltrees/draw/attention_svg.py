@@ -7,7 +7,6 @@ that the cell of a node is directly above those of its children.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Optional
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -35,7 +34,7 @@ _MAX_WIDTH = 1100.0  # of a row of several maps
 
 
 def attention_svg(
-    words: Sequence[Optional[str]],
+    words: Sequence[str | None],
     spans: NDArray[np.int64],
     depth: NDArray[np.int64],
     weights: NDArray[np.float64],

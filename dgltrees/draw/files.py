@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Literal, Optional, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -28,10 +28,10 @@ STYLES: tuple[Style, ...] = get_args(Style)
 def draw_file(
     path: PathLike,
     *,
-    format: Optional[str] = None,  # noqa: A002
+    format: str | None = None,  # noqa: A002
     trees: str = "0:5",
-    out: Optional[PathLike] = None,
-    style: Optional[Style] = None,
+    out: PathLike | None = None,
+    style: Style | None = None,
     positions: Positions = "auto",
     svg_limit: Count = 2000,
     layout: Layout = Layout(),  # noqa: B008
@@ -88,7 +88,7 @@ def draw_file(
 
 def draw_examples(
     examples: Examples,
-    numbers: Optional[list[int]] = None,
+    numbers: list[int] | None = None,
     *,
     positions: Positions = "auto",
     svg_limit: Count = 2000,

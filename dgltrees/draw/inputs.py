@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ Drawable = Union[Forest, TreeBatch, "DGLGraph"]
 MAX_TITLE = 120  # characters of a title that are selected_titles
 
 
-def as_forest(trees: Drawable, vocabs: Optional[Mapping[str, Vocabulary]] = None) -> Forest:
+def as_forest(trees: Drawable, vocabs: Mapping[str, Vocabulary] | None = None) -> Forest:
     """The trees as a forest; ``vocabs`` take precedence over the forest's own vocabularies.
 
     Raises:
@@ -53,9 +53,9 @@ def as_array(values: Any) -> NDArray[Any]:
 
 def select_trees(
     forest: Forest,
-    tree: Optional[Union[int, Sequence[int]]],
-    titles: Optional[Sequence[str]],
-) -> tuple[Forest, NDArray[np.int64], list[Optional[str]]]:
+    tree: int | Sequence[int] | None,
+    titles: Sequence[str] | None,
+) -> tuple[Forest, NDArray[np.int64], list[str | None]]:
     """The trees to draw, with their titles.
 
     Arguments:
@@ -76,7 +76,7 @@ def select_trees(
     ids = np.arange(len(forest)) if tree is None else np.atleast_1d(np.asarray(tree, np.int64))
     columns = {"node": np.arange(forest.num_nodes)}
     selected = Forest(forest.parent, forest.pos, forest.offsets, columns).select(ids)
-    selected_titles: list[Optional[str]]
+    selected_titles: list[str | None]
     if titles is None:
         selected_titles = [f"tree {i}" if len(ids) > 1 else None for i in ids.tolist()]
     else:

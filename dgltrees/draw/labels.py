@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Optional, Union, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,22 +40,22 @@ class Labels:
 
     names: list[tuple[str, ...]]
     details: list[str]
-    correct: list[Optional[bool]]
-    values: Optional[NDArray[np.float64]]
-    positions: list[Optional[int]]
-    titles: list[Optional[str]]
+    correct: list[bool | None]
+    values: NDArray[np.float64] | None
+    positions: list[int | None]
+    titles: list[str | None]
 
 
 def tree_labels(
     forest: Forest,
     nodes: NDArray[np.int64],
     layout: Layout,
-    titles: list[Optional[str]],
+    titles: list[str | None],
     *,
-    labels: Optional[Union[str, Sequence[str]]] = None,
-    targets: Optional[Any] = None,
-    predictions: Optional[Any] = None,
-    values: Optional[Any] = None,
+    labels: str | Sequence[str] | None = None,
+    targets: Any | None = None,
+    predictions: Any | None = None,
+    values: Any | None = None,
     positions: Positions = "auto",
 ) -> Labels:
     """Make the texts for a selection of the trees of a forest.
@@ -119,11 +119,11 @@ def decode_column(
     return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
 
 
-def _positions(layout: Layout, mode: Positions) -> list[Optional[int]]:
+def _positions(layout: Layout, mode: Positions) -> list[int | None]:
     """The child position that each node shows; in mode ``"auto"`` only if a sibling is missing."""
     if mode not in get_args(Positions):
         raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
-    positions: list[Optional[int]] = [None] * len(layout)
+    positions: list[int | None] = [None] * len(layout)
     for node, children in enumerate(layout.children):
         if mode == "all" or (mode == "auto" and layout.has_gaps(node)):
             for child in children:
@@ -131,14 +131,14 @@ def _positions(layout: Layout, mode: Positions) -> list[Optional[int]]:
     return positions
 
 
-def _verdict(predicted: str, expected: str, correct: Optional[bool]) -> str:
+def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
     if correct is None:
         return f"→ {predicted}" if predicted else f"= {expected}" if expected else ""
     return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
 
 
 def _names(
-    forest: Forest, nodes: NDArray[np.int64], labels: Optional[Union[str, Sequence[str]]]
+    forest: Forest, nodes: NDArray[np.int64], labels: str | Sequence[str] | None
 ) -> list[tuple[str, ...]]:
     """The parts of every label: the texts in ``labels``, or the entries of one or more columns."""
     if labels is not None and not isinstance(labels, str):
@@ -185,9 +185,7 @@ def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
     return array
 
 
-def _classes(
-    forest: Forest, nodes: NDArray[np.int64], name: str, classes: Optional[Any]
-) -> list[str]:
+def _classes(forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any | None) -> list[str]:
     """The argument ``name``, classes per node or per tree (then at its root), as text."""
     if classes is None:
         return [""] * len(nodes)

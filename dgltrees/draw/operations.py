@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Optional
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ class OperationsDrawing(Picture):
     """An operation sequence drawn by :func:`draw_operations`: one line per step."""
 
     steps: list[OperationStep]
-    title: Optional[str]
+    title: str | None
     svg_limit: int
 
     _unit: ClassVar[str] = "tokens"
@@ -52,7 +52,7 @@ def draw_operations(
     tokens: Sequence[str],
     *,
     recur_only: bool = False,
-    title: Optional[str] = None,
+    title: str | None = None,
     svg_limit: int = 2000,
 ) -> OperationsDrawing:
     """Draw the operations of a recurrent-recursive network, and its stack after each of them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,6 @@ def operation_steps(operations: Sequence[int], tokens: Sequence[str]) -> list[Op
         elif operation == Operation.MERGE:
             starts.pop()
         bounds = [*starts, place + 1]
-        segments = [(start, with_start[start:stop]) for start, stop in zip(bounds, bounds[1:])]
+        segments = [(start, with_start[start:stop]) for start, stop in itertools.pairwise(bounds)]
         steps.append(OperationStep(token, Operation(operation).name, segments))
     return steps

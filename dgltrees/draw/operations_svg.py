@@ -7,7 +7,6 @@ current sub-tree, which is not on the stack, has a colour of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ _RADIUS = 6.0
 _HEADER = ("token", "operation", "stack, then the sub-tree being read")
 
 
-def operations_svg(steps: Sequence[OperationStep], title: Optional[str], description: str) -> str:
+def operations_svg(steps: Sequence[OperationStep], title: str | None, description: str) -> str:
     """The picture, with a group of class ``step`` per step.
 
     Its boxes are of class ``stack``; the last, the current sub-tree, is of class ``current``.

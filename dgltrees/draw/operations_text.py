@@ -16,7 +16,6 @@ of more than ``_MAX_SEGMENT`` characters shows its first and last token, a stack
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Optional
 
 from dgltrees.draw.operations_steps import OperationStep
 
@@ -28,7 +27,7 @@ _HEADER = ("step", "token", "operation", "open")
 
 
 def operations_text(
-    steps: Sequence[OperationStep], title: Optional[str], ascii_only: bool = False
+    steps: Sequence[OperationStep], title: str | None, ascii_only: bool = False
 ) -> Iterator[str]:
     """The lines of a drawing, without line ends.
 

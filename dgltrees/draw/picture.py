@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Optional
+from typing import ClassVar
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.draw.strings import to_ascii
@@ -88,7 +88,7 @@ class Picture(ABC):
             else:
                 file.writelines(line + "\n" for line in self.lines(ascii_only=ascii_only))
 
-    def _repr_svg_(self) -> Optional[str]:
+    def _repr_svg_(self) -> str | None:
         """The SVG for Jupyter; None beyond ``svg_limit``, for which the repr is shown."""
         return self.svg if self._size <= self.svg_limit else None
 

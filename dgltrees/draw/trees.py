@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any
 
 from dgltrees.draw.inputs import Drawable, as_forest, select_trees
 from dgltrees.draw.labels import Labels, Positions, tree_labels
@@ -43,15 +43,15 @@ class Drawing(Picture):
 
 def draw(
     trees: Drawable,
-    tree: Optional[Union[int, Sequence[int]]] = None,
+    tree: int | Sequence[int] | None = None,
     *,
-    labels: Optional[Union[str, Sequence[str]]] = None,
-    values: Optional[Any] = None,
-    predictions: Optional[Any] = None,
-    targets: Optional[Any] = None,
+    labels: str | Sequence[str] | None = None,
+    values: Any | None = None,
+    predictions: Any | None = None,
+    targets: Any | None = None,
     positions: Positions = "auto",
-    titles: Optional[Sequence[str]] = None,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    titles: Sequence[str] | None = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     svg_limit: int = 2000,
 ) -> Drawing:
     """Draw trees: evaluate it in Jupyter for a picture, print it for text, ``save`` it to a file.

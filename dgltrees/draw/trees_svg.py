@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Optional
 
 from dgltrees.draw.canvas import PADDING, Box, Canvas, badge_width, text_lines
 from dgltrees.draw.colors import CORRECT, GREY, INNER, LEAF, WRONG, ColorScale, Paint
@@ -53,7 +52,7 @@ def trees_svg(layout: Layout, labels: Labels, description: str) -> str:
 
 
 def _node_and_text_elements(
-    layout: Layout, labels: Labels, canvas: Canvas, scale: Optional[ColorScale]
+    layout: Layout, labels: Labels, canvas: Canvas, scale: ColorScale | None
 ) -> Iterator[str]:
     for v in layout.preorder:
         yield from _node(canvas.boxes[v], labels, v, _paint(layout, labels, scale, v))
@@ -78,7 +77,7 @@ def _edge(parent: Box, child: Box) -> str:
     )
 
 
-def _paint(layout: Layout, labels: Labels, scale: Optional[ColorScale], node: int) -> Paint:
+def _paint(layout: Layout, labels: Labels, scale: ColorScale | None, node: int) -> Paint:
     """The colours of a node: the fill shows its value, the border a correct or wrong prediction."""
     if scale is not None and labels.values is not None:
         paint = scale.paint(labels.values[node])

@@ -6,12 +6,12 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Optional, Union, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ from dgltrees.trees.builders.walk import walk
 
 __all__ = ["TreeEstimator", "Trees", "as_examples", "with_targets"]
 
-Trees = Union[Forest, TreePairs, Sequence[Forest], Sequence[TreePairs], Sequence[dict[str, Any]]]
+Trees = Forest | TreePairs | Sequence[Forest] | Sequence[TreePairs] | Sequence[dict[str, Any]]
 """One forest, or pairs of trees; or a sequence of these, as scikit-learn's splits give them; or
 nested dictionaries, whose children are under ``children`` or the key that the setting
 ``data.children`` names."""
@@ -96,20 +96,20 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        encoder: Optional[str] = None,
-        cell: Optional[str] = None,
-        hidden_size: Optional[int] = None,
-        readout: Optional[str] = None,
-        objective: Optional[str] = None,
-        columns: Union[Sequence[str], Mapping[str, str], None] = None,
-        validation_fraction: Optional[float] = None,
-        epochs: Optional[int] = None,
-        patience: Optional[int] = None,
-        batch_size: Optional[int] = None,
-        lr: Optional[float] = None,
+        encoder: str | None = None,
+        cell: str | None = None,
+        hidden_size: int | None = None,
+        readout: str | None = None,
+        objective: str | None = None,
+        columns: Sequence[str] | Mapping[str, str] | None = None,
+        validation_fraction: float | None = None,
+        epochs: int | None = None,
+        patience: int | None = None,
+        batch_size: int | None = None,
+        lr: float | None = None,
         seed: int = 0,
-        settings: Optional[Mapping[str, Any]] = None,
-        progress: Optional[bool] = False,
+        settings: Mapping[str, Any] | None = None,
+        progress: bool | None = False,
     ) -> None:
         self.encoder, self.cell, self.hidden_size = encoder, cell, hidden_size
         self.readout, self.objective, self.columns = readout, objective, columns
@@ -122,9 +122,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         X: Trees,
         y: ArrayLike,
         *,
-        validation: Optional[tuple[Trees, ArrayLike]] = None,
-        on_epoch: Optional[Callable[[dict[str, Any]], None]] = None,
-        out: Optional[PathLike] = None,
+        validation: tuple[Trees, ArrayLike] | None = None,
+        on_epoch: Callable[[dict[str, Any]], None] | None = None,
+        out: PathLike | None = None,
     ) -> Any:
         """Train on trees.
 
@@ -155,9 +155,9 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         self,
         raw: Examples,
         targets: list[str],
-        valid: Optional[Examples],
-        on_epoch: Optional[Callable[[dict[str, Any]], None]],
-        out: Optional[PathLike],
+        valid: Examples | None,
+        on_epoch: Callable[[dict[str, Any]], None] | None,
+        out: PathLike | None,
     ) -> Any:
         """Train on trees whose targets are the columns ``targets``; see :meth:`fit`."""
         folder = self._temporary() if out is None else Path(out)
@@ -339,7 +339,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        files: Optional[dict[str, bytes]] = state.pop("_files", None)
+        files: dict[str, bytes] | None = state.pop("_files", None)
         self.__dict__.update(state)
         if files is not None:
             folder = self._temporary()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Callable, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,21 +40,21 @@ class TreeRanker(TreeEstimator):
     def __init__(
         self,
         *,
-        best: Optional[str] = None,
-        encoder: Optional[str] = None,
-        cell: Optional[str] = None,
-        hidden_size: Optional[int] = None,
-        readout: Optional[str] = None,
-        objective: Optional[str] = None,
+        best: str | None = None,
+        encoder: str | None = None,
+        cell: str | None = None,
+        hidden_size: int | None = None,
+        readout: str | None = None,
+        objective: str | None = None,
         columns: Any = None,
-        validation_fraction: Optional[float] = None,
-        epochs: Optional[int] = None,
-        patience: Optional[int] = None,
-        batch_size: Optional[int] = None,
-        lr: Optional[float] = None,
+        validation_fraction: float | None = None,
+        epochs: int | None = None,
+        patience: int | None = None,
+        batch_size: int | None = None,
+        lr: float | None = None,
         seed: int = 0,
-        settings: Optional[Mapping[str, Any]] = None,
-        progress: Optional[bool] = False,
+        settings: Mapping[str, Any] | None = None,
+        progress: bool | None = False,
     ) -> None:
         super().__init__(
             encoder=encoder,
@@ -81,11 +81,11 @@ class TreeRanker(TreeEstimator):
         self,
         X: Trees,
         y: ArrayLike,
-        groups: Optional[ArrayLike] = None,
+        groups: ArrayLike | None = None,
         *,
-        validation: Optional[tuple[Any, ...]] = None,
-        on_epoch: Optional[Callable[[dict[str, Any]], None]] = None,
-        out: Optional[PathLike] = None,
+        validation: tuple[Any, ...] | None = None,
+        on_epoch: Callable[[dict[str, Any]], None] | None = None,
+        out: PathLike | None = None,
     ) -> Any:
         """Train on trees; see :meth:`TreeEstimator.fit`.
 
@@ -108,7 +108,7 @@ class TreeRanker(TreeEstimator):
         scores: NDArray[np.float64] = self._outputs(X)["score"]
         return scores
 
-    def score(self, X: Trees, y: ArrayLike, groups: Optional[ArrayLike] = None) -> float:
+    def score(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> float:
         """The mean over groups of the share of the pairs of a group that are ordered rightly.
 
         Arguments:
@@ -121,7 +121,7 @@ class TreeRanker(TreeEstimator):
         data = run.examples(self._examples(X, y, groups))
         return float(run.task.report(data, run.outputs(data), {})["pair_accuracy"])
 
-    def _examples(self, X: Trees, y: ArrayLike, groups: Optional[ArrayLike] = None) -> Examples:
+    def _examples(self, X: Trees, y: ArrayLike, groups: ArrayLike | None = None) -> Examples:
         """Trees with targets, and with groups where they are given."""
         targets = np.asarray(y)
         if targets.ndim != 1:

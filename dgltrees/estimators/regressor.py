@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,21 +30,21 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        log_target: Optional[bool] = None,
-        encoder: Optional[str] = None,
-        cell: Optional[str] = None,
-        hidden_size: Optional[int] = None,
-        readout: Optional[str] = None,
-        objective: Optional[str] = None,
+        log_target: bool | None = None,
+        encoder: str | None = None,
+        cell: str | None = None,
+        hidden_size: int | None = None,
+        readout: str | None = None,
+        objective: str | None = None,
         columns: Any = None,
-        validation_fraction: Optional[float] = None,
-        epochs: Optional[int] = None,
-        patience: Optional[int] = None,
-        batch_size: Optional[int] = None,
-        lr: Optional[float] = None,
+        validation_fraction: float | None = None,
+        epochs: int | None = None,
+        patience: int | None = None,
+        batch_size: int | None = None,
+        lr: float | None = None,
         seed: int = 0,
-        settings: Optional[Mapping[str, Any]] = None,
-        progress: Optional[bool] = False,
+        settings: Mapping[str, Any] | None = None,
+        progress: bool | None = False,
     ) -> None:
         super().__init__(
             encoder=encoder,

@@ -7,7 +7,6 @@ IJCNN 2020.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Optional
 
 import numpy as np
 
@@ -32,7 +31,7 @@ _BARE_HEADS = {name: 3 * i + 2 for i, name in enumerate(BOOLSENT_OPERATORS)}
 
 
 def read_boolsent(
-    path: PathLike, *, max_children: Optional[int] = None, labeled: bool = True
+    path: PathLike, *, max_children: int | None = None, labeled: bool = True
 ) -> Examples:
     """All expressions of a BoolSent file; see :func:`stream_boolsent`."""
     return gather(stream_boolsent(path, max_children=max_children, labeled=labeled))
@@ -42,7 +41,7 @@ def stream_boolsent(
     path: PathLike,
     trees: int = 10_000,
     *,
-    max_children: Optional[int] = None,
+    max_children: int | None = None,
     labeled: bool = True,
 ) -> Iterator[Examples]:
     """The expressions of a BoolSent file, ``trees`` lines at a time.
@@ -71,7 +70,7 @@ def stream_boolsent(
         yield _parse(scan(data, file=path, first_line=line), max_children, labeled)
 
 
-def _parse(items: Brackets, max_children: Optional[int], labeled: bool) -> Examples:
+def _parse(items: Brackets, max_children: int | None, labeled: bool) -> Examples:
     fields_of_lines(items, 1, "(value_OPERATOR ...)")
     is_head = find_heads(items, "an operator with its value")
     children = items_in(items) - items.is_open

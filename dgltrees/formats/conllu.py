@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Optional, Union
 
 import numpy as np
 from conllu import Metadata, Token, TokenList, parse_token_and_metadata
@@ -42,12 +41,12 @@ _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]| {2}|^\s|\s$|^$")  # in a name
 
 
 def read_conllu(
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     lower: bool = False,
     min_count: int = 1,
-    max_words: Optional[int] = None,
+    max_words: int | None = None,
     single_root: bool = True,
 ) -> Examples:
     """All sentences of one or several CoNLL-U files; see :func:`stream_conllu`.
@@ -66,12 +65,12 @@ def read_conllu(
 
 
 def stream_conllu(
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     lower: bool = False,
-    max_words: Optional[int] = None,
+    max_words: int | None = None,
     single_root: bool = True,
 ) -> Iterator[Examples]:
     """The sentences of one or several CoNLL-U files as dependency trees, ``trees`` at a time.
@@ -148,7 +147,7 @@ def write_conllu(
     forest: Forest,
     path: PathLike,
     *,
-    comments: Optional[Sequence[Mapping[str, object]]] = None,
+    comments: Sequence[Mapping[str, object]] | None = None,
 ) -> None:
     """Write a dependency forest as a CoNLL-U file, which :func:`read_conllu` reads back.
 
@@ -164,7 +163,7 @@ def write_conllu(
 
 
 def conllu_blocks(
-    forest: Forest, *, comments: Optional[Sequence[Mapping[str, object]]] = None
+    forest: Forest, *, comments: Sequence[Mapping[str, object]] | None = None
 ) -> Iterator[str]:
     """The CoNLL-U text of each tree of a dependency forest, with a blank line at its end.
 
@@ -240,7 +239,7 @@ def _check_forest(forest: Forest) -> None:
         )
 
 
-def _check_comments(forest: Forest, comments: Optional[Sequence[Mapping[str, object]]]) -> None:
+def _check_comments(forest: Forest, comments: Sequence[Mapping[str, object]] | None) -> None:
     if comments is None:
         return
     if len(comments) != len(forest):

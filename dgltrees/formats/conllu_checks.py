@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Optional
 from unicodedata import normalize
 
 from conllu import Token
@@ -143,7 +142,7 @@ def words_of(rows: Sequence[Row], path: PathLike, first: int) -> list[Row]:
     return words
 
 
-def check_text(rows: Sequence[Row], text: Optional[str], path: PathLike) -> None:
+def check_text(rows: Sequence[Row], text: str | None, path: PathLike) -> None:
     """Check that a sentence's tokens are its text, but for spaces.
 
     Arguments:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Optional, Union
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
@@ -17,12 +16,12 @@ __all__ = ["DP", "read_dp", "stream_dp"]
 
 
 def read_dp(
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     lower: bool = False,
     min_count: int = 1,
-    max_words: Optional[int] = None,
+    max_words: int | None = None,
     single_root: bool = True,
 ) -> Examples:
     """All sentences of one or several ``.dp`` files; see :func:`stream_dp`.
@@ -37,12 +36,12 @@ def read_dp(
 
 
 def stream_dp(
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     lower: bool = False,
-    max_words: Optional[int] = None,
+    max_words: int | None = None,
     single_root: bool = True,
 ) -> Iterator[Examples]:
     """The sentences of one or several ``.dp`` files as dependency trees, ``trees`` at a time.

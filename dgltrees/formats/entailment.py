@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Optional
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
@@ -30,7 +29,7 @@ _NO_LABEL = "-"
 def read_entailment(
     path: PathLike,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     rules: WordRules = VERBATIM,
     labeled: bool = True,
 ) -> Examples:
@@ -42,7 +41,7 @@ def stream_entailment(
     path: PathLike,
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     rules: WordRules = VERBATIM,
     labeled: bool = True,
 ) -> Iterator[Examples]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def stream_folder(
     path: PathLike,
     trees: int = 10_000,
     *,
-    stream_of: Callable[[Path], Optional[Callable[[Path, int], Iterator[Examples]]]],
+    stream_of: Callable[[Path], Callable[[Path, int], Iterator[Examples]] | None],
     names: Sequence[str] = (),
 ) -> Iterator[Examples]:
     """The trees of all files of a folder and the folders in it, in the order of their paths.

@@ -6,7 +6,6 @@ Denoyer & Gallinari, "Report on the XML Mining Track at INEX 2005 and INEX 2006"
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Optional
 
 import numpy as np
 
@@ -27,8 +26,8 @@ _FORM = "class:label(child child ...)"
 def read_inex(
     path: PathLike,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
     labeled: bool = True,
 ) -> Examples:
     """All trees of an INEX file; see :func:`stream_inex`."""
@@ -39,8 +38,8 @@ def stream_inex(
     path: PathLike,
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
     labeled: bool = True,
 ) -> Iterator[Examples]:
     """The trees of an INEX file, ``trees`` lines at a time.
@@ -72,7 +71,7 @@ def stream_inex(
 
 
 def _parse(
-    items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: Optional[int], labeled: bool
+    items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: int | None, labeled: bool
 ) -> Examples:
     field = fields_of_lines(items, 3, _FORM, label=0, labeled=labeled)
     is_class = field == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,16 +35,16 @@ class KBest:
     forest: Forest
     offsets: NDArray[np.int64]
     score: NDArray[np.float64]
-    ids: Sequence[Optional[str]]
+    ids: Sequence[str | None]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
 
 def read_kbest(
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     lower: bool = False,
     single_root: bool = True,
     scored: bool = False,
@@ -73,7 +72,7 @@ def read_kbest(
     forests: list[Forest] = []
     sizes: list[int] = []
     scores: list[float] = []
-    ids: list[Optional[str]] = []
+    ids: list[str | None] = []
     for file in files_of(paths):
         sentences: list[Sentence] = []
         for group in _groups(conllu_sentences(file), file):

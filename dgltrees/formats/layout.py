@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Union
 
 __all__ = ["Layout"]
 
@@ -17,19 +16,19 @@ class Layout:
 
     children: str = "children"
     """Key of the list of children in a node's object."""
-    tree: Optional[Union[str, list[str]]] = None
+    tree: str | list[str] | None = None
     """Path from a record to the root's object, with dots between keys, such as ``Plan`` or
     ``json.Plan``; by default the record itself is the root, or in a table what its column ``tree``
     or ``json`` holds. Two paths where a record holds a pair of trees."""
-    tree_id: Optional[str] = None
+    tree_id: str | None = None
     """Column that tells the trees of a node table apart; by default ``tree`` or ``tree_id``."""
-    node_id: Optional[str] = None
+    node_id: str | None = None
     """Column of the ids of nodes; by default ``node``, ``node_id`` or ``id``. Beside ``depth`` it
     is read only if it is named, and rows are then sorted by it within their tree."""
-    parent: Optional[str] = None
+    parent: str | None = None
     """Column with the id of each node's parent, empty at a root; by default ``parent`` or
     ``parent_id``. In Arrow files the column of lists of parents."""
-    depth: Optional[str] = None
+    depth: str | None = None
     """Column with the depth of each node, whose rows are in preorder; by default ``depth``, if
     there is no column of parents."""
     names: tuple[str, ...] = ()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Callable, Optional, TypeVar
+from typing import TypeVar
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
@@ -16,7 +16,7 @@ __all__ = ["VERBATIM", "WordRules", "leave_out_long", "too_long"]
 T = TypeVar("T")
 
 
-def _check(max_words: Optional[int]) -> None:
+def _check(max_words: int | None) -> None:
     if max_words is not None and max_words < 1:
         raise ConfigError(f"expected max_words to be at least 1, got {max_words}")
 
@@ -35,7 +35,7 @@ class WordRules:
     """
 
     lower: bool = False
-    max_words: Optional[int] = None
+    max_words: int | None = None
     truncate: bool = False
 
     def __post_init__(self) -> None:
@@ -78,9 +78,9 @@ VERBATIM = WordRules()
 def leave_out_long(
     sentences: Iterable[T],
     length: Callable[[T], int],
-    max_words: Optional[int],
+    max_words: int | None,
     *,
-    file: Optional[PathLike] = None,
+    file: PathLike | None = None,
     unit: str = "words",
 ) -> Iterator[T]:
     """The sentences of at most ``max_words`` words; a warning at the end counts the others.
@@ -112,11 +112,11 @@ def leave_out_long(
 
 
 def too_long(
-    max_words: Optional[int],
+    max_words: int | None,
     got: object = "none",
     *,
     file: PathLike,
-    line: Optional[int] = None,
+    line: int | None = None,
     unit: str = "words",
     cure: str = "raise max_words",
 ) -> TreeError:

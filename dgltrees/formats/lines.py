@@ -7,10 +7,10 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import Any, BinaryIO, Callable, Optional, TypeVar, Union, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ def first_line(path: PathLike) -> str:
     return line.decode("utf-8", "replace").strip()
 
 
-def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
+def files_of(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
     """One path or a sequence of paths as a list.
 
     Raises:
@@ -103,7 +103,7 @@ def files_of(paths: Union[PathLike, Sequence[PathLike]]) -> list[PathLike]:
     return files
 
 
-def empty_file(path: PathLike, what: str = "tree", line: Optional[int] = 1) -> TreeError:
+def empty_file(path: PathLike, what: str = "tree", line: int | None = 1) -> TreeError:
     """The error of a file without a single example; None for a file without lines."""
     return TreeError(f"expected at least one {what}, got an empty file", file=path, line=line)
 
@@ -243,7 +243,7 @@ def fields_of_lines(
     fields: int,
     form: str,
     *,
-    label: Optional[int] = None,
+    label: int | None = None,
     labeled: bool = True,
 ) -> NDArray[np.int64]:
     """The number of each item's field in its line, from 0, or -1 inside a bracket; ``(M,)``.

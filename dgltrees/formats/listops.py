@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Literal, Optional
+from typing import Literal
 
 import numpy as np
 
@@ -39,9 +39,7 @@ _FORM = "value TAB expression"
 _HEADERS = ([b"source", b"target"], [b"source"])
 
 
-def read_listops(
-    path: PathLike, *, max_children: Optional[int] = 5, labeled: bool = True
-) -> Examples:
+def read_listops(path: PathLike, *, max_children: int | None = 5, labeled: bool = True) -> Examples:
     """All examples of a ListOps file; see :func:`stream_listops`."""
     return gather(stream_listops(path, max_children=max_children, labeled=labeled))
 
@@ -50,7 +48,7 @@ def stream_listops(
     path: PathLike,
     trees: int = 10_000,
     *,
-    max_children: Optional[int] = 5,
+    max_children: int | None = 5,
     labeled: bool = True,
 ) -> Iterator[Examples]:
     """The examples of a ListOps file, ``trees`` lines at a time.
@@ -92,7 +90,7 @@ def _parse(
     path: PathLike,
     line: int,
     value_field: int,
-    max_children: Optional[int],
+    max_children: int | None,
     labeled: bool,
 ) -> Examples:
     check_line_pairs(data, "()", file=path, first_line=line)

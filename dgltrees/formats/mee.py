@@ -6,9 +6,8 @@ Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 from numpy.typing import NDArray

@@ -7,7 +7,6 @@ Treebank", Computational Linguistics 1993.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Optional, Union
 
 import numpy as np
 
@@ -24,21 +23,21 @@ __all__ = ["MRG", "read_mrg", "stream_mrg"]
 
 
 def read_mrg(
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Examples:
     """All trees of one or several ``.mrg`` files; see :func:`stream_mrg`."""
     return gather(stream_mrg(paths, vocabs=vocabs, max_children=max_children))
 
 
 def stream_mrg(
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Iterator[Examples]:
     """The trees of one or several ``.mrg`` files, about ``trees`` at a time.
 
@@ -70,9 +69,7 @@ def stream_mrg(
             yield _parse(items, vocabs, max_children)
 
 
-def _parse(
-    items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: Optional[int]
-) -> Examples:
+def _parse(items: Brackets, vocabs: Mapping[str, Vocabulary], max_children: int | None) -> Examples:
     is_open, up = items.is_open, items.parent
     items.refuse(~is_open & (up < 0), lambda i: f"expected a tree in brackets, got {items.text(i)}")
     is_head = ~is_open & (items.place == 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,10 +96,10 @@ class _Nodes:
             raise self._missing("the id of each node", "node_id")
         places = (self.tree, self.node, self.parent, self.depth)
         self.others = [name for name in table.header if name not in places]
-        self._root_depth: Optional[Any] = None
+        self._root_depth: Any | None = None
 
-    def _column(self, field: str) -> Optional[str]:
-        name: Optional[str] = getattr(self.layout, field)
+    def _column(self, field: str) -> str | None:
+        name: str | None = getattr(self.layout, field)
         if name is None:
             return next((name for name in _USUAL[field] if name in self.table.header), None)
         if name not in self.table.header:
@@ -280,7 +280,7 @@ def _is_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
     return _is_null(cells)
 
 
-def _ids(cells: NDArray[Any]) -> Optional[NDArray[np.int64]]:
+def _ids(cells: NDArray[Any]) -> NDArray[np.int64] | None:
     """Cells as integers; None if one is none."""
     if cells.dtype.kind != "f":  # whose fractions int() would cut off
         with suppress(ValueError, OverflowError, TypeError):

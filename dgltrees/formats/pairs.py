@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class Pair(NamedTuple):
     target: str  # empty, or "-", where it has no class
     left: Sequence[str]
     right: Sequence[str]
-    parses: Sequence[Optional[str]] = (None, None)  # both sentences in brackets, if they have any
+    parses: Sequence[str | None] = (None, None)  # both sentences in brackets, if they have any
 
     def cut(self, rules: WordRules, path: PathLike) -> Pair:
         """The pair with the words that the rules leave of each sentence.

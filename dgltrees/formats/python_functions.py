@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Callable, Optional, Union
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from dgltrees.trees.examples import Examples
 
 __all__ = ["PYTHON_FUNCTIONS", "stream_functions"]
 
-_Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
@@ -51,7 +50,7 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
         raise TreeError("expected Python source with a function, got none", file=path, line=line)
 
 
-def _reader(path: Path) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:
+def _reader(path: Path) -> Callable[[PathLike, int], Iterator[Examples]] | None:
     return _stream if path.suffix == ".py" else None
 
 

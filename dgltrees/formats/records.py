@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Records:
         self,
         records: Sequence[Any],
         lines: Sequence[int],
-        columns: Optional[Mapping[str, Column]] = None,
+        columns: Mapping[str, Column] | None = None,
     ) -> Examples:
         """The examples of some records.
 

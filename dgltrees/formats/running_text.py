@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Optional
 
 from dgltrees._files import PathLike
 from dgltrees.formats.lines import chunks, gather
@@ -23,7 +22,7 @@ __all__ = ["TEXT", "read_running_text", "stream_running_text"]
 
 
 def read_running_text(
-    path: PathLike, *, vocabs: Optional[Mapping[str, Vocabulary]] = None
+    path: PathLike, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Examples:
     """All lines of a text; see :func:`stream_running_text`."""
     return gather(stream_running_text(path, vocabs=vocabs))
@@ -33,7 +32,7 @@ def stream_running_text(
     path: PathLike,
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Iterator[Examples]:
     """The lines of a text as chains of words, ``trees`` lines at a time.
 

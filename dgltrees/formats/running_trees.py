@@ -7,7 +7,6 @@ The trees are those of the Penn Treebank (:mod:`dgltrees.formats.mrg`), the text
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Optional
 
 import numpy as np
 
@@ -28,7 +27,7 @@ __all__ = ["read_running_trees", "stream_running_trees"]
 
 
 def read_running_trees(
-    path: PathLike, *, vocabs: Optional[Mapping[str, Vocabulary]] = None
+    path: PathLike, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Examples:
     """All sentences of a ``.mrg`` file; see :func:`stream_running_trees`."""
     return gather(stream_running_trees(path, vocabs=vocabs))
@@ -38,7 +37,7 @@ def stream_running_trees(
     path: PathLike,
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Iterator[Examples]:
     """The sentences of a ``.mrg`` file as chains of words, with ``<eos>`` after the last of each.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Callable, Optional, Union
 
 import numpy as np
 
@@ -50,10 +49,10 @@ class Sentence:
 
     words: Sequence[str]
     heads: Sequence[int]
-    columns: Mapping[str, Sequence[Optional[str]]]
+    columns: Mapping[str, Sequence[str | None]]
     lines: Sequence[int]
     line: int
-    comments: Mapping[str, Optional[str]]
+    comments: Mapping[str, str | None]
 
 
 Parse = Callable[[PathLike], Iterator[Sentence]]
@@ -144,12 +143,12 @@ def sentence_forest(sentences: Sequence[Sentence]) -> Forest:
 def stream_sentences(
     parse: Parse,
     columns: Sequence[str],
-    paths: Union[PathLike, Sequence[PathLike]],
+    paths: PathLike | Sequence[PathLike],
     trees: int,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]],
+    vocabs: Mapping[str, Vocabulary] | None,
     lower: bool,
-    max_words: Optional[int],
+    max_words: int | None,
     single_root: bool,
 ) -> Iterator[Examples]:
     """The sentences of one or several files as dependency trees, at most ``trees`` at a time.
@@ -175,7 +174,7 @@ def stream_sentences(
 
 
 def read_sentences(
-    stream: Iterable[Examples], vocabs: Optional[Mapping[str, Vocabulary]], min_count: int
+    stream: Iterable[Examples], vocabs: Mapping[str, Vocabulary] | None, min_count: int
 ) -> Examples:
     """All examples of a stream, with ``<unk>`` for rare words.
 

@@ -7,7 +7,6 @@ EMNLP 2013.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Optional
 
 import numpy as np
 
@@ -28,8 +27,8 @@ SST_LABELS = ("0", "1", "2", "3", "4")
 def read_sst(
     path: PathLike,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
     labeled: bool = True,
 ) -> Examples:
     """All trees of a file of the treebank; see :func:`stream_sst`."""
@@ -40,8 +39,8 @@ def stream_sst(
     path: PathLike,
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
     labeled: bool = True,
 ) -> Iterator[Examples]:
     """The trees of a file of the treebank, ``trees`` lines at a time.
@@ -71,9 +70,7 @@ def stream_sst(
         yield _parse(scan(data, file=path, first_line=line), words, max_children, labeled)
 
 
-def _parse(
-    items: Brackets, words: Vocabulary, max_children: Optional[int], labeled: bool
-) -> Examples:
+def _parse(items: Brackets, words: Vocabulary, max_children: int | None, labeled: bool) -> Examples:
     fields_of_lines(items, 1, "(label ...)")
     count = items_in(items)
     if labeled:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields
-from typing import Callable, Optional
 
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
@@ -42,13 +41,13 @@ class Format:
 
     description: str
     stream: Callable[..., Iterator[Examples]]
-    write: Optional[Callable[[Examples, PathLike], None]] = None
+    write: Callable[[Examples, PathLike], None] | None = None
     suffixes: tuple[str, ...] = ()
-    first_line: Optional[str] = None
+    first_line: str | None = None
     general: bool = False
     dependencies: bool = False
     layout: tuple[str, ...] = ()
-    fits: Optional[Callable[[PathLike, Layout], bool]] = None
+    fits: Callable[[PathLike, Layout], bool] | None = None
     text: bool = True
 
     def read(
@@ -143,7 +142,7 @@ FORMATS: Registry[Format] = Registry(
 """The file formats by name; :func:`guess_format` takes the first one that matches."""
 
 
-def format_by_suffix(path: PathLike) -> Optional[str]:
+def format_by_suffix(path: PathLike) -> str | None:
     """The name of the format whose files' names end as this one; None if there is none."""
     return next((name for name, form in FORMATS.items() if _ends(path, form)), None)
 

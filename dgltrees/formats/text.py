@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Callable, Optional
+from collections.abc import Callable, Iterable, Iterator
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
@@ -45,7 +44,7 @@ def sentences_of_lines(
 
 
 def sentences_of_text(
-    path: PathLike, *, encoding: str = "utf-8", after: Optional[str] = None
+    path: PathLike, *, encoding: str = "utf-8", after: str | None = None
 ) -> Iterator[Sentence]:
     """The sentences of English text with blank lines between its paragraphs.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Callable, Optional, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 __all__ = ["MISSING_CELLS", "Column", "Columns", "as_example_columns", "as_node_columns", "shown"]
 
 Numbers = NDArray[Any]
-Column = Union[Numbers, list[Optional[str]]]
+Column = Numbers | list[str | None]
 """Numbers ``(n,)``, vectors ``(n, k)``, or names with None where there is none."""
 
 MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N"))
@@ -42,7 +42,7 @@ class Columns:
         self.path, self.names = path, frozenset(names)
         self._kinds: dict[str, tuple[str, int]] = {}  # what a column holds, and its first line
 
-    def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> Optional[Column]:
+    def of_cells(self, name: str, cells: Sequence[str], line_of: LineOf) -> Column | None:
         """The column of cells of text; None while it has no value.
 
         Arguments:
@@ -202,7 +202,7 @@ def _place(value: Mapping[str, Any], path: tuple[str, ...]) -> list[int]:
     return places
 
 
-def _number(cell: str) -> Optional[float]:
+def _number(cell: str) -> float | None:
     try:
         return float(cell)
     except ValueError:
@@ -237,7 +237,7 @@ def as_node_columns(
     vocabs: dict[str, Vocabulary] = {}
     for name, column in columns.items():
         if isinstance(column, list):
-            ids: dict[Optional[str], int] = dict.fromkeys(column, -1)
+            ids: dict[str | None, int] = dict.fromkeys(column, -1)
             ids.pop(None, None)
             ids.update(zip(ids, range(len(ids))))
             vocabs[name] = Vocabulary(key for key in ids if key is not None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Callable
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray

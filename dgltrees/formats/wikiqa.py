@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,14 @@ class _Row(NamedTuple):
     """A line of a file: the ids of the question and of the sentence, and their words."""
 
     question: str  # the question itself in files without ids
-    sentence: Optional[str]  # None in files without ids
+    sentence: str | None  # None in files without ids
     pair: Pair
 
 
 def read_wikiqa(
     path: PathLike,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     rules: WordRules = VERBATIM,
     labeled: bool = True,
 ) -> Examples:
@@ -55,7 +55,7 @@ def stream_wikiqa(
     path: PathLike,
     trees: int = 10_000,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     rules: WordRules = VERBATIM,
     labeled: bool = True,
 ) -> Iterator[Examples]:

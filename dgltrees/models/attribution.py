@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Callable, Optional, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -53,7 +54,7 @@ def answers(model: Classifier, batch: TreeBatch) -> Tensor:
     return torch.cat([1 - p, p], 1)
 
 
-def occlude(inputs: Input, batch: TreeBatch, mask: Optional[Tensor] = None) -> TreeBatch:
+def occlude(inputs: Input, batch: TreeBatch, mask: Tensor | None = None) -> TreeBatch:
     """A batch some of whose nodes have no input: names and numbers are missing, vectors zero.
 
     Arguments:

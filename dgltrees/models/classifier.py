@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +38,7 @@ class Classifier(nn.Module):
         readout: nn.Module,
         head: Head,
         *,
-        features: Optional[nn.Module] = None,
+        features: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.encoder, self.readout, self.head = encoder, readout, head
@@ -49,7 +49,7 @@ class Classifier(nn.Module):
         z = self.readout(self.encoder(batch))
         return z if self.features is None else torch.cat([z, self.features(batch).to(z)], 1)
 
-    def forward(self, batch: Any, targets: Optional[Tensor] = None) -> Tensor:
+    def forward(self, batch: Any, targets: Tensor | None = None) -> Tensor:
         """The logits, ``(E, classes)``; if targets ``(E,)`` are given, the losses, ``(E,)``."""
         z = self.vectors(batch)
         logits_or_losses: Tensor = self.head(z) if targets is None else self.head.nll(z, targets)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Optional
 
 import numpy as np
 import torch
@@ -38,7 +37,7 @@ class NameVectors(nn.Module):
         ids ``(N,)`` or, of texts, ``(N, words)``, -1 for none, to ``(N, m)``.
     """
 
-    def __init__(self, rows: int, size: int, unknown: Optional[int]) -> None:
+    def __init__(self, rows: int, size: int, unknown: int | None) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(rows, size) * size**-0.5)
         if unknown is not None:
@@ -228,6 +227,6 @@ def _of_names(column: Column, schema: Schema, size: int) -> nn.Module:
     return NameVectors(len(vocab), size, _unknown(vocab))
 
 
-def _unknown(vocab: Vocabulary) -> Optional[int]:
+def _unknown(vocab: Vocabulary) -> int | None:
     """The id of the unknown name; None if there is none."""
     return None if vocab.unknown is None else vocab.names.index(vocab.unknown)

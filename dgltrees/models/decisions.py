@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -37,4 +37,4 @@ class Decisions(NamedTuple):
     values: Tensor
     actions: Tensor
     sizes: Tensor
-    bootstrap: Optional[PolicyOutput] = None
+    bootstrap: PolicyOutput | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Union
 
 import torch
 from torch import Tensor
@@ -60,13 +59,13 @@ class TreeEncoder(Encoder):
     def forward(self, batch: TreeBatch) -> Encoding:
         """The states of all nodes, in the order of the batch's nodes."""
         x = self.input.indexed(batch) if accepts_indexed(self.cell) else self.input(batch)
-        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": x}
+        ndata: dict[str, Tensor | IndexedRows] = {"x": x}
         if self.cell.group_by in batch.ndata:
             ndata[self.cell.group_by] = batch.ndata[self.cell.group_by]
         return Encoding(batch, self.traverse(self.cell, batch, ndata))
 
     def traverse(
-        self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
+        self, cell: BaseCell, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
     ) -> Tensor:
         """Run a traversal with this encoder's options and return the states ``h``, ``(N, c)``."""
         return traverse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -34,9 +34,9 @@ class Encoding:
 
     batch: TreeBatch
     states: Tensor
-    vectors: Optional[Tensor] = None
-    token_nodes: Optional[Tensor] = None
-    final: Optional[Any] = None
+    vectors: Tensor | None = None
+    token_nodes: Tensor | None = None
+    final: Any | None = None
 
     @property
     def roots(self) -> Tensor:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -119,7 +120,7 @@ class MLP(ClassHead):
         super().__init__()
         sizes = [size, *hidden, classes]
         layers: list[nn.Module] = []
-        for fan_in, fan_out in zip(sizes, sizes[1:]):
+        for fan_in, fan_out in itertools.pairwise(sizes):
             linear = nn.Linear(fan_in, fan_out)
             initialize(linear.weight, fan_in, fan_out, init)
             nn.init.zeros_(linear.bias)
@@ -256,7 +257,7 @@ class ComparisonHead(ClassHead):
         size: int,
         classes: int,
         *,
-        comparison: Optional[Count] = None,
+        comparison: Count | None = None,
         init: Init = "kaiming",
     ) -> None:
         super().__init__()

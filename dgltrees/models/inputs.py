@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -36,10 +35,10 @@ class Input(nn.Module, ABC):
     """
 
     size: int
-    ids: Optional[str] = None
+    ids: str | None = None
 
     @property
-    def table(self) -> Optional[nn.Parameter]:
+    def table(self) -> nn.Parameter | None:
         """The parameter that holds the vectors of all ids, ``(rows, m)``, or None."""
         return None
 
@@ -47,7 +46,7 @@ class Input(nn.Module, ABC):
     def forward(self, batch: TreeBatch) -> Tensor:
         """The vectors of all nodes, ``(N, m)``."""
 
-    def indexed(self, batch: TreeBatch) -> Union[Tensor, IndexedRows]:
+    def indexed(self, batch: TreeBatch) -> Tensor | IndexedRows:
         """The same vectors as :meth:`forward`, computed only once for nodes with equal ids."""
         vectors: Tensor = self(batch)
         return vectors
@@ -182,7 +181,7 @@ class WordEmbedding(NodeInput):
         rows: Count,
         size: Count,
         *,
-        vectors: Optional[Tensor] = None,
+        vectors: Tensor | None = None,
         frozen: bool = False,
     ) -> None:
         super().__init__(column, rows, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -69,7 +69,7 @@ class _SoftmaxNLL(torch.autograd.Function):
         return nll
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Optional[Tensor], ...]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         refuse_second_derivative("softmax_nll", "use torch.nn.functional.cross_entropy")
         h, output, words, Z, e = ctx.saved_tensors
         outer = (grad / Z).to(h.dtype).unsqueeze(1)  # (P, 1)
@@ -91,7 +91,7 @@ def _chunks(count: int, rows: int) -> Iterator[slice]:
     return (slice(start, min(start + rows, count)) for start in range(0, count, rows))
 
 
-def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Optional[Workspace], Tensor]:
+def _table(like: Tensor, shape: tuple[int, int]) -> tuple[Workspace | None, Tensor]:
     """The workspace that holds a table's memory, if there is one, and the table."""
     if like.device.type != "cpu":
         return None, like.new_empty(shape)

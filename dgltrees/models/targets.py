@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, Optional
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from dgltrees.values import PositiveShare
 
 __all__ = ["ClassTarget", "FlagTargets", "NumberTargets", "Pairs", "TargetHead"]
 
-Pairs = Optional[Literal["ordered", "symmetric"]]
+Pairs = Literal["ordered", "symmetric"] | None
 """How two vectors are compared; None where there is one vector per row."""
 
 

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
@@ -18,7 +18,7 @@ __all__ = ["ROLES", "data_files", "find_files", "fingerprint"]
 ROLES = ("train", "valid", "test")
 
 
-def data_files(settings: DataSettings, role: str, flag: Optional[str] = None) -> list[Path]:
+def data_files(settings: DataSettings, role: str, flag: str | None = None) -> list[Path]:
     """The files of ``role``, sorted within each pattern; empty where none are set.
 
     Arguments:
@@ -34,7 +34,7 @@ def data_files(settings: DataSettings, role: str, flag: Optional[str] = None) ->
     return find_files(patterns, settings.root, flag or f"data.{role}")
 
 
-def find_files(patterns: Sequence[PathLike], root: Optional[str], flag: str) -> list[Path]:
+def find_files(patterns: Sequence[PathLike], root: str | None, flag: str) -> list[Path]:
     """The files of patterns, in their order, and sorted within each.
 
     Arguments:
@@ -65,7 +65,7 @@ def _matches(pattern: str) -> list[str]:
     return [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern))
 
 
-def fingerprint(path: Path, files: Optional[Sequence[Path]] = None) -> dict[str, Any]:
+def fingerprint(path: Path, files: Sequence[Path] | None = None) -> dict[str, Any]:
     """The name, the size in bytes and the SHA-256 of a file.
 
     For a folder, or a file that is read together with others, size and hash are over all files.

@@ -6,9 +6,9 @@ data are CoNLL-U files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Optional, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -47,7 +47,7 @@ class ParserSettings(WordSettings):
 
     lower: bool = False
     """Turn words to lower case."""
-    max_words: Optional[Count] = None
+    max_words: Count | None = None
     """Longest training sentence in words; longer ones are left out."""
 
 

@@ -6,11 +6,12 @@ the ids of sub-words, and the encoder is a part of the model.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 from torch import nn
@@ -40,7 +41,7 @@ __all__ = [
     "with_pretrained",
 ]
 
-Words = Union[FineTunedWords, GivenVectors, WordEmbedding]
+Words = FineTunedWords | GivenVectors | WordEmbedding
 
 VECTOR = "vector"
 """The node column ``(N, size)`` of the vectors of words."""
@@ -63,7 +64,7 @@ def with_pretrained(sentences: Forest, settings: DataSettings) -> Forest:
     has_word = ids >= 0
     words = sentences.vocabs["word"].decode(ids[has_word])
     bounds = offsets_of(has_word)[sentences.offsets].tolist()
-    texts = [words[i:j] for i, j in zip(bounds, bounds[1:])]
+    texts = [words[i:j] for i, j in itertools.pairwise(bounds)]
     if tokenizer is not None:
         rows = tokenizer.words(texts)
         table = np.full((len(ids), rows.shape[1]), -1, np.int32)
@@ -122,7 +123,7 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
         ConfigError: it does not, or its word vectors have the wrong size.
     """
     reader: Any = model.encoder
-    vectors: Optional[Input] = reader.input if reader.input.ids is None else None
+    vectors: Input | None = reader.input if reader.input.ids is None else None
     encoder = pretrained_encoder(settings) or subword_tokenizer(settings)
     if (vectors is None) != (encoder is None):
         raise ConfigError(
@@ -136,7 +137,7 @@ def check_pretrained(model: nn.Module, settings: DataSettings) -> None:
         )
 
 
-def pretrained_folder(settings: DataSettings) -> Optional[Path]:
+def pretrained_folder(settings: DataSettings) -> Path | None:
     """The folder ``data.pretrained``; None if none is named.
 
     Raises:
@@ -150,7 +151,7 @@ def pretrained_folder(settings: DataSettings) -> Optional[Path]:
     return folders[0] if folders else None
 
 
-def pretrained_encoder(settings: DataSettings) -> Optional[PretrainedEncoder]:
+def pretrained_encoder(settings: DataSettings) -> PretrainedEncoder | None:
     """The encoder whose vectors are read once; None if none is named, or it is fine-tuned.
 
     Raises:
@@ -162,7 +163,7 @@ def pretrained_encoder(settings: DataSettings) -> Optional[PretrainedEncoder]:
     return _encoder(folder.absolute(), _state(folder, weights=True))
 
 
-def subword_tokenizer(settings: DataSettings) -> Optional[SubwordTokenizer]:
+def subword_tokenizer(settings: DataSettings) -> SubwordTokenizer | None:
     """The tokenizer of the encoder that is fine-tuned; None if there is none.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ __all__ = [
     "is_fine_tuned",
 ]
 
-Files = Optional[Union[str, list[str]]]
+Files = str | list[str] | None
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class DataSettings:
     relative path is looked for in the working directory, then under the root.
     """
 
-    root: Optional[str] = None
+    root: str | None = None
     """Folder of the data sets; by default the environment variable DGLTREES_DATA."""
     train: Files = None
     """Training files."""
@@ -47,7 +47,7 @@ class DataSettings:
     """Part of the training examples held out for testing, without test files."""
     seed: Seed = 0
     """Seed of the random split, and of the examples that ``limit`` chooses."""
-    limit: Optional[Count] = None
+    limit: Count | None = None
     """Number of training examples to use, chosen at random before the split; by default all."""
 
     @staticmethod
@@ -106,7 +106,7 @@ class WordSettings(DataSettings):
 class PretrainedSettings(WordSettings):
     """The settings of data whose words may have the vectors of a pretrained encoder."""
 
-    pretrained: Optional[str] = None
+    pretrained: str | None = None
     """Folder of a Hugging Face encoder that gives words their vectors in the sentence."""
     fine_tune: bool = False
     """Train the pretrained encoder too, at the rate ``training.pretrained_lr``; by default its

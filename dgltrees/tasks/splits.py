@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Callable, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +39,8 @@ class Splits:
     """
 
     train: Examples
-    valid: Optional[Examples]
-    test: Optional[Examples] = None
+    valid: Examples | None
+    test: Examples | None = None
 
     @property
     def all(self) -> list[Examples]:
@@ -70,8 +69,8 @@ def load_examples(
     task: Task,
     settings: DataSettings,
     paths: list[Path],
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Examples:
     """The examples of all ``paths``, read with one set of vocabularies.
 
@@ -93,8 +92,8 @@ def _read_parts(
     task: Task,
     settings: DataSettings,
     paths: list[Path],
-    vocabs: Optional[Mapping[str, Vocabulary]],
-    max_children: Optional[int],
+    vocabs: Mapping[str, Vocabulary] | None,
+    max_children: int | None,
     *,
     whole: bool,
 ) -> Iterator[Examples]:
@@ -115,9 +114,9 @@ def stream_unlabeled(
     settings: DataSettings,
     path: PathLike,
     vocabs: Mapping[str, Vocabulary],
-    max_children: Optional[int] = None,
+    max_children: int | None = None,
     *,
-    file_format: Optional[str] = None,
+    file_format: str | None = None,
     trees: int = 10_000,
 ) -> Iterator[Examples]:
     """The examples of a file for a trained model, which need no labels, ``trees`` at a time.
@@ -175,7 +174,7 @@ def _check_children(forest: Forest, most: int, path: PathLike) -> None:
         )
 
 
-def load_splits(task: Task, settings: DataSettings, max_children: Optional[int] = None) -> Splits:
+def load_splits(task: Task, settings: DataSettings, max_children: int | None = None) -> Splits:
     """Load the training, validation and test examples that the settings describe.
 
     The seed selects ``limit`` of the training examples. If there are no files for validation or
@@ -203,7 +202,7 @@ def split_examples(
     task: Task,
     settings: DataSettings,
     train: Examples,
-    read_valid: Optional[Callable[[Schema], Examples]] = None,
+    read_valid: Callable[[Schema], Examples] | None = None,
     files: Sequence[Path] = (),
 ) -> Splits:
     """The parts of examples that have been read; see :func:`load_splits`.

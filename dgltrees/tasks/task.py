@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Optional, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ OF_CLASSES = ("targets", "labeled", "report", "predictions")
 Columns = Mapping[str, NDArray[Any]]
 """Predictions: named columns ``(R,)`` with a value per row."""
 
-Names = Optional[Mapping[str, Vocabulary]]
+Names = Mapping[str, Vocabulary] | None
 
 
 class Reader(Protocol):
@@ -151,9 +151,9 @@ class Task:
     build: Callable[[Options, Mapping[str, Vocabulary]], nn.Module]
     nodes: bool = False
     accuracy_over: str = "root"
-    max_children: Optional[int] = None
+    max_children: int | None = None
     metrics: tuple[Metric, ...] = (ACCURACY, LOSS)
-    breakdown: Optional[tuple[str, int]] = None
+    breakdown: tuple[str, int] | None = None
     stateful: bool = False
     whole_groups: bool = False
     reads: str = ""
@@ -164,7 +164,7 @@ class Task:
         settings: Any,
         vocabs: Names = None,
         *,
-        file_format: Optional[str] = None,
+        file_format: str | None = None,
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[Examples]:
@@ -191,7 +191,7 @@ class Task:
         reader = self.formats[file_format or own]
         return reader(path, settings, vocabs, labeled=labeled, trees=trees)
 
-    def format_of(self, path: PathLike) -> Optional[str]:
+    def format_of(self, path: PathLike) -> str | None:
         """The format of a file to predict, by its name or first line.
 
         Where these do not tell, it is plain text if the task reads that, and else that of training.
@@ -334,7 +334,7 @@ class Task:
         return classes
 
     def baselines(
-        self, settings: Any, splits: Any, test: Optional[Examples]
+        self, settings: Any, splits: Any, test: Examples | None
     ) -> dict[str, dict[str, Any]]:
         """What simple models without trees reach, by their names; by default there are none.
 

@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -39,7 +39,7 @@ class Progress:
     step: int = 0
     loss: float = 0.0
     rows: int = 0
-    best: Optional[float] = None
+    best: float | None = None
     best_epoch: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     schedule: dict[str, Any] = field(default_factory=dict)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
 
 __all__ = ["HalveOnPlateau"]
 
@@ -25,7 +24,7 @@ class HalveOnPlateau:
     """
 
     factor: float = 1.0001
-    best: Optional[float] = None
+    best: float | None = None
     halving: bool = False
     over: bool = False
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -40,9 +40,9 @@ _PLACES = ("file", "name", "line")
 """Example columns that say where a tree stands, of formats of files that have parts."""
 _BATCH = 1_000  # examples to read and predict at a time
 
-Paths = Union[PathLike, Sequence[PathLike]]
+Paths = PathLike | Sequence[PathLike]
 """A file, or several."""
-Source = Union[Paths, Examples, Forest, TreePairs]
+Source = Paths | Examples | Forest | TreePairs
 """What a run can be asked about: files, examples that it has read, trees, or pairs of trees."""
 
 
@@ -85,9 +85,9 @@ class LoadedRun:
         self.model.eval()
 
     @property
-    def max_children(self) -> Optional[int]:
+    def max_children(self) -> int | None:
         """The most children of a node that the model supports; None for any number."""
-        most: Optional[int] = self.settings.model.get("max_children")
+        most: int | None = self.settings.model.get("max_children")
         return most
 
     @cached_property
@@ -143,7 +143,7 @@ class LoadedRun:
         return files
 
     def stream(
-        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> Iterator[Examples]:
         """Examples without need of labels, ``batch`` at a time; see :meth:`predict`.
 
@@ -154,8 +154,8 @@ class LoadedRun:
         return (data for _, data in self._parts(source, file_format, batch))
 
     def _parts(
-        self, source: Source, file_format: Optional[str], batch: int
-    ) -> Iterator[tuple[Optional[PathLike], Examples]]:
+        self, source: Source, file_format: str | None, batch: int
+    ) -> Iterator[tuple[PathLike | None, Examples]]:
         """The parts of :meth:`stream`, each with its file."""
         if isinstance(source, Examples):
             return iter([(None, source)])
@@ -172,9 +172,7 @@ class LoadedRun:
             )
         )
 
-    def examples(
-        self, trees: Union[Examples, Forest, TreePairs], *, labeled: bool = True
-    ) -> Examples:
+    def examples(self, trees: Examples | Forest | TreePairs, *, labeled: bool = True) -> Examples:
         """Trees as the model reads them, with the columns of the training trees.
 
         Arguments:
@@ -204,7 +202,7 @@ class LoadedRun:
         """The model's output columns for all rows of ``data``; see the task's ``outputs``."""
         return run_model(self.model, self.task, data, self.fabric)
 
-    def test_examples(self, test: Files = None, root: Optional[str] = None) -> Examples:
+    def test_examples(self, test: Files = None, root: str | None = None) -> Examples:
         """Read the examples of test files, or those that the run has held out for testing.
 
         Arguments:
@@ -239,13 +237,13 @@ class LoadedRun:
             )
         return held_out
 
-    def evaluate(self, test: Files = None, root: Optional[str] = None) -> dict[str, Any]:
+    def evaluate(self, test: Files = None, root: str | None = None) -> dict[str, Any]:
         """The metrics on test files; see :meth:`test_examples`."""
         data = self.test_examples(test, root)
         return self.task.report(data, self.outputs(data), self.metadata["majority"])
 
     def predict(
-        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> Iterator[dict[str, Any]]:
         """Predictions for all examples, one dictionary at a time, in bounded memory.
 
@@ -264,7 +262,7 @@ class LoadedRun:
         return self._predictions(self._parts(source, file_format, batch))
 
     def predict_texts(
-        self, texts: Iterable[str], *, file_format: Optional[str] = None
+        self, texts: Iterable[str], *, file_format: str | None = None
     ) -> list[dict[str, Any]]:
         """Predictions for texts in memory, such as sentences, expressions or trees in brackets.
 
@@ -280,7 +278,7 @@ class LoadedRun:
         return list(self.predict([Lines(texts, "<texts>")], file_format=file_format))
 
     def _predictions(
-        self, parts: Iterable[tuple[Optional[PathLike], Examples]]
+        self, parts: Iterable[tuple[PathLike | None, Examples]]
     ) -> Iterator[dict[str, Any]]:
         first = dict.fromkeys(self.task.numbered, 0)
         for path, data in parts:
@@ -301,7 +299,7 @@ class LoadedRun:
             first = {name: line.get(name, -1) + 1 for name in first}
 
     def encode(
-        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> NDArray[np.float32]:
         """Encode each tree, or sentence, as a vector, ``(T, c)``.
 
@@ -315,7 +313,7 @@ class LoadedRun:
         return np.concatenate(list(self.encode_parts(source, file_format=file_format, batch=batch)))
 
     def encode_parts(
-        self, source: Source, *, file_format: Optional[str] = None, batch: int = _BATCH
+        self, source: Source, *, file_format: str | None = None, batch: int = _BATCH
     ) -> Iterator[NDArray[np.float32]]:
         """The rows of :meth:`encode`, some at a time, in bounded memory."""
         return map(self._encode, self.stream(source, file_format=file_format, batch=batch))

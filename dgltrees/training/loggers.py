@@ -6,7 +6,7 @@ import importlib
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from lightning_fabric import Fabric
 from lightning_fabric.loggers import CSVLogger, Logger, TensorBoardLogger
@@ -25,7 +25,7 @@ _LIBRARIES: dict[str, tuple[str, ...]] = {
 _PROJECT = "dgltrees"
 
 
-def make_logger(name: Optional[str], folder: Path) -> Optional[Logger]:
+def make_logger(name: str | None, folder: Path) -> Logger | None:
     """The logger that ``training.logger`` names; None for none.
 
     Arguments:

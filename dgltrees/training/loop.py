@@ -6,8 +6,8 @@ import dataclasses
 import math
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any, Callable, Optional
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -66,8 +66,8 @@ class Trainer:
         fabric: Fabric,
         run: RunDirectory,
         majority: dict[str, int],
-        bar: Optional[bool] = None,
-        on_epoch: Optional[OnEpoch] = None,
+        bar: bool | None = None,
+        on_epoch: OnEpoch | None = None,
     ) -> None:
         self.task, self.splits, self.settings = settings.task, splits, settings.training
         self.monitor = settings.monitored
@@ -261,7 +261,7 @@ class Trainer:
         )
 
 
-def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: Optional[str]) -> float:
+def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str | None) -> float:
     """The value in a report that decides which epoch is the best.
 
     Arguments:

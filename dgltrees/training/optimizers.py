@@ -33,7 +33,7 @@ _KINDS_OF_STEP = {"fused", "foreach", "capturable", "differentiable"}
 # Devlin et al., "BERT" (NAACL 2019), appendix A.3, train with 2e-5, 3e-5 or 5e-5.
 _PRETRAINED_LR = 3e-5
 
-Parameters = Sequence[Union[nn.Parameter, dict[str, Any]]]
+Parameters = Sequence[nn.Parameter | dict[str, Any]]
 
 
 def optimizer_names() -> dict[str, type[torch.optim.Optimizer]]:
@@ -66,7 +66,7 @@ def parameter_groups(settings: TrainingSettings, model: nn.Module) -> Parameters
 
 def make_optimizer(
     settings: TrainingSettings,
-    parameters: Iterable[Union[nn.Parameter, dict[str, Any]]],
+    parameters: Iterable[nn.Parameter | dict[str, Any]],
     *,
     on_processor: bool = False,
 ) -> torch.optim.Optimizer:
@@ -124,10 +124,10 @@ def _option_type(argument: Parameter) -> Any:
     """The type of an optimizer's argument: by its default, since not all torches annotate it."""
     default, annotation = argument.default, argument.annotation
     if default is None:
-        return Union[get_args(annotation) or (Any,)]
+        return Union[get_args(annotation) or (Any,)]  # noqa: UP007
     if isinstance(default, tuple):
         members = tuple(type(None) if member is None else float for member in default)
-        return list[Union[members]]  # type: ignore[valid-type]
+        return list[members]  # type: ignore[valid-type]
     if isinstance(default, (bool, str)) or annotation is int:
         return type(default)
     return float if isinstance(default, (int, float)) else Any

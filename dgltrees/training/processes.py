@@ -6,7 +6,6 @@ import atexit
 import os
 import sys
 from functools import cache
-from typing import Optional
 
 import torch
 import torch.distributed as dist
@@ -46,7 +45,7 @@ def check_processes(task: Task) -> None:
 
 
 def make_fabric(
-    settings: TrainingSettings, *, one_device: bool = False, logger: Optional[Logger] = None
+    settings: TrainingSettings, *, one_device: bool = False, logger: Logger | None = None
 ) -> Fabric:
     """Set up the device of this process, and join the processes that ``torchrun`` has started.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -63,7 +63,7 @@ class Prepared:
     settings: Settings
     task: Task
     splits: Splits
-    test: Optional[Examples]
+    test: Examples | None
     model: nn.Module
 
 
@@ -71,7 +71,7 @@ class Prepared:
 def _bounded_parameters() -> Iterator[None]:
     """Raise MemoryError for a parameter that is too large, before it is filled with values."""
 
-    def check(module: nn.Module, name: str, parameter: Optional[nn.Parameter]) -> None:
+    def check(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
         if parameter is not None and parameter.numel() > MAX_ENTRIES:
             raise MemoryError(
                 f"{type(module).__name__}.{name} has {parameter.numel():,} entries, over the limit "
@@ -82,7 +82,7 @@ def _bounded_parameters() -> Iterator[None]:
         yield
 
 
-def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
+def prepare(settings: Settings, splits: Splits | None = None) -> Prepared:
     """Read all data and build the model in its initial state; nothing is written.
 
     Arguments:
@@ -124,11 +124,11 @@ def prepare(settings: Settings, splits: Optional[Splits] = None) -> Prepared:
 def train(
     settings: Settings,
     out: PathLike,
-    splits: Optional[Splits] = None,
+    splits: Splits | None = None,
     *,
-    bar: Optional[bool] = None,
+    bar: bool | None = None,
     on_epoch: OnEpoch = print_epoch,
-    on_outputs: Optional[OnOutputs] = None,
+    on_outputs: OnOutputs | None = None,
 ) -> dict[str, Any]:
     """Train in the run directory ``out``, or resume the training there.
 
@@ -174,13 +174,13 @@ def train(
 
 def _train(
     settings: Settings,
-    splits: Optional[Splits],
+    splits: Splits | None,
     fabric: Fabric,
     run: RunDirectory,
     files: dict[str, Any],
-    bar: Optional[bool],
+    bar: bool | None,
     on_epoch: OnEpoch,
-    on_outputs: Optional[OnOutputs],
+    on_outputs: OnOutputs | None,
 ) -> dict[str, Any]:
     """Train in a run directory that is ours alone."""
     ready = prepare(settings, splits)
@@ -228,8 +228,8 @@ def train_seeds(
     out: PathLike,
     seeds: Sequence[int],
     *,
-    bar: Optional[bool] = None,
-    on_outputs: Optional[OnOutputs] = None,
+    bar: bool | None = None,
+    on_outputs: OnOutputs | None = None,
 ) -> dict[str, Any]:
     """Train once per seed, in ``out/seed-N``, and summarise every metric over the runs.
 

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any
 from urllib.parse import unquote
 
 from safetensors import SafetensorError
@@ -265,7 +265,7 @@ class RunDirectory:
         with checking(path):
             return Schema.from_dict(vocabs, _json(path))
 
-    def pretrained(self) -> Optional[Path]:
+    def pretrained(self) -> Path | None:
         """The folder with the run's copy of its pretrained encoder; None if it has none.
 
         Raises:
@@ -405,7 +405,7 @@ class RunDirectory:
             return False
 
 
-def _number(value: Any) -> Union[int, float]:
+def _number(value: Any) -> int | float:
     return value if isinstance(value, float) else int(value)
 
 

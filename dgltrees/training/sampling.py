@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from dgltrees.trees.segments import run_offsets
 __all__ = ["evaluation_batches", "part_of_batch", "training_sampler", "whole_groups"]
 
 
-def whole_groups(task: Task, data: Examples) -> Optional[NDArray[np.int64]]:
+def whole_groups(task: Task, data: Examples) -> NDArray[np.int64] | None:
     """The group of each example, ``(E,)``, where batches hold whole ones; otherwise None."""
     return task.groups(data) if task.whole_groups else None
 
@@ -68,7 +68,7 @@ def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArr
 
 
 def part_of_batch(
-    ids: NDArray[Any], groups: Optional[NDArray[np.int64]], rank: int, world: int
+    ids: NDArray[Any], groups: NDArray[np.int64] | None, rank: int, world: int
 ) -> tuple[NDArray[Any], bool]:
     """A process's part of a batch, and whether it counts.
 

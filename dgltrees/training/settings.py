@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Optional
+from typing import Any, ClassVar, Literal
 
 import yaml
 
@@ -47,28 +47,28 @@ class TrainingSettings:
 
     optimizer: str = "adadelta"
     """Optimizer of torch.optim by name, such as adam or sgd, in upper or lower case."""
-    lr: Optional[Positive] = None
+    lr: Positive | None = None
     """Learning rate; by default torch's, which is 1.0 for AdaDelta."""
-    pretrained_lr: Optional[Positive] = None
+    pretrained_lr: Positive | None = None
     """Learning rate of the pretrained encoder with ``data.fine_tune``; by default 3e-5."""
     optimizer_options: dict[str, Any] = field(default_factory=dict)
     """More arguments of the optimizer: --training.optimizer_options.momentum 0.9, for example."""
     weight_decay: NonNegative = 0.0
     """Weight of the L2 penalty on all parameters, given to torch's optimizer."""
-    clip: Optional[Positive] = None
+    clip: Positive | None = None
     """Largest norm of the gradient of all parameters together; by default no bound."""
     epochs: Count = 100
     """Passes over the training examples at most."""
-    patience: Optional[Count] = 5
+    patience: Count | None = 5
     """Stop after so many epochs without a better validation value; null: never."""
-    monitor: Optional[str] = None
+    monitor: str | None = None
     """Validation metric that decides which epoch is the best; by default the task's first."""
     schedule: Literal["constant", "linear", "halve"] = "constant"
     """Learning rate: constant, falling to 0 (linear), or halved when the validation loss rises."""
     batch_size: Count = 25
     """Examples in a batch, over all processes; of a running text, into how many parts it is cut
     that are read side by side."""
-    max_nodes: Optional[Count] = None
+    max_nodes: Count | None = None
     """Nodes in a batch at most, over all processes; by default no bound."""
     pool: Count = 50
     """Batches in a pool within which similar examples are batched together; 1 for none."""
@@ -76,20 +76,20 @@ class TrainingSettings:
     """By what examples are similar: by depth and then by size, or by size alone."""
     seed: Seed = 0
     """Seed of the initial parameters, the order of the examples and dropout."""
-    checkpoint_steps: Optional[Count] = None
+    checkpoint_steps: Count | None = None
     """Steps between two writes of the resume state within an epoch; by default none."""
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps"] = "auto"
     """Kind of device; auto takes a CUDA GPU where there is one, and never mps, which has no double
     precision."""
     precision: Literal["32-true", "64-true", "bf16-true", "16-mixed", "bf16-mixed"] = "32-true"
     """Type of the parameters and states: that of all numbers (true), or of products (mixed)."""
-    threads: Optional[Count] = 1
+    threads: Count | None = 1
     """CPU threads of each process; one is fastest for small trees; null: torch's default."""
     workers: NonNegativeInt = 0
     """Processes that make batches ahead, beside each training process; 0: none."""
     deterministic: bool = True
     """Use torch's deterministic algorithms, so that a run can be repeated."""
-    logger: Optional[Literal["csv", "tensorboard", "wandb", "mlflow"]] = None
+    logger: Literal["csv", "tensorboard", "wandb", "mlflow"] | None = None
     """Where to log the metrics of each epoch besides: to files in the run directory (csv,
     tensorboard) or a service, whose library has to be installed; by default nowhere."""
 

@@ -7,7 +7,7 @@ slot. DGL has neither groups nor slots, so the nodes of each call are rearranged
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,8 +37,8 @@ def with_positions(messages: Mapping[str, Tensor], edges: Any) -> dict[str, Tens
 def call_arranged(
     function: Callable[[Nodes], Mapping[str, Tensor]],
     nodes: Any,
-    group_by: Optional[str],
-    slots: Optional[int],
+    group_by: str | None,
+    slots: int | None,
 ) -> dict[str, Tensor]:
     """Call a reduce or update function with its nodes in groups and their messages in slots.
 

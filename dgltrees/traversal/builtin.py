@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Union
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -60,7 +60,7 @@ def is_builtin(function: Any) -> bool:
     return dgl is not None and isinstance(function, dgl.function.BuiltinFunction)
 
 
-def message_function(function: Union[Message, Any]) -> Message:
+def message_function(function: Message | Any) -> Message:
     """A message function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
 
     Raises:
@@ -86,7 +86,7 @@ def message_function(function: Union[Message, Any]) -> Message:
     return checked
 
 
-def reduce_function(function: Union[Reduce, Any]) -> Reduce:
+def reduce_function(function: Reduce | Any) -> Reduce:
     """A reduce function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
 
     Raises:

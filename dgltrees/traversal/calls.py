@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Union
+from typing import Any
 
 from torch import Tensor
 
@@ -76,9 +76,9 @@ def call(
 
 def prepared(
     prepare: Callable[[Any], Mapping[str, Tensor]],
-    ndata: Mapping[str, Union[Tensor, IndexedRows]],
+    ndata: Mapping[str, Tensor | IndexedRows],
     nodes: int,
-) -> dict[str, Union[Tensor, IndexedRows]]:
+) -> dict[str, Tensor | IndexedRows]:
     """What ``prepare`` returns for all nodes; if they share rows of their only field, by row.
 
     Raises:

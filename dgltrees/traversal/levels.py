@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Optional
 
 import torch
 from torch import Tensor
@@ -39,9 +38,9 @@ def run(
     edata: Data,
     message: Message,
     reduce: Reduce,
-    update: Optional[Update] = None,
-    prepare: Optional[Prepare] = None,
-    outputs: Optional[Sequence[str]] = None,
+    update: Update | None = None,
+    prepare: Prepare | None = None,
+    outputs: Sequence[str] | None = None,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
     """Traverse a graph and return the states of its nodes.
@@ -187,8 +186,8 @@ class _Work:
         schedule: Schedule,
         ndata: Data,
         edata: Data,
-        functions: tuple[Message, Reduce, Optional[Update]],
-        prepare: Optional[Prepare],
+        functions: tuple[Message, Reduce, Update | None],
+        prepare: Prepare | None,
     ) -> None:
         self.schedule, self.ndata, self.functions = schedule, ndata, functions
         self.prepare = prepare

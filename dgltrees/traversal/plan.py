@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,9 +25,9 @@ Bools = NDArray[np.bool_]
 def make_schedule(
     batch: TreeBatch,
     *,
-    group: Optional[Tensor] = None,
-    pos: Optional[Tensor] = None,
-    slots: Optional[int] = None,
+    group: Tensor | None = None,
+    pos: Tensor | None = None,
+    slots: int | None = None,
     reverse: bool = False,
 ) -> Schedule:
     """Plan a traversal of ``batch``.
@@ -127,7 +127,7 @@ class _Sends(NamedTuple):
     """The rows that levels send to later ones; lists and ``in_order`` have an entry per level."""
 
     gather: Ints
-    send: Optional[Ints]
+    send: Ints | None
     in_order: Bools
     producers: list[list[int]]
     consumers: list[list[int]]
@@ -181,10 +181,10 @@ class _Calls(NamedTuple):
     """The calls of the reduce function on each level, and the runs of equal groups in each."""
 
     buckets: list[list[tuple[int, int]]]
-    groups: list[list[Optional[Groups]]]
+    groups: list[list[Groups | None]]
 
 
-def _calls(level: Ints, bucket: Ints, value: Optional[Ints], degree: Ints, size: int) -> _Calls:
+def _calls(level: Ints, bucket: Ints, value: Ints | None, degree: Ints, size: int) -> _Calls:
     """Cut the receiving nodes, sorted by level, bucket and group, into calls."""
     calls = _Calls([[] for _ in range(size)], [[] for _ in range(size)])
     offsets = run_offsets(level, bucket)
@@ -206,8 +206,8 @@ def _calls(level: Ints, bucket: Ints, value: Optional[Ints], degree: Ints, size:
 class _Slots(NamedTuple):
     """The edge in each slot, counted within its level, and the levels that need no gather."""
 
-    edge: Optional[Tensor]
-    mask: Optional[Tensor]
+    edge: Tensor | None
+    mask: Tensor | None
     full: Bools
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ __all__ = ["check_positions", "no_positions", "wrong_position"]
 Ints = NDArray[np.int64]
 
 
-def check_positions(batch: TreeBatch, slots: int, pos: Optional[Tensor]) -> Ints:
+def check_positions(batch: TreeBatch, slots: int, pos: Tensor | None) -> Ints:
     """Check the positions of all edges and return them, ``(E,)``.
 
     Arguments:
@@ -46,7 +45,7 @@ def no_positions(edata: Mapping[str, Tensor]) -> TreeError:
     )
 
 
-def wrong_position(nodes: Ints, positions: Ints, slots: int) -> Optional[tuple[int, str]]:
+def wrong_position(nodes: Ints, positions: Ints, slots: int) -> tuple[int, str] | None:
     """The first node whose children have wrong positions, and what is wrong; else None.
 
     Arguments:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Optional, Union
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,13 +29,13 @@ def run_dgl(
     batch: TreeBatch,
     ndata: Mapping[str, Tensor],
     edata: Mapping[str, Tensor],
-    message: Union[Message, Any],
-    reduce: Union[Reduce, Any],
-    update: Optional[Update],
+    message: Message | Any,
+    reduce: Reduce | Any,
+    update: Update | None,
     *,
     reverse: bool = False,
-    group_by: Optional[str] = None,
-    slots: Optional[int] = None,
+    group_by: str | None = None,
+    slots: int | None = None,
 ) -> dict[str, Tensor]:
     """Traverse a graph with DGL; see :func:`dgltrees.traversal.levels.run` for the arguments.
 
@@ -88,8 +88,8 @@ class _Wrapped:
 
     def __init__(
         self,
-        group_by: Optional[str],
-        slots: Optional[int],
+        group_by: str | None,
+        slots: int | None,
         dtypes: dict[str, torch.dtype],
         states: dict[str, torch.dtype],
     ) -> None:
@@ -106,7 +106,7 @@ class _Wrapped:
 
         return message
 
-    def reduce(self, function: Union[Reduce, Any], *, stores: bool) -> Any:
+    def reduce(self, function: Reduce | Any, *, stores: bool) -> Any:
         if is_builtin(function):
             return function
 

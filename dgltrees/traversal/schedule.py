@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -36,7 +36,7 @@ class Level(NamedTuple):
     nodes: int
     edges: int
     buckets: list[tuple[int, int]]
-    groups: list[Optional[Groups]]
+    groups: list[Groups | None]
     producers: list[int]
     in_order: bool
     slots_full: bool
@@ -70,8 +70,8 @@ class Schedule:
 
     levels: list[Level]
     leaves: Tensor
-    leaf_groups: Optional[Groups]
-    leaf_rows: Optional[Tensor]
+    leaf_groups: Groups | None
+    leaf_rows: Tensor | None
     leaf_sizes: list[int]
     inner: Tensor
     edges: Tensor
@@ -79,20 +79,20 @@ class Schedule:
     dst: Tensor
     back: Tensor
     gather: Tensor
-    send: Optional[Tensor]
-    slots: Optional[Tensor]
-    mask: Optional[Tensor]
+    send: Tensor | None
+    slots: Tensor | None
+    mask: Tensor | None
     initial: bool
 
     @property
-    def groups(self) -> Optional[Groups]:
+    def groups(self) -> Groups | None:
         """The groups of the leaves, then of the receiving nodes; None without groups."""
         if self.leaf_groups is None:
             return None
         calls = (groups for level in self.levels for groups in level.groups)
         return [*self.leaf_groups, *(run for groups in calls for run in groups or ())]
 
-    def to(self, device: Union[str, torch.device]) -> Schedule:
+    def to(self, device: str | torch.device) -> Schedule:
         """The same schedule with its tensors on ``device``."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         moved: dict[str, Any] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
-from typing import Optional
 
 import torch
 from torch import Tensor
@@ -31,7 +30,7 @@ def _outside_checkpoints() -> AbstractContextManager[None]:
     return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
 
 
-def gathered(data: Data, index: Tensor, groups: Optional[Groups] = None) -> Fields:
+def gathered(data: Data, index: Tensor, groups: Groups | None = None) -> Fields:
     """The rows ``index`` of all columns, in ``groups``; a column is gathered when first read."""
 
     def gather(name: str) -> Tensor:
@@ -56,7 +55,7 @@ class Pieces:
                 split = self._split[name] = self.data[name].split_with_sizes(self.sizes)
         return split[piece]
 
-    def fields(self, piece: int, overlay: Optional[dict[str, Tensor]] = None) -> Fields:
+    def fields(self, piece: int, overlay: dict[str, Tensor] | None = None) -> Fields:
         """A piece of all columns; fields of ``overlay`` take precedence."""
         return Fields(self.data.keys(), lambda name: self.get(name, piece), overlay)
 
@@ -71,7 +70,7 @@ class Columns:
         rows: the number of these nodes.
     """
 
-    def __init__(self, fields: Fields, ndata: Data, prepare: Optional[Prepare], rows: int) -> None:
+    def __init__(self, fields: Fields, ndata: Data, prepare: Prepare | None, rows: int) -> None:
         self.prepared: dict[str, Tensor] = {}
         if prepare is not None:
             try:
@@ -117,7 +116,7 @@ class States:
         self.levels: list[dict[str, Tensor]] = [{}]
         sizes = [level.edges for level in schedule.levels]
         self._gather = schedule.gather.split_with_sizes(sizes)
-        self._send: Optional[tuple[Tensor, ...]] = None
+        self._send: tuple[Tensor, ...] | None = None
         if schedule.send is not None:
             self._send = schedule.send.split_with_sizes(
                 [sum(level.send_sizes) for level in schedule.levels]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Optional, Protocol, Union, cast
+from typing import TYPE_CHECKING, Any, Protocol, Union, cast
 
 import torch
 from torch import Tensor
@@ -83,15 +83,15 @@ class Cell(Protocol):
 
 
 def prop_nodes_topo(
-    graph: Union[DGLGraph, TreeBatch],
-    message_func: Union[Message, Cell, Any],
-    reduce_func: Optional[Union[Reduce, Any]] = None,
+    graph: DGLGraph | TreeBatch,
+    message_func: Message | Cell | Any,
+    reduce_func: Reduce | Any | None = None,
     reverse: bool = False,
-    apply_node_func: Optional[Update] = None,
+    apply_node_func: Update | None = None,
     *,
     backend: str = "levels",
-    group_by: Optional[str] = None,
-    slots: Optional[int] = None,
+    group_by: str | None = None,
+    slots: int | None = None,
     fused: bool = True,
     checkpoint: bool = False,
 ) -> None:
@@ -155,11 +155,11 @@ def prop_nodes_topo(
 def traverse(
     cell: Cell,
     graph: Graph,
-    ndata: Optional[Mapping[str, Union[Tensor, IndexedRows]]] = None,
-    edata: Optional[Mapping[str, Tensor]] = None,
+    ndata: Mapping[str, Tensor | IndexedRows] | None = None,
+    edata: Mapping[str, Tensor] | None = None,
     *,
     backend: str = "levels",
-    outputs: Optional[Sequence[str]] = None,
+    outputs: Sequence[str] | None = None,
     fused: bool = True,
     checkpoint: bool = False,
 ) -> dict[str, Tensor]:
@@ -237,12 +237,12 @@ def _functions(cell: Cell) -> tuple[Message, Reduce, Update]:
 
 def schedule_of(
     batch: TreeBatch,
-    group: Optional[Tensor] = None,
-    pos: Optional[Tensor] = None,
-    slots: Optional[int] = None,
+    group: Tensor | None = None,
+    pos: Tensor | None = None,
+    slots: int | None = None,
     *,
     reverse: bool = False,
-    device: Union[str, torch.device] = "cpu",
+    device: str | torch.device = "cpu",
 ) -> Schedule:
     """The schedule of a batch, cached with it and moved to ``device``.
 
@@ -264,19 +264,19 @@ def schedule_of(
 
 def _run(
     batch: TreeBatch,
-    ndata: Mapping[str, Union[Tensor, IndexedRows]],
+    ndata: Mapping[str, Tensor | IndexedRows],
     edata: Mapping[str, Tensor],
-    functions: tuple[Union[Message, Any], Union[Reduce, Any], Optional[Update]],
+    functions: tuple[Message | Any, Reduce | Any, Update | None],
     backend: str,
     *,
-    group_by: Optional[str] = None,
-    slots: Optional[int] = None,
+    group_by: str | None = None,
+    slots: int | None = None,
     reverse: bool = False,
-    prepare: Optional[Prepare] = None,
-    outputs: Optional[Sequence[str]] = None,
+    prepare: Prepare | None = None,
+    outputs: Sequence[str] | None = None,
     fused: bool = False,
     checkpoint: bool = False,
-    second: Optional[Callable[[], Optional[dict[str, Tensor]]]] = None,
+    second: Callable[[], dict[str, Tensor] | None] | None = None,
 ) -> dict[str, Tensor]:
     message, reduce, update = functions
     check_fields("node", ndata, batch.num_nodes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Optional
 
 from torch import Tensor
 
@@ -56,8 +55,8 @@ class Fields(MutableMapping[str, Tensor]):
         self,
         names: Collection[str],
         fetch: Callable[[str], Tensor],
-        overlay: Optional[dict[str, Tensor]] = None,
-        groups: Optional[Groups] = None,
+        overlay: dict[str, Tensor] | None = None,
+        groups: Groups | None = None,
     ) -> None:
         self._names, self._fetch, self.groups = names, fetch, groups
         self._tensors: dict[str, Tensor] = {} if overlay is None else dict(overlay)
@@ -155,8 +154,8 @@ class Nodes:
         ids: Tensor,
         data: Mapping[str, Tensor],
         mailbox: Mapping[str, Tensor],
-        groups: Optional[Groups] = None,
-        mask: Optional[Tensor] = None,
+        groups: Groups | None = None,
+        mask: Tensor | None = None,
     ) -> None:
         self._ids, self.data, self.mailbox = ids, data, mailbox
         self.groups, self.mask = groups, mask

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from torch import Tensor
 
@@ -60,20 +60,20 @@ def compiled_way(
     return register
 
 
-def way_of(instance: object) -> Optional[Callable[..., Any]]:
+def way_of(instance: object) -> Callable[..., Any] | None:
     """The fast implementation registered for the class of ``instance``, or None."""
     entry = _WAYS.get(type(instance))
     return None if entry is None else entry.way
 
 
 def compiled_states(
-    cell: object, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
-) -> Optional[dict[str, Tensor]]:
+    cell: object, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
+) -> dict[str, Tensor] | None:
     """The states of all nodes by a cell's compiled way; None if it has none that applies."""
     way = way_of(cell)
     if way is None:
         return None
-    states: Optional[dict[str, Tensor]]
+    states: dict[str, Tensor] | None
     states = way(cell, batch, ndata if accepts_indexed(cell) else dense(ndata))
     return states
 
@@ -91,9 +91,9 @@ class Traversal(NamedTuple):
     message: Callable[..., Any]
     reduce: Callable[..., Any]
     update: Callable[..., Any]
-    prepare: Optional[Callable[..., Any]]
-    slots: Optional[int]
-    group_by: Optional[str]
+    prepare: Callable[..., Any] | None
+    slots: int | None
+    group_by: str | None
     generic: Callable[[TreeBatch, Mapping[str, Tensor], Mapping[str, Tensor]], dict[str, Tensor]]
 
 
@@ -115,17 +115,17 @@ def general_way(way: Way) -> Way:
 def general_states(
     traversal: Traversal,
     batch: TreeBatch,
-    ndata: Mapping[str, Union[Tensor, IndexedRows]],
+    ndata: Mapping[str, Tensor | IndexedRows],
     edata: Mapping[str, Tensor],
-) -> Optional[dict[str, Tensor]]:
+) -> dict[str, Tensor] | None:
     """The states of all nodes by the general compiled way; None where it does not apply."""
-    states: Optional[dict[str, Tensor]] = None
+    states: dict[str, Tensor] | None = None
     for way in _GENERAL:
         states = way(traversal, batch, ndata, edata)
     return states
 
 
-def dense(ndata: Mapping[str, Union[Tensor, IndexedRows]]) -> dict[str, Tensor]:
+def dense(ndata: Mapping[str, Tensor | IndexedRows]) -> dict[str, Tensor]:
     """Turn all fields into tensors ``(N, ...)``."""
     return {k: v.dense() if isinstance(v, IndexedRows) else v for k, v in ndata.items()}
 

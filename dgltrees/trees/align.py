@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 __all__ = ["align"]
 
 Column = NDArray[Any]
-Kind = Union[str, tuple[int, ...]]
+Kind = str | tuple[int, ...]
 """``"names"``, ``"texts"``, or the shape of a row of numbers."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -50,9 +50,9 @@ class TreeBatch:
         dst: Tensor,
         sizes: Tensor,
         *,
-        ndata: Optional[Mapping[str, Tensor]] = None,
-        edata: Optional[Mapping[str, Tensor]] = None,
-        depth: Optional[NDArray[np.int32]] = None,
+        ndata: Mapping[str, Tensor] | None = None,
+        edata: Mapping[str, Tensor] | None = None,
+        depth: NDArray[np.int32] | None = None,
     ) -> None:
         self.src, self.dst, self.sizes = src, dst, sizes
         self.ndata: dict[str, Tensor] = dict(ndata or {})
@@ -115,7 +115,7 @@ class TreeBatch:
 
         Graphs that are not trees may have several, so that there are more than ``T``.
         """
-        depth: Optional[NDArray[Any]] = self.depth
+        depth: NDArray[Any] | None = self.depth
         if depth is None:
             depth = np.bincount(self.src.numpy(), minlength=self.num_nodes)
         roots = torch.from_numpy(np.equal(depth, 0).nonzero()[0])
@@ -184,7 +184,7 @@ class TreeBatch:
         batch.__dict__["roots"] = self.roots
         return batch
 
-    def to(self, device: Union[str, torch.device]) -> TreeBatch:
+    def to(self, device: str | torch.device) -> TreeBatch:
         """The same batch with node and edge tensors on ``device``; itself if they are there.
 
         Copies from page-locked memory (:meth:`pin_memory`) do not block.
@@ -219,7 +219,7 @@ def _unpickle(
     structure: list[NDArray[np.int64]],
     ndata: dict[str, NDArray[Any]],
     edata: dict[str, NDArray[Any]],
-    depth: Optional[NDArray[np.int32]],
+    depth: NDArray[np.int32] | None,
 ) -> TreeBatch:
     src, dst, sizes, roots = map(torch.from_numpy, structure)
     batch = TreeBatch(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["Cache"]
 
 T = TypeVar("T")
-Values = Sequence[Optional[NDArray[Any]]]
+Values = Sequence[NDArray[Any] | None]
 
 _CPU = torch.device("cpu")
 
@@ -37,7 +37,7 @@ class Cache:
         make: Callable[[], T],
         *,
         values: Values = (),
-        device: Union[str, torch.device, None] = None,
+        device: str | torch.device | None = None,
     ) -> T:
         """The cached result of ``make()``, which is only called the first time.
 
@@ -79,7 +79,7 @@ class _Entry(NamedTuple):
         return self.by_device[device]
 
 
-def _equal(first: Optional[NDArray[Any]], second: Optional[NDArray[Any]]) -> bool:
+def _equal(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
     if first is None or second is None:
         return first is second
     return first.shape == second.shape and bool((first == second).all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def integers(values: ArrayLike, name: str, file: Optional[PathLike]) -> NDArray[np.int64]:
+def integers(values: ArrayLike, name: str, file: PathLike | None) -> NDArray[np.int64]:
     """``values`` as an array of one dimension, int64.
 
     Arguments:
@@ -51,9 +51,7 @@ def integers(values: ArrayLike, name: str, file: Optional[PathLike]) -> NDArray[
     return array.astype(np.int64)
 
 
-def as_columns(
-    columns: Mapping[str, ArrayLike], file: Optional[PathLike]
-) -> dict[str, NDArray[Any]]:
+def as_columns(columns: Mapping[str, ArrayLike], file: PathLike | None) -> dict[str, NDArray[Any]]:
     """Each column as an array.
 
     Raises:
@@ -74,7 +72,7 @@ def check_columns(
     columns: Mapping[str, NDArray[Any]],
     num_nodes: int,
     vocabs: Mapping[str, Vocabulary],
-    file: Optional[PathLike],
+    file: PathLike | None,
 ) -> None:
     """Check that each column has a row per node, of numbers or text, or ids of its vocabulary.
 
@@ -119,8 +117,8 @@ def positions_by_order(parent: NDArray[np.int64], offsets: NDArray[np.int64]) ->
 def check_offsets(
     offsets: NDArray[np.int64],
     num_nodes: int,
-    file: Optional[PathLike],
-    lines: Optional[Sequence[int]],
+    file: PathLike | None,
+    lines: Sequence[int] | None,
 ) -> None:
     """Check that offsets ``(T + 1,)`` divide ``num_nodes`` nodes into trees of at least one node.
 
@@ -145,9 +143,9 @@ def check_trees(
     parent: NDArray[Any],
     pos: NDArray[Any],
     offsets: NDArray[np.int64],
-    max_children: Optional[int],
-    file: Optional[PathLike],
-    lines: Optional[Sequence[int]],
+    max_children: int | None,
+    file: PathLike | None,
+    lines: Sequence[int] | None,
 ) -> None:
     """Check that parents and positions form a tree in every segment, given checked offsets.
 
@@ -160,7 +158,7 @@ def check_trees(
         raise TreeError(f"expected {len(parent)} positions, got {len(pos)}", file=file)
     sizes = np.diff(offsets)
 
-    def fail(message: str, tree: int, node: Optional[int] = None) -> TreeError:
+    def fail(message: str, tree: int, node: int | None = None) -> TreeError:
         local = None if node is None else node - int(offsets[tree])
         line = None if lines is None else int(lines[tree])
         return TreeError(message, file=file, line=line, tree=tree, node=local)
@@ -211,9 +209,9 @@ def check_trees(
 def check_width(
     pos: NDArray[Any],
     offsets: ArrayLike,
-    max_children: Optional[int],
-    file: Optional[PathLike],
-    lines: Optional[Sequence[int]],
+    max_children: int | None,
+    file: PathLike | None,
+    lines: Sequence[int] | None,
 ) -> None:
     """Check that positions are not negative, and that no node has more than ``max_children``.
 

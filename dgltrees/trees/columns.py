@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class Column:
         return self.kind in ("category", SUBWORDS) or (self.kind == "text" and self.size == 1)
 
 
-def distinct_names(forest: Forest, column: Column) -> tuple[list[Optional[str]], NDArray[np.int64]]:
+def distinct_names(forest: Forest, column: Column) -> tuple[list[str | None], NDArray[np.int64]]:
     """The different names in a column, None for a missing one, and ``(N,)`` which each node has.
 
     Raises:
@@ -89,7 +89,7 @@ def distinct_names(forest: Forest, column: Column) -> tuple[list[Optional[str]],
     return [name_of(each) for each in numbers.tolist()], row
 
 
-def name_of(value: Any) -> Optional[str]:
+def name_of(value: Any) -> str | None:
     """A value as the name of a category or class; None where it is missing (None or NaN).
 
     Numbers keep all their digits, whole ones without a point; truth values are true and false.
@@ -111,9 +111,7 @@ def _is_empty(forest: Forest, name: str) -> bool:
     return values.dtype.kind == "f" and bool(np.isnan(values).all())
 
 
-def ids_of_names(
-    names: Sequence[Optional[str]], vocab: Vocabulary, column: str
-) -> NDArray[np.int32]:
+def ids_of_names(names: Sequence[str | None], vocab: Vocabulary, column: str) -> NDArray[np.int32]:
     """The id of each name, -1 for None.
 
     Raises:
@@ -126,7 +124,7 @@ def ids_of_names(
 
 
 def words_of_texts(
-    texts: Sequence[Optional[str]], vocab: Vocabulary, column: str
+    texts: Sequence[str | None], vocab: Vocabulary, column: str
 ) -> NDArray[np.int32]:
     """``(len(texts), 32)`` the ids of each text's first words, -1 beyond its end.
 
@@ -141,7 +139,7 @@ def words_of_texts(
 
 
 def subwords_of_texts(
-    texts: Sequence[Optional[str]], column: Column, read_texts: Optional[TextReader]
+    texts: Sequence[str | None], column: Column, read_texts: TextReader | None
 ) -> NDArray[np.int32]:
     """``(len(texts), P)`` the ids of the sub-words of texts, -1 beyond their ends and for None.
 
@@ -160,7 +158,7 @@ def subwords_of_texts(
 
 
 def vectors_of_texts(
-    texts: Sequence[Optional[str]], column: Column, read_texts: Optional[TextReader]
+    texts: Sequence[str | None], column: Column, read_texts: TextReader | None
 ) -> NDArray[np.float32]:
     """``(len(texts), size)`` the vectors of texts, zeros for None.
 

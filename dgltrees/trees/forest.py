@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 import torch
@@ -60,13 +60,13 @@ class Forest:
         cls,
         parent: ArrayLike,
         *,
-        pos: Optional[ArrayLike] = None,
-        offsets: Optional[ArrayLike] = None,
-        columns: Optional[Mapping[str, ArrayLike]] = None,
-        vocabs: Optional[Mapping[str, Vocabulary]] = None,
-        max_children: Optional[int] = None,
-        file: Optional[PathLike] = None,
-        lines: Optional[Sequence[int]] = None,
+        pos: ArrayLike | None = None,
+        offsets: ArrayLike | None = None,
+        columns: Mapping[str, ArrayLike] | None = None,
+        vocabs: Mapping[str, Vocabulary] | None = None,
+        max_children: int | None = None,
+        file: PathLike | None = None,
+        lines: Sequence[int] | None = None,
     ) -> Forest:
         """Check the arrays and build a forest from them.
 
@@ -127,14 +127,14 @@ class Forest:
         cls,
         roots: Iterable[Any],
         children: Any = "children",
-        columns: Union[Sequence[str], Mapping[str, Any]] = (),
+        columns: Sequence[str] | Mapping[str, Any] = (),
         *,
-        vocabs: Optional[Mapping[str, Vocabulary]] = None,
-        kinds: Optional[Mapping[str, str]] = None,
-        max_children: Optional[int] = None,
+        vocabs: Mapping[str, Vocabulary] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        max_children: int | None = None,
         repeat_shared: bool = False,
         source: Any = None,
-        file: Optional[PathLike] = None,
+        file: PathLike | None = None,
     ) -> Forest:
         """A forest of objects that link to their children, such as nested dictionaries.
 
@@ -177,7 +177,7 @@ class Forest:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, index: Union[int, slice, ArrayLike]) -> Forest:
+    def __getitem__(self, index: int | slice | ArrayLike) -> Forest:
         """A forest of some trees: ``forest[3]``, ``forest[-10:]``, ``forest[mask]``.
 
         Arguments:
@@ -279,7 +279,7 @@ class Forest:
         return not np.any(same & (self.pos[children[1:]] < self.pos[children[:-1]]))
 
     def with_columns(
-        self, columns: Mapping[str, NDArray[Any]], vocabs: Optional[Mapping[str, Vocabulary]] = None
+        self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary] | None = None
     ) -> Forest:
         """The same trees with other columns; what is known of their structure stays known.
 
@@ -378,7 +378,7 @@ class Forest:
             first.vocabs,
         )
 
-    def batch(self, ids: Optional[ArrayLike] = None) -> TreeBatch:
+    def batch(self, ids: ArrayLike | None = None) -> TreeBatch:
         """One graph of the trees ``ids`` (by default all), with edges from child to parent.
 
         The nodes are those of the first tree in the order of the forest, then those of the second,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +39,7 @@ class GroupSampler:
         groups: NDArray[np.int64],
         sizes: NDArray[np.int64],
         *,
-        depths: Optional[ArrayLike] = None,
+        depths: ArrayLike | None = None,
         **options: Any,
     ) -> None:
         ids = np.flatnonzero(groups >= 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Optional, Union, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def infer_columns(forest: Forest, without: Sequence[str] = ()) -> tuple[Column, 
     )
 
 
-def infer_kind(values: NDArray[Any], vocab: Optional[Vocabulary] = None) -> str:
+def infer_kind(values: NDArray[Any], vocab: Vocabulary | None = None) -> str:
     """What a column holds, by the rules of :func:`infer_columns`.
 
     Arguments:
@@ -67,7 +67,7 @@ def infer_kind(values: NDArray[Any], vocab: Optional[Vocabulary] = None) -> str:
 
 def choose_columns(
     forest: Forest,
-    wanted: Union[Sequence[str], Mapping[str, str], None],
+    wanted: Sequence[str] | Mapping[str, str] | None,
     without: Sequence[str] = (),
 ) -> tuple[Column, ...]:
     """The input columns that a user asks for.
@@ -105,7 +105,7 @@ def choose_columns(
     return tuple(chosen)
 
 
-def _of_kind(forest: Forest, column: Column, kind: Optional[str]) -> Column:
+def _of_kind(forest: Forest, column: Column, kind: str | None) -> Column:
     if kind is None or kind == column.kind:
         return column
     if kind not in KINDS:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Optional
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,7 @@ class DiskForest(Forest):
     folder: PathLike = "."
 
     def with_columns(
-        self, columns: Mapping[str, NDArray[Any]], vocabs: Optional[Mapping[str, Vocabulary]] = None
+        self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary] | None = None
     ) -> DiskForest:
         """The same trees with other columns; see :meth:`Forest.with_columns`."""
         forest = replace(self, columns=columns, vocabs=self.vocabs if vocabs is None else vocabs)
@@ -107,7 +107,7 @@ def examples_on_disk(parts: Iterable[Examples], folder: PathLike) -> Examples:
 
 
 def _written(
-    forests: Iterable[Forest], folder: PathLike, vocabs: Optional[Mapping[str, Vocabulary]]
+    forests: Iterable[Forest], folder: PathLike, vocabs: Mapping[str, Vocabulary] | None
 ) -> DiskForest:
     """One forest on disk of at least one; with the vocabularies of the last, or those given."""
     files: dict[str, _Rows] = {}

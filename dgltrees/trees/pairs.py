@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,7 +42,7 @@ class TreePairs:
     def __len__(self) -> int:
         return len(self.first)
 
-    def __getitem__(self, index: Union[int, slice, ArrayLike]) -> TreePairs:
+    def __getitem__(self, index: int | slice | ArrayLike) -> TreePairs:
         """Some of the pairs; see :meth:`Forest.__getitem__`.
 
         Arguments:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Optional
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,10 +40,10 @@ class BatchSampler:
         self,
         sizes: ArrayLike,
         *,
-        depths: Optional[ArrayLike] = None,
-        weights: Optional[ArrayLike] = None,
-        batch_size: Optional[int] = None,
-        max_nodes: Optional[int] = None,
+        depths: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        batch_size: int | None = None,
+        max_nodes: int | None = None,
         shuffle: bool = True,
         pool: int = 50,
         seed: int = 0,
@@ -109,6 +108,6 @@ class BatchSampler:
         return np.split(ids, cuts[:-1]) if cuts else []
 
 
-def _mean(amounts: Optional[NDArray[np.int64]]) -> float:
+def _mean(amounts: NDArray[np.int64] | None) -> float:
     """The mean of what counts; 1 where there is nothing."""
     return 1.0 if amounts is None or not len(amounts) else max(1.0, float(amounts.mean()))

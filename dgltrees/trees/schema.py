@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,7 @@ class Schema(Mapping[str, Vocabulary]):
         inputs = [Column(str(c["name"]), str(c["kind"]), int(c["size"])) for c in values["inputs"]]
         return cls(vocabs, inputs, [str(name) for name in values["targets"]])
 
-    def read(self, forest: Forest, read_texts: Optional[TextReader] = None) -> Forest:
+    def read(self, forest: Forest, read_texts: TextReader | None = None) -> Forest:
         """A forest with the columns of this schema alone, as a model reads them.
 
         A category has ids of this schema's vocabulary, -1 where it is missing. A text has

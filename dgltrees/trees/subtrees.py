@@ -21,7 +21,7 @@ def over_subtrees(ufunc: np.ufunc, values: NDArray[Any], parent: NDArray[np.int6
         values: ``(N,)``; the result has the same dtype.
         parent: ``(N,)`` the parent of each node among all nodes, -1 at a root; no cycles.
     """
-    result = values.copy()
+    result: NDArray[Any] = values.copy()
     nodes = np.flatnonzero(parent >= 0)
     ancestor = parent.copy()  # 2^k edges up, -1 above the root
     while len(nodes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class ColumnSummary:
     missing: int
     distinct: int
     frequent: tuple[tuple[str, int], ...] = ()
-    range: Optional[tuple[float, float, float]] = None
+    range: tuple[float, float, float] | None = None
     size: int = 1
     warnings: tuple[str, ...] = ()
 
@@ -62,9 +62,9 @@ class ColumnSummary:
 def summarize_column(
     name: str,
     values: NDArray[Any],
-    vocab: Optional[Vocabulary] = None,
+    vocab: Vocabulary | None = None,
     *,
-    kind: Optional[str] = None,
+    kind: str | None = None,
     most: int = 4,
 ) -> ColumnSummary:
     """The summary of a column.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +31,12 @@ class Vocabulary:
     """
 
     def __init__(
-        self, names: Iterable[str] = (), *, unknown: Optional[str] = None, frozen: bool = False
+        self, names: Iterable[str] = (), *, unknown: str | None = None, frozen: bool = False
     ) -> None:
         self.names: list[str] = list(dict.fromkeys(names))
         if unknown is not None and unknown not in self.names:
             self.names.append(unknown)
-        self._id: dict[Optional[str], int] = {None: -1}
+        self._id: dict[str | None, int] = {None: -1}
         self._id.update((name, i) for i, name in enumerate(self.names))
         self.unknown = unknown
         self.frozen = frozen
@@ -64,7 +63,7 @@ class Vocabulary:
         self.frozen = True
         return self
 
-    def encode(self, names: Sequence[Optional[str]]) -> NDArray[np.int32]:
+    def encode(self, names: Sequence[str | None]) -> NDArray[np.int32]:
         """The ids of ``names``, ``(len(names),)`` int32; -1 for None, which is no name.
 
         Raises:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,5 +49,5 @@ class WindowSampler:
         begins, ends = self.offsets[:-1, None], self.offsets[1:, None]  # (B, 1)
         shortest, longest = int((ends - begins).min()), int((ends - begins).max())
         cuts = [*range(0, shortest, self.window), longest]
-        windows = [begins + np.arange(first, stop) for first, stop in zip(cuts, cuts[1:])]
+        windows = [begins + np.arange(first, stop) for first, stop in itertools.pairwise(cuts)]
         return [np.where(tokens < ends, tokens, -1) for tokens in windows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def test_the_first_of_the_best_of_the_first_k(sizes: list[int], k: int, seed: in
     offsets = np.cumsum([0, *sizes])
     expected = [
         first + int(np.argmax(scores[first : min(first + k, stop)]))
-        for first, stop in zip(offsets[:-1], offsets[1:])
+        for first, stop in itertools.pairwise(offsets)
     ]
     assert choose(scores, offsets, k).tolist() == expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -157,7 +158,7 @@ def test_similar_sentences(sst_run: LoadedRun) -> None:
     forest = examples_with_all_words(sst_run, [SST]).forest
     names = forest.vocabs["word"].decode(forest.columns["word"])
     ends = forest.offsets.tolist()
-    texts = [" ".join(names[i:j]) for i, j in zip(ends, ends[1:])]
+    texts = [" ".join(names[i:j]) for i, j in itertools.pairwise(ends)]
     (found,) = similar(sst_run, [SST], ["The  film is good ."], number=4, of="sentences")
     expected = slow_neighbors(sst_run, "the film is good .", texts)
     expected = [pair for pair in expected if pair[0] != "the film is good ."][:4]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations_with_replacement
-from typing import Optional
 
 import numpy as np
 import torch
@@ -49,7 +48,7 @@ Parameters = dict[str, Tensor]
 """Of one operator, by name."""
 
 
-def maps(f: Aggregator, k: int, h: list[Tensor], x: Optional[Tensor]) -> Tensor:
+def maps(f: Aggregator, k: int, h: list[Tensor], x: Tensor | None) -> Tensor:
     """All gates' maps at one node, ``(G, c)``."""
     p = {name: getattr(f, name)[k] for name in f.stacked if hasattr(f, name)}
     w = None
@@ -59,19 +58,19 @@ def maps(f: Aggregator, k: int, h: list[Tensor], x: Optional[Tensor]) -> Tensor:
     return a + (x @ f.W).view(f.G, f.c) if f.label == "add" else a
 
 
-def of_sum(f: Aggregator, p: Parameters, h: list[Tensor], _: Optional[Tensor]) -> Tensor:
+def of_sum(f: Aggregator, p: Parameters, h: list[Tensor], _: Tensor | None) -> Tensor:
     """Equation (5): one matrix for each position."""
     U = p["U"].view(f.L, f.c, f.G, f.c)
     return sum(torch.tensordot(h[j], U[j], dims=1) for j in range(f.L)) + p["b"].view(f.G, f.c)
 
 
-def of_shared_sum(f: Aggregator, p: Parameters, h: list[Tensor], _: Optional[Tensor]) -> Tensor:
+def of_shared_sum(f: Aggregator, p: Parameters, h: list[Tensor], _: Tensor | None) -> Tensor:
     """One matrix for all positions."""
     U = p["U"].view(f.c, f.G, f.c)
     return sum(torch.tensordot(h[j], U, dims=1) for j in range(f.L)) + p["b"].view(f.G, f.c)
 
 
-def of_tensor(f: Aggregator, p: Parameters, h: list[Tensor], x: Optional[Tensor]) -> Tensor:
+def of_tensor(f: Aggregator, p: Parameters, h: list[Tensor], x: Tensor | None) -> Tensor:
     """Equation (4), with the label x as first mode if it is one."""
     mode, c, G = x is not None, f.c, f.G
     T = p["T"].view(*[f.m + 1] * mode, *[c + 1] * f.L, G, c)
@@ -79,7 +78,7 @@ def of_tensor(f: Aggregator, p: Parameters, h: list[Tensor], x: Optional[Tensor]
     return contract(T, [bar(x), *vectors] if mode else vectors)
 
 
-def of_hosvd(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
+def of_hosvd(f: Aggregator, p: Parameters, h: list[Tensor], w: Tensor | None) -> Tensor:
     """Each child reduced to r, then a core of that size, gate by gate; w is the reduced label."""
     mode, symmetric, r, a = w is not None, p["U"].dim() == 2, f.r, []
     for g in range(f.G):
@@ -97,7 +96,7 @@ def of_hosvd(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor])
     return torch.stack(a)
 
 
-def of_canonical(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
+def of_canonical(f: Aggregator, p: Parameters, h: list[Tensor], w: Tensor | None) -> Tensor:
     """The product of the children's factors, and of the label's."""
     product = torch.ones(f.G, f.r, dtype=h[0].dtype) if w is None else w
     for j in range(f.L):
@@ -105,7 +104,7 @@ def of_canonical(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tens
     return torch.stack([product[g] @ p["Q"][g] + p["b"][g, 0] for g in range(f.G)])
 
 
-def of_tensor_train(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[Tensor]) -> Tensor:
+def of_tensor_train(f: Aggregator, p: Parameters, h: list[Tensor], w: Tensor | None) -> Tensor:
     """A row times a matrix for each child; it begins with the label or the first child."""
     r, a = f.r, []
     for g in range(f.G):
@@ -117,7 +116,7 @@ def of_tensor_train(f: Aggregator, p: Parameters, h: list[Tensor], w: Optional[T
     return torch.stack(a)
 
 
-MAPS: dict[str, Callable[[Aggregator, Parameters, list[Tensor], Optional[Tensor]], Tensor]] = {
+MAPS: dict[str, Callable[[Aggregator, Parameters, list[Tensor], Tensor | None], Tensor]] = {
     "Sum": of_sum,
     "SharedSum": of_shared_sum,
     "Full": of_tensor,

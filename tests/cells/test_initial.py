@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Union
 
 import pytest
 import torch
@@ -16,7 +15,7 @@ from dgltrees.cells.initial import initialize
 
 M, C, L, R, K = 11, 14, 2, 9, 3  # input, state, children, rank, operators
 
-Start = Union[tuple[int, int], float, Tensor]
+Start = tuple[int, int] | float | Tensor
 """The fans, in and out, of what is drawn; or the constant."""
 
 IDENTITY = torch.eye(R).flatten()

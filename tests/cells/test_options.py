@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def lstm(**options: Any) -> BaseCell:
     return make_cell("lstm", **{**SIZES, **options})
 
 
-def ranks(aggregator: str, rank: Optional[int]) -> dict[str, Any]:
+def ranks(aggregator: str, rank: int | None) -> dict[str, Any]:
     """The rank of an aggregator that has one."""
     has_rank = issubclass(AGGREGATORS[aggregator], FactorisedAggregator)
     return {"rank": rank} if has_rank else {}
@@ -164,7 +164,7 @@ def test_a_cell_reads_the_arguments_of_its_aggregator() -> None:
         ("symmetric_hosvd", 9, "L = 32, r = 9 needs a core of 1 * (41 over 32) * 9 entries"),
     ],
 )
-def test_a_tensor_too_large_is_refused(aggregator: str, rank: Optional[int], message: str) -> None:
+def test_a_tensor_too_large_is_refused(aggregator: str, rank: int | None, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
         lstm(
             max_children=32,
@@ -185,7 +185,7 @@ def test_a_tensor_too_large_is_refused(aggregator: str, rank: Optional[int], mes
     ],
 )
 def test_a_size_beyond_floats_is_refused(
-    aggregator: str, children: int, rank: Optional[int], message: str
+    aggregator: str, children: int, rank: int | None, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         lstm(
@@ -202,9 +202,7 @@ def test_a_size_beyond_floats_is_refused(
         ("tensor_train", 1000, "L = 2, c = 20000, r = 1000 needs 1 * 20000 * 1000^2 entries"),
     ],
 )
-def test_parameters_too_large_are_refused(
-    aggregator: str, rank: Optional[int], message: str
-) -> None:
+def test_parameters_too_large_are_refused(aggregator: str, rank: int | None, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
         lstm(hidden_size=20_000, aggregator=aggregator, **ranks(aggregator, rank))
     assert str(caught.value).endswith(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pytest
@@ -438,7 +438,7 @@ def test_edges_that_are_not_those_of_sequences(
     ],
 )
 def test_fields_that_the_cell_does_not_take(
-    changes: dict[str, Optional[Tensor]], message: str
+    changes: dict[str, Tensor | None], message: str
 ) -> None:
     drawn = spelled("RR")
     ndata = {**fields(flat(drawn)[0]), **changes}

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Optional
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,7 +23,7 @@ def arc_ends(svg: str) -> list[tuple[float, float, float]]:
     return ends
 
 
-def example(**columns: list[Optional[str]]) -> Forest:
+def example(**columns: list[str | None]) -> Forest:
     return from_heads(["Ada", "counts", "stars"], [2, 0, 2], columns=columns)
 
 

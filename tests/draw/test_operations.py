@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_segments_are_the_entries_of_a_stack(sequence: Sequences) -> None:
     assert segments == by_a_stack(operations, tokens)
     for step, rects in zip(drawing.steps, boxes(drawing)):
         assert [name for name, *_ in rects] == ["stack"] * (step.stack_size) + ["current"]
-        for (*_, right), (_, left, _) in zip(rects, rects[1:]):
+        for (*_, right), (_, left, _) in itertools.pairwise(rects):
             assert left - right == pytest.approx(2, abs=0.21)  # side by side
 
 

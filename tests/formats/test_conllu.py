@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Union
 
 import numpy as np
 import pytest
@@ -138,7 +137,7 @@ def test_conll_x(tmp_path: Path) -> None:
     assert names_of(forest, "xpos") == [None, "indef", "n"]
 
 
-BAD: list[tuple[Union[str, bytes], int, str]] = [
+BAD: list[tuple[str | bytes, int, str]] = [
     ("Once upon a time\n", 1, "expected ten columns with tabs between them, got 1; is this a CoN"),
     (
         line(1, "a", 0) + "2\tb\t_\t1\tdep\n",
@@ -194,7 +193,7 @@ def test_a_text_may_have_other_spaces_or_be_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "number", "message"), BAD)
 @pytest.mark.parametrize("trees", [1, 100])
 def test_bad_lines(
-    tmp_path: Path, text: Union[str, bytes], number: int, message: str, trees: int
+    tmp_path: Path, text: str | bytes, number: int, message: str, trees: int
 ) -> None:
     good = SLEEP.encode() + b"\n"
     bad = text if isinstance(text, bytes) else text.encode()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ BY_NUMBER = (
 
 @pytest.mark.parametrize(("text", "ids"), [(BY_ID, ["x", "y"]), (BY_NUMBER, [None, None])])
 def test_analyses_of_a_sentence_share_an_id_or_are_numbered(
-    tmp_path: Path, text: str, ids: list[Optional[str]]
+    tmp_path: Path, text: str, ids: list[str | None]
 ) -> None:
     lists = read_kbest(write(tmp_path, text))
     assert len(lists) == 2

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable, Literal, Union
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -135,7 +136,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
         ("Source\tTarget\n1\tx", 2, "expected the value of an expression"),
     ],
 )
-def test_bad_lines(tmp_path: Path, text: Union[str, bytes], line: int, message: str) -> None:
+def test_bad_lines(tmp_path: Path, text: str | bytes, line: int, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
         read_listops(path)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Union
 
 import numpy as np
 import pytest
@@ -112,7 +111,7 @@ def test_reads_generated_files(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_lines(tmp_path: Path, text: Union[str, bytes], line: int, message: str) -> None:
+def test_bad_lines(tmp_path: Path, text: str | bytes, line: int, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
         read_mee(path)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -59,7 +59,7 @@ def text_of(tree: Constituent, space: str) -> str:
     return f"({label} {below})"
 
 
-def rows(tree: Constituent) -> list[tuple[str, Optional[str], int]]:
+def rows(tree: Constituent) -> list[tuple[str, str | None, int]]:
     """``(label, word, number of children)`` in preorder."""
     label, below = tree
     if isinstance(below, str):
@@ -108,9 +108,7 @@ def test_files_share_their_vocabularies(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("trees", [1, 100])
-def test_bad_lines(
-    tmp_path: Path, text: Union[str, bytes], line: int, message: str, trees: int
-) -> None:
+def test_bad_lines(tmp_path: Path, text: str | bytes, line: int, message: str, trees: int) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
         list(stream_mrg(path, trees=trees, max_children=2))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def text_of(tree: Constituent) -> str:
     return f"({label} {below if isinstance(below, str) else ' '.join(map(text_of, below))})"
 
 
-def rows(tree: Constituent) -> list[tuple[int, Optional[str], int]]:
+def rows(tree: Constituent) -> list[tuple[int, str | None, int]]:
     """``(label, word, number of children)`` in preorder."""
     label, below = tree
     if isinstance(below, str):
@@ -111,7 +111,7 @@ def test_max_children(tmp_path: Path) -> None:
         (b"(2 caf\xe9)", "expected UTF-8 text, got the byte 0xe9; convert the file to UTF-8"),
     ],
 )
-def test_bad_lines(tmp_path: Path, line: Union[str, bytes], message: str) -> None:
+def test_bad_lines(tmp_path: Path, line: str | bytes, message: str) -> None:
     data = line if isinstance(line, bytes) else line.encode()
     path = write(tmp_path, b"(2 a)\n" + data + b"\n(2 a)\n")
     with pytest.raises(TreeError) as caught:

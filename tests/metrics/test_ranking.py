@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def measured(
     scores: list[float],
     relevant: Sequence[int],
     group: list[int],
-    tie: Optional[list[int]] = None,
+    tie: list[int] | None = None,
 ) -> dict[str, Any]:
     ties = list(range(len(scores))) if tie is None else tie
     return ranking(np.array(scores), np.array(relevant, bool), np.array(group), np.array(ties))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def _split(task: str, **settings: Any) -> Splits:
     return load_splits(get_task(task), get_task(task).data(**settings))
 
 
-def _lines(data: Optional[Examples]) -> list[int]:
+def _lines(data: Examples | None) -> list[int]:
     """Which lines of :func:`_listops` with at most 10 of them the examples are."""
     assert data is not None
     return sorted(data.forest.columns["value"].tolist())
@@ -110,7 +110,7 @@ def test_an_unknown_class_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [None, 7])
-def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: Optional[int]) -> None:
+def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: int | None) -> None:
     lines = [f"why {q} ?\tsentence {i}\t{int(i == 0)}" for q in range(8) for i in range(1 + q % 3)]
     (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
     task = get_task("wikiqa")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any
 
 import pytest
 from torch import nn
@@ -71,7 +72,7 @@ def _predict(
     train: Examples,
     path: PathLike,
     settings: Any,
-    file_format: Optional[str] = None,
+    file_format: str | None = None,
     trees: int = 10_000,
 ) -> list[dict[str, Any]]:
     parts = stream_unlabeled(
@@ -157,7 +158,7 @@ _SNLI = '{"sentence1": "A dog runs.", "sentence2": "An animal moves."}'
     ],
 )
 def test_text_comes_in_many_forms(
-    name: str, texts: list[str], file_format: Optional[str], count: int
+    name: str, texts: list[str], file_format: str | None, count: int
 ) -> None:
     model, task, train, _, settings = _model(name)
     lines = _predict(model, task, train, Lines(texts), settings, file_format)
@@ -188,7 +189,7 @@ def test_a_sentence_is_predicted_alike_from_all_forms() -> None:
     ],
 )
 def test_what_cannot_be_read_is_one_error(
-    name: str, text: str, file_format: Optional[str], message: str
+    name: str, text: str, file_format: str | None, message: str
 ) -> None:
     model, task, train, _, settings = _model(name)
     with pytest.raises((ConfigError, TreeError), match=message):

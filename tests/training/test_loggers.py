@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 from lightning_fabric.loggers import Logger
@@ -56,12 +56,12 @@ class Service(Logger):
 
     def __init__(self, **arguments: Any) -> None:
         self.arguments, self.params = arguments, dict[str, Any]()
-        self.lines: list[tuple[Optional[int], dict[str, float]]] = []
+        self.lines: list[tuple[int | None, dict[str, float]]] = []
 
     def log_hyperparams(self, params: dict[str, Any]) -> None:
         self.params = params
 
-    def log_metrics(self, metrics: dict[str, float], step: Optional[int] = None) -> None:
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         self.lines.append((step, metrics))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def test_training_is_resumed_at_the_beginning_of_an_epoch(
     train(settings(preset), tmp_path / "run")
     assert_same(tmp_path / "whole", tmp_path / "run")
     losses = [line["valid_loss"] for line in files(tmp_path / "run")[0]]
-    assert all(later < earlier for earlier, later in zip(losses, losses[1:]))
+    assert all(later < earlier for earlier, later in itertools.pairwise(losses))
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Callable, Optional
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ def add(nodes: Nodes) -> dict[str, Tensor]:
 class Faulty(BaseCell):
     """A cell of functions that a test gives it."""
 
-    def __init__(self, *, group_by: Optional[str] = None, **functions: Callable[..., Any]) -> None:
+    def __init__(self, *, group_by: str | None = None, **functions: Callable[..., Any]) -> None:
         super().__init__(2, 2)
         self.group_by = group_by
         self.functions = {"reduce": mean, "update": add, **functions}
@@ -97,7 +97,7 @@ class Faulty(BaseCell):
 )
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_a_function_that_is_wrong_is_named(
-    name: str, function: Callable[..., Any], message: Optional[str], checkpoint: bool
+    name: str, function: Callable[..., Any], message: str | None, checkpoint: bool
 ) -> None:
     cell = Faulty(**{name: function})
     if message is None:  # one mailbox for each number of children

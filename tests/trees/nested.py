@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from dgltrees.trees import Examples, Forest
 
-Tree = Union[str, tuple[Any, ...]]
+Tree = str | tuple[Any, ...]
 
 
 def nested(
@@ -77,13 +77,13 @@ def assert_same(first: Examples, second: Examples) -> None:
             np.testing.assert_array_equal(one[name], other[name])
 
 
-def names_of(forest: Forest, column: str) -> list[Optional[str]]:
+def names_of(forest: Forest, column: str) -> list[str | None]:
     """The name of each node in a column of ids, None for -1."""
     names = [*forest.vocabs[column].names, None]
     return [names[i] for i in forest.columns[column]]
 
 
-def write(folder: Path, content: Union[str, bytes]) -> Path:
+def write(folder: Path, content: str | bytes) -> Path:
     """A file with this content."""
     path = folder / "data.txt"
     path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-from typing import Optional
 
 import numpy as np
 import torch
@@ -42,7 +41,7 @@ def test_a_result_is_computed_once_per_key_values_and_device() -> None:
 
 def test_none_is_a_result() -> None:
     batch = Forest.build([-1]).batch()
-    results: list[Optional[Tensor]] = [None, torch.zeros(1)]
+    results: list[Tensor | None] = [None, torch.zeros(1)]
     for device in (None, "cpu", "meta"):
         assert batch.cache.get("plan", lambda: results.pop(0), device=device) is None
     assert len(results) == 1

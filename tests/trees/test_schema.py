@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_kinds_are_inferred_from_values(name: str) -> None:
     ],
 )
 def test_columns_and_kinds_can_be_chosen(
-    wanted: Union[list[str], dict[str, str], None], expected: dict[str, str]
+    wanted: list[str] | dict[str, str] | None, expected: dict[str, str]
 ) -> None:
     trees = forest(name=["a", "b"] * 20, number=np.arange(NODES), target=np.arange(NODES))
     chosen = choose_columns(trees, wanted, without=["target"])

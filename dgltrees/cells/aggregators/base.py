@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Optional
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -67,13 +67,13 @@ class Aggregator(nn.Module, ABC):
             raise ConfigError(f"{type(self).__name__} takes either a label or types, got both")
         self.L, self.c, self.G, self.K, self.r = children, size, gates, types, 0
         self.m, self.init = label_size, init
-        self.label: Optional[Label] = "add" if label_size else None
-        self.W: Optional[nn.Parameter] = None
+        self.label: Label | None = "add" if label_size else None
+        self.W: nn.Parameter | None = None
         if self.label:
             self.W = nn.Parameter(torch.empty(label_size, gates * size))
 
     @staticmethod
-    def paper_parameter_count(L: int, c: int, r: int = 0) -> Optional[int]:
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int | None:
         """Parameters of one map as the paper's tables count them: no biases, no label.
 
         None, which is the default, for a map that is not in these tables.
@@ -101,9 +101,7 @@ class Aggregator(nn.Module, ABC):
         """Transform the labels of all nodes in one product, ``(n, m)`` to ``(n, e)``."""
         return x if self.W is None else x @ self.W
 
-    def forward(
-        self, h: Tensor, groups: Optional[Groups] = None, x: Optional[Tensor] = None
-    ) -> Tensor:
+    def forward(self, h: Tensor, groups: Groups | None = None, x: Tensor | None = None) -> Tensor:
         """Compute the pre-activations of all gates.
 
         Arguments:
@@ -117,7 +115,7 @@ class Aggregator(nn.Module, ABC):
         return self.aggregate(h, groups, None if x is None else self.embed(x))
 
     def aggregate(
-        self, h: Tensor, groups: Optional[Groups] = None, label: Optional[Tensor] = None
+        self, h: Tensor, groups: Groups | None = None, label: Tensor | None = None
     ) -> Tensor:
         """:meth:`forward` with the result of :meth:`embed`, ``(n, e)``, in the place of labels."""
         if label is not None and self.label == "mode":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,7 @@ def product(u: Tensor) -> Tensor:
     return u[0]
 
 
-def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Optional[Tensor] = None) -> Tensor:
+def canonical(u: Tensor, Q: Tensor, b: Tensor, w: Tensor | None = None) -> Tensor:
     """``Q (u_1 * .. * u_L) + b``, the product elementwise.
 
     Arguments:

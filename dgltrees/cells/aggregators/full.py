@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from dgltrees.options import Count
 __all__ = ["Full", "full"]
 
 
-def full(h: Tensor, T: Tensor, x: Optional[Tensor] = None) -> Tensor:
+def full(h: Tensor, T: Tensor, x: Tensor | None = None) -> Tensor:
     """``sum over i, j_1 .. j_L of T(i, j_1, .., j_L, k) x̄(i) h̄_1(j_1) .. h̄_L(j_L)``.
 
     Arguments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +24,7 @@ def hosvd(
     core: Tensor,
     Q: Tensor,
     b: Tensor,
-    w: Optional[Tensor] = None,
+    w: Tensor | None = None,
 ) -> Tensor:
     """``q(G(w(x), u_1(h_1), .., u_L(h_L)))``, where a one is appended to each argument of G.
 

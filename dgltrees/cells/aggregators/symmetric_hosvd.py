@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +26,7 @@ def symmetric_hosvd(
     Q: Tensor,
     b: Tensor,
     maps: Sequence[Tensor],
-    w: Optional[Tensor] = None,
+    w: Tensor | None = None,
 ) -> Tensor:
     """``q(G(w(x), u(h_1), .., u(h_L)))`` with G symmetric in its last L arguments.
 

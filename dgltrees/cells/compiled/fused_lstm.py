@@ -10,7 +10,7 @@ three functions are compiled (:mod:`dgltrees.cells.compiled.compiler`).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,12 +30,12 @@ aten = torch.ops.aten
 def fused_lstm(
     batch: TreeBatch,
     wx: Tensor,
-    wx_f: Optional[Tensor],
+    wx_f: Tensor | None,
     U: Tensor,
     U_f: Tensor,
-    b_f: Optional[Tensor] = None,
-    types: Optional[NDArray[np.int64]] = None,
-) -> Optional[dict[str, Tensor]]:
+    b_f: Tensor | None = None,
+    types: NDArray[np.int64] | None = None,
+) -> dict[str, Tensor] | None:
     r"""States of all nodes, from the leaves up.
 
     .. math::
@@ -103,10 +103,10 @@ class _FusedLSTM(torch.autograd.Function):
     def forward(
         ctx: Any,
         wx: Tensor,
-        wx_f: Optional[Tensor],
+        wx_f: Tensor | None,
         U: Tensor,
         U_f: Tensor,
-        b_f: Optional[Tensor],
+        b_f: Tensor | None,
         plan: RowPlan,
     ) -> tuple[Tensor, Tensor]:
         A, F = wx.index_select(0, plan.order), _forget_inputs(U, wx_f, b_f, plan)
@@ -121,7 +121,7 @@ class _FusedLSTM(torch.autograd.Function):
         return tables.H.index_select(0, plan.back), tables.C.index_select(0, plan.back)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         refuse_second_derivative()
         U, U_f, *saved = ctx.saved_tensors
         tables, plan = _Tables(*saved), ctx.plan
@@ -143,9 +143,7 @@ class _FusedLSTM(torch.autograd.Function):
         return dwx, dwx_f, dU, dU_f, db_f, None
 
 
-def _forget_inputs(
-    like: Tensor, wx_f: Optional[Tensor], b_f: Optional[Tensor], plan: RowPlan
-) -> Tensor:
+def _forget_inputs(like: Tensor, wx_f: Tensor | None, b_f: Tensor | None, plan: RowPlan) -> Tensor:
     """``(N, c)``: the input's and the bias' part of each row's forget gate."""
     bias = None if b_f is None else b_f.index_select(0, plan.types)
     if wx_f is None:

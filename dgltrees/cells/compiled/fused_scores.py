@@ -7,7 +7,7 @@ blocks that fit a processor's cache, and computed again in the backward pass.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,7 +41,7 @@ class FusedScores(torch.autograd.Function):
         return m
 
     @staticmethod
-    def backward(ctx: Any, dm: Tensor) -> tuple[Optional[Tensor], ...]:  # noqa: D102
+    def backward(ctx: Any, dm: Tensor) -> tuple[Tensor | None, ...]:  # noqa: D102
         refuse_second_derivative()
         keys, queries, w = ctx.saved_tensors
         dkeys, dqueries, dw = (torch.zeros_like(each) for each in (keys, queries, w))

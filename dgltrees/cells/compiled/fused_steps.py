@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -73,7 +73,7 @@ class FusedSteps(torch.autograd.Function):
         return h, c
 
     @staticmethod
-    def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:  # noqa: D102
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:  # noqa: D102
         refuse_second_derivative()
         (U, back), (H, C, T, A) = ctx.saved_tensors, ctx.tables
         d, V = len(U), U.t().contiguous()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -84,7 +84,7 @@ class RowPlan:
         return [Span(start, stop, parts[a:b]) for start, stop, a, b in self.levels.tolist()]
 
     @cached_property
-    def by_type(self) -> list[tuple[int, Union[slice, Tensor]]]:
+    def by_type(self) -> list[tuple[int, slice | Tensor]]:
         """Each type of edge with its rows, as a slice where they are adjacent."""
         kinds, begins, ends = self.parts.T
         rows = ranges(begins, ends - begins)
@@ -94,14 +94,14 @@ class RowPlan:
             for kind in np.unique(kinds).tolist()
         ]
 
-    def to(self, device: Union[str, torch.device]) -> RowPlan:
+    def to(self, device: str | torch.device) -> RowPlan:
         """The same plan with its tensors on ``device``."""
         names = ("order", "back", "parent", "parent_node", "types")
         moved = {name: getattr(self, name).to(device, non_blocking=True) for name in names}
         return replace(self, **moved)
 
 
-def plan_rows(batch: TreeBatch, types: Optional[Ints] = None) -> Optional[RowPlan]:
+def plan_rows(batch: TreeBatch, types: Ints | None = None) -> RowPlan | None:
     """Plan the rows of ``batch``, with vectorised code and no loop over nodes.
 
     Arguments:
@@ -163,10 +163,10 @@ def _columns(*columns: Ints) -> Ints:
 
 def row_plan(
     batch: TreeBatch,
-    types: Optional[Ints] = None,
+    types: Ints | None = None,
     *,
-    device: Union[str, torch.device] = "cpu",
-) -> Optional[RowPlan]:
+    device: str | torch.device = "cpu",
+) -> RowPlan | None:
     """:func:`plan_rows`, cached with the batch and moved to ``device``."""
     return batch.cache.get(
         "rows",
@@ -176,7 +176,7 @@ def row_plan(
     )
 
 
-def _as_slice(rows: Ints, device: torch.device) -> Union[slice, Tensor]:
+def _as_slice(rows: Ints, device: torch.device) -> slice | Tensor:
     if rows[-1] - rows[0] + 1 == len(rows):
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return torch.from_numpy(rows).to(device, non_blocking=True)

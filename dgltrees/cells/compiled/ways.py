@@ -8,7 +8,7 @@ cell. A test compares every one with these functions: values, gradients and erro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,12 +35,12 @@ __all__: list[str] = []
 
 Ints = NDArray[np.int64]
 Fields = Mapping[str, Tensor]
-States = Optional[dict[str, Tensor]]
+States = dict[str, Tensor] | None
 
 
 @compiled_way(ChildSumTreeLSTM, accepts_indexed=True, second=True)
 def child_sum(
-    cell: ChildSumTreeLSTM, batch: TreeBatch, ndata: Mapping[str, Union[Tensor, IndexedRows]]
+    cell: ChildSumTreeLSTM, batch: TreeBatch, ndata: Mapping[str, Tensor | IndexedRows]
 ) -> States:
     """Run a child-sum Tree-LSTM without dropout and layer normalisation over trees."""
     if not isinstance(cell.norm, nn.Identity) or drops(cell.dropout):
@@ -59,9 +59,7 @@ def tree_lstm(cell: TreeLSTM, batch: TreeBatch, ndata: Fields) -> States:
     return _tree_lstm_sum(cell, cell.f, batch, ndata)
 
 
-def _tree_lstm_sum(
-    cell: TreeLSTM, f: Union[Sum, SharedSum], batch: TreeBatch, ndata: Fields
-) -> States:
+def _tree_lstm_sum(cell: TreeLSTM, f: Sum | SharedSum, batch: TreeBatch, ndata: Fields) -> States:
     gate, size = cell.child_gate, cell.hidden_size
     label, types, wx_f = cell.prepare(ndata), _edge_types(cell, batch, ndata), None
     if cell.leaf is None:
@@ -93,7 +91,7 @@ def _edge_types(cell: TreeCell, batch: TreeBatch, ndata: Fields) -> Ints:
 
 
 @compiled_way(Score)
-def scores(score: Score, keys: Tensor, queries: Tensor) -> Optional[Tensor]:
+def scores(score: Score, keys: Tensor, queries: Tensor) -> Tensor | None:
     """Score all keys for all queries by an MLP: ``(T, M, k)``, ``(T, Q, k)`` to ``(T, Q, M)``."""
     if autocasts(keys.device.type) or queries.shape[1] < 2:  # one table is as large as the keys
         return None

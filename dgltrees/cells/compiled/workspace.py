@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class Workspace:
 
 def tables(
     like: Tensor, shapes: Sequence[tuple[int, ...]]
-) -> tuple[Optional[Workspace], list[Tensor]]:
+) -> tuple[Workspace | None, list[Tensor]]:
     """Uninitialised tensors of these shapes, with the dtype and on the device of ``like``.
 
     Returns:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ def shuffle(rng: random.Random, items: list[Any]) -> None:
         items[last], items[other] = items[other], items[last]
 
 
-def distinct(draw: Callable[[], Optional[str]], count: int, what: str) -> list[str]:
+def distinct(draw: Callable[[], str | None], count: int, what: str) -> list[str]:
     """Draw ``count`` different texts; they are in the order of their first draws.
 
     Arguments:

@@ -9,8 +9,9 @@ distinct. They are not the trees of the release.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable, Literal
+from typing import Literal
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError

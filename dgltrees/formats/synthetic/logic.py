@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, combinations
 from pathlib import Path
-from typing import Optional, Union
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
@@ -33,7 +32,7 @@ SHARES = (1, 110, 588, 1098, 1435, 1613, 1557, 1260, 896, 597, 386, 231, 228)
 
 SUBSETS = ["".join(letters) for letters in combinations("abcdef", 4)]
 
-Sizes = Union[int, list[int]]
+Sizes = int | list[int]
 
 
 def make_logic(
@@ -126,7 +125,7 @@ def _draw_bin(rng: random.Random, n: int, count: int) -> list[str]:
     ]
     sums = list(accumulate(SIZE_WEIGHTS[left] * SIZE_WEIGHTS[right] for left, right in sides))
 
-    def draw() -> Optional[str]:
+    def draw() -> str | None:
         letters = SUBSETS[below(rng, len(SUBSETS))]
         sizes = sides[bisect_right(sums, rng.random() * sums[-1])]
         (left, left_table), (right, right_table) = (

@@ -13,7 +13,6 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from itertools import accumulate
-from typing import Union
 
 from dgltrees.formats.synthetic.draws import below
 
@@ -82,7 +81,7 @@ def draw_sentence(rng: random.Random, operators: int, variables: str) -> tuple[s
         the sentence, such as ``( a ( or ( not b ) ) )``, and its truth table, whose bit i is its
         value under assignment i.
     """
-    pending: list[Union[tuple[int, int], str]] = [(0, operators)]  # (level, size), or an operator
+    pending: list[tuple[int, int] | str] = [(0, operators)]  # (level, size), or an operator
     operands: list[tuple[str, int]] = []
     while pending:
         item = pending.pop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -51,7 +51,7 @@ class LanguageModel(nn.Module, ABC):
         ConfigError: sizes do not fit, or the probability is not in [0, 1).
     """
 
-    start: Optional[int] = None
+    start: int | None = None
     """The id of START, if START and STOP are generated; that of STOP is the next."""
 
     def __init__(
@@ -62,7 +62,7 @@ class LanguageModel(nn.Module, ABC):
         *,
         tied: bool = False,
         dropout: Fraction = 0.0,
-        vectors: Optional[Tensor] = None,
+        vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
         if tied and embedding != state_size:
@@ -88,7 +88,7 @@ class LanguageModel(nn.Module, ABC):
     def forward(self, batch: TreeBatch) -> Predictions:
         """The predictions of all words except ROOT."""
 
-    def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
+    def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
         """The scores of the labels of dependencies, ``(P, K)``; None if the model has no labels.
 
         Arguments:
@@ -108,6 +108,6 @@ class LanguageModel(nn.Module, ABC):
         return nll.new_zeros(batch.num_trees).index_add(0, tree, -nll)
 
 
-def half(hidden_size: int, embedding: Optional[int]) -> int:
+def half(hidden_size: int, embedding: int | None) -> int:
     """The size of word vectors: by default half that of the states, as in the paper."""
     return max(1, hidden_size // 2) if embedding is None else embedding

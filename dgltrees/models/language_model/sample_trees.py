@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Optional, Union
 
 import numpy as np
 import torch
@@ -47,17 +46,17 @@ class SampledTrees:
 
 @torch.no_grad()
 def sample_trees(
-    model: Union[JointTreeLM, TreeLM],
+    model: JointTreeLM | TreeLM,
     vocabs: Mapping[str, Vocabulary],
     count: Count,
     *,
     root: int,
     max_words: Count = 100,
-    sampling: Optional[Sampling] = None,
+    sampling: Sampling | None = None,
     sample_decisions: bool = False,
     excluded: Sequence[int] = (),
     single_root: bool = True,
-    generator: Optional[torch.Generator] = None,
+    generator: torch.Generator | None = None,
 ) -> SampledTrees:
     """Sample dependency trees top-down.
 
@@ -110,11 +109,11 @@ class _Trees:
     def __init__(
         self,
         model: TreeLM,
-        decisions: Optional[AddDecisions],
+        decisions: AddDecisions | None,
         trees: int,
         max_words: int,
         root: int,
-        generator: Optional[torch.Generator],
+        generator: torch.Generator | None,
     ) -> None:
         self.model, self.decisions, self.generator = model, decisions, generator
         self.max_words, self.sample_decisions, self.single_root = max_words, False, True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Optional
 
 import torch
 from torch import Tensor
@@ -29,10 +28,10 @@ class Sampling:
     """
 
     temperature: NonNegative = 1.0
-    top_k: Optional[Count] = None
+    top_k: Count | None = None
     top_p: PositiveShare = 1.0
 
-    def draw(self, y: Tensor, generator: Optional[torch.Generator] = None) -> Tensor:
+    def draw(self, y: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Sample one word per row, ``(A,)``.
 
         Arguments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ class _SequenceModel(LanguageModel):
         words: Count,
         hidden_size: Count,
         *,
-        embedding: Optional[Count] = None,
+        embedding: Count | None = None,
         layers: Count = 1,
         **options: Any,
     ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -67,13 +65,13 @@ class TreeLM(LanguageModel):
         words: Count,
         hidden_size: Count,
         *,
-        embedding: Optional[Count] = None,
+        embedding: Count | None = None,
         layers: Count = 1,
         left_dependents: bool = False,
         shared: bool = False,
         tied: bool = False,
         dropout: Fraction = 0.0,
-        vectors: Optional[Tensor] = None,
+        vectors: Tensor | None = None,
         labels: NonNegativeInt = 0,
         stops: bool = False,
         fused: bool = True,
@@ -134,7 +132,7 @@ class TreeLM(LanguageModel):
         """The model of the words: this model itself."""
         return self
 
-    def label_scores(self, h: Tensor, words: Tensor) -> Optional[Tensor]:
+    def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
         r"""The logits of the labels of P dependencies, ``(P, K)``, for P(label | w, D(w)).
 
         The paper's trees have no labels. Here the label of a word is predicted after the word, by a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -125,7 +125,7 @@ class GlobalAttention(AttentionOverTrees):
         return self.over(queries, table.states, hidden, keys)
 
     def over(
-        self, queries: Tensor, h: Tensor, hidden: Tensor, keys: Optional[Tensor] = None
+        self, queries: Tensor, h: Tensor, hidden: Tensor, keys: Tensor | None = None
     ) -> Attended:
         """Attend to vectors instead of an encoding.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -100,15 +100,15 @@ class NTIEncoder(Encoder):
 
     def __init__(
         self,
-        inputs: Optional[Input],
+        inputs: Input | None,
         leaves: LeafFunction,
         cell: BaseCell,
         *,
         trees: Literal["full", "left"] = "full",
         branching: Count = 2,
-        stride: Optional[Count] = None,
+        stride: Count | None = None,
         padding: Literal["left", "right"] = "left",
-        width: Optional[Count] = None,
+        width: Count | None = None,
         truncate: bool = False,
         pad: Literal["fixed", "learned", "zero"] = "fixed",
         dropout: Fraction = 0.0,
@@ -176,8 +176,8 @@ class NTIEncoder(Encoder):
         return NTIEncoding(batch, state["h"], memory=state.get("c"), **parts)
 
     def plant(
-        self, sentences: Sentences, start: Optional[State] = None
-    ) -> tuple[TreeBatch, dict[str, Union[Tensor, IndexedRows]], dict[str, Any]]:
+        self, sentences: Sentences, start: State | None = None
+    ) -> tuple[TreeBatch, dict[str, Tensor | IndexedRows], dict[str, Any]]:
         """Build the trees over sentences, and the inputs of the traversal.
 
         Arguments:
@@ -197,7 +197,7 @@ class NTIEncoder(Encoder):
         row = torch.full((batch.num_nodes,), len(leaf))
         row[leaf] = torch.arange(len(leaf))
         row, batch = row.to(device), batch.to(device)
-        ndata: dict[str, Union[Tensor, IndexedRows]] = {"x": _at_leaves(leaves.h, row)}
+        ndata: dict[str, Tensor | IndexedRows] = {"x": _at_leaves(leaves.h, row)}
         if leaves.c is not None:
             ndata["c0"] = _at_leaves(leaves.c, row)
         is_token = token < len(x)
@@ -233,7 +233,7 @@ def make_nti_encoder(
     init: Init = "kaiming",
     fused: bool = True,
     node_dropout: Fraction = 0.0,
-    node_options: Optional[dict[str, Any]] = None,
+    node_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> NTIEncoder:
     """Make an encoder from the names of its parts; by default NTI-SLSTM-LSTM.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -43,8 +43,8 @@ class NTIEncoding(Encoding):
             tree of its pair; zero for nodes that did not attend.
     """
 
-    memory: Optional[Tensor] = None
-    attention: Optional[Tensor] = None
+    memory: Tensor | None = None
+    attention: Tensor | None = None
 
     @property
     def pad(self) -> Tensor:

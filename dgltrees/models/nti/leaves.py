@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -39,8 +39,8 @@ class Leaves(NamedTuple):
     """
 
     h: Tensor
-    c: Optional[Tensor] = None
-    last: Optional[State] = None
+    c: Tensor | None = None
+    last: State | None = None
 
 
 class LeafFunction(nn.Module, ABC):
@@ -56,7 +56,7 @@ class LeafFunction(nn.Module, ABC):
         self.input_size, self.size = input_size, size
 
     @abstractmethod
-    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+    def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
         """Compute the states of all leaves.
 
         Arguments:
@@ -79,7 +79,7 @@ class IdentityLeaves(LeafFunction):
     def __init__(self, size: int) -> None:
         super().__init__(size, size)
 
-    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+    def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
         """See :class:`LeafFunction`."""
         if start is not None:
             raise ConfigError("expected no start for leaves that have no state; leave it out")
@@ -112,7 +112,7 @@ class LSTMLeaves(LeafFunction):
         initialize(self.W, input_size + size, size, init)
         initialize(self.U, input_size + size, size, init)
 
-    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+    def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
         """See :class:`LeafFunction`."""
         wx = torch.addmm(self.b, x, self.W)  # (W, 4 d)
         index, back = _steps(widths, False)
@@ -125,7 +125,7 @@ class LSTMLeaves(LeafFunction):
         wx: Tensor,
         index: Tensor,
         back: Tensor,
-        start: Optional[State] = None,
+        start: State | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Run all steps and return states and memories, each ``(W, d)``.
 
@@ -167,7 +167,7 @@ class BidirectionalLSTMLeaves(LeafFunction):
         self.right = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
         self.left = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
 
-    def forward(self, x: Tensor, widths: Tensor, start: Optional[State] = None) -> Leaves:
+    def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
         """See :class:`LeafFunction`; the last state of each LSTM is the one at its own end."""
         halves = []
         ends = (self.right, lasts(widths)), (self.left, starts(widths))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -86,7 +86,7 @@ class _Attending:
     ) -> None:
         self.cell, self.attention, self.dropout, self.premise = cell, attention, dropout, premise
         self.keys = attention.keys(premise)  # the same at all levels
-        self.slots: Optional[int] = cell.slots
+        self.slots: int | None = cell.slots
 
     def prepare(self, ndata: Any) -> dict[str, Tensor]:
         return self.cell.prepare(ndata)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional
+import itertools
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -97,7 +98,7 @@ class TreeAttention(AttentionOverTrees):
         queries: Tensor,
         encoding: NTIEncoding,
         *,
-        keys: Optional[Tensor] = None,
+        keys: Tensor | None = None,
     ) -> Attended:
         """Attend by message passing, on trees of any shape; the reference for :meth:`forward`.
 
@@ -216,7 +217,7 @@ class _FullTrees:
     def mask(self, pad: Tensor) -> None:
         """Mask children without a token below them, under nodes that have one."""
         levels = pad.split_with_sizes(self.sizes, 1)
-        for below, level in zip(levels, levels[1:]):
+        for below, level in itertools.pairwise(levels):
             children = below.reshape(len(pad), -1, self.branching)  # (G, n, b)
             hidden = children & ~level.unsqueeze(2)
             self.hidden.append(nn.functional.pad(hidden, (1, 0)).unsqueeze(3))  # (G, n, 1 + b, 1)

@@ -9,7 +9,6 @@ computing the k best solutions", 1972.
 from __future__ import annotations
 
 import heapq
-from typing import Optional
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +75,7 @@ def kbest_arborescences(
     return trees, np.array([total for _, total in best])
 
 
-def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Optional[Heads]:
+def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Heads | None:
     """The tree with the highest sum of arc scores, by Chu-Liu/Edmonds; None if there is none.
 
     Arguments:
@@ -98,7 +97,7 @@ def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Optiona
     return heads
 
 
-def _edmonds(weight: Floats) -> Optional[Heads]:
+def _edmonds(weight: Floats) -> Heads | None:
     """Contract cycles of best heads until there are none, then expand them again."""
     weight = weight.copy()
     alive = np.ones(len(weight), dtype=bool)
@@ -131,7 +130,7 @@ def _edmonds(weight: Floats) -> Optional[Heads]:
     return heads
 
 
-def _cycle(heads: Heads) -> Optional[NDArray[np.int64]]:
+def _cycle(heads: Heads) -> NDArray[np.int64] | None:
     """The words of one cycle, if there is one."""
     lost = depths(heads) < 0  # on a cycle or below one
     if not lost.any():

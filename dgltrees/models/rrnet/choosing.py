@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Optional
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ def choose(
     sizes: Tensor,
     given: Steps,
     state: RRNetState,
-    h_mask: Optional[Tensor] = None,
+    h_mask: Tensor | None = None,
     *,
     consume: Consume,
     ends: bool,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +59,7 @@ class PolicyClassifier(Classifier):
         """Decide the operations of sentences."""
         return self.encoder.rollout(batch)
 
-    def forward(self, batch: Any, targets: Optional[Tensor] = None) -> Tensor:
+    def forward(self, batch: Any, targets: Tensor | None = None) -> Tensor:
         """The logits of the head; if targets are given, the losses of head and policy.
 
         Arguments:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -88,12 +87,12 @@ class RRNetEncoder(Encoder):
 
     def __init__(
         self,
-        inputs: Union[NodeInput, GivenVectors],
+        inputs: NodeInput | GivenVectors,
         cell: RRNetCell,
         *,
-        policy: Optional[Policy] = None,
-        objective: Optional[PolicyObjective] = None,
-        fixed: Optional[Union[FixedOperations, OnlyRecur]] = None,
+        policy: Policy | None = None,
+        objective: PolicyObjective | None = None,
+        fixed: FixedOperations | OnlyRecur | None = None,
         consume: Consume = "step",
         supervised_fraction: Share = 0.0,
         max_open: Count = 16,
@@ -152,7 +151,7 @@ class RRNetEncoder(Encoder):
 
     def _decisions(
         self, rollout: Rollout, h: Tensor, x: Tensor, operations: Tensor
-    ) -> Optional[Decisions]:
+    ) -> Decisions | None:
         """The policy's decisions at all steps; None without a policy.
 
         Arguments:
@@ -194,7 +193,7 @@ class RRNetEncoder(Encoder):
         return initial_state(self.cell, count, self.max_open)
 
     @torch.no_grad()
-    def rollout(self, batch: TreeBatch, start: Optional[RRNetState] = None) -> Rollout:
+    def rollout(self, batch: TreeBatch, start: RRNetState | None = None) -> Rollout:
         """Decide the operations of sentences, from the data or by the policy.
 
         Arguments:
@@ -333,7 +332,7 @@ class RRNetEncoder(Encoder):
             return f"a node column {OPERATION!r} with the operations"
         return f"node columns {MERGES!r} and {SPLITS!r} with the operations"
 
-    def _data_operations(self, batch: TreeBatch, start: Optional[RRNetState]) -> Steps:
+    def _data_operations(self, batch: TreeBatch, start: RRNetState | None) -> Steps:
         """The operations that the policy does not choose; START where it does."""
         opened = None if start is None else start.size
         if self.fixed is not None:
@@ -363,7 +362,7 @@ class RRNetEncoder(Encoder):
         )
         return Steps(torch.from_numpy(operations), torch.from_numpy(sizes))
 
-    def _masks(self, batch: TreeBatch) -> tuple[Optional[Tensor], Optional[Tensor]]:
+    def _masks(self, batch: TreeBatch) -> tuple[Tensor | None, Tensor | None]:
         """The dropout masks of token vectors and of h, ``(T, m)`` and ``(T, d)``."""
         if not self.training or not self.dropout:
             return None, None
@@ -372,7 +371,7 @@ class RRNetEncoder(Encoder):
         x_mask, h_mask = (nn.functional.dropout(each, self.dropout) for each in ones)
         return x_mask, h_mask
 
-    def _inputs(self, batch: TreeBatch, mask: Optional[Tensor]) -> Tensor:
+    def _inputs(self, batch: TreeBatch, mask: Tensor | None) -> Tensor:
         """The token vectors times the mask of each sentence, ``(N, m)``."""
         x: Tensor = self.input(batch)
         return x if mask is None else x * mask.index_select(0, batch.tree_of_node)
@@ -381,8 +380,8 @@ class RRNetEncoder(Encoder):
         self,
         batch: TreeBatch,
         given: Steps,
-        masks: tuple[Optional[Tensor], Optional[Tensor]],
-        start: Optional[RRNetState],
+        masks: tuple[Tensor | None, Tensor | None],
+        start: RRNetState | None,
     ) -> tuple[Steps, Tensor]:
         """The operations from the data and those of the policy; see :func:`choose`."""
         assert self.policy is not None

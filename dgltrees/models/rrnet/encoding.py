@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
 
 from torch import Tensor
 
@@ -22,5 +21,5 @@ class RRNetEncoding(Encoding):
         decisions: the decisions of the policy.
     """
 
-    operations: Optional[Tensor] = None
-    decisions: Optional[Decisions] = None
+    operations: Tensor | None = None
+    decisions: Decisions | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -23,7 +21,7 @@ class OnlyRecur(nn.Module):
     The parameters of split and merge are not used.
     """
 
-    def forward(self, batch: TreeBatch, max_open: int, opened: Optional[Tensor] = None) -> Tensor:
+    def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
         """RECUR for every token, ``(S,)``; for the arguments see :class:`FixedOperations`."""
         recurs = torch.full((batch.num_nodes,), int(Operation.RECUR))
         return recurs.to(batch.device)
@@ -49,7 +47,7 @@ class FixedOperations(nn.Module):
         table = np.random.default_rng(seed).integers(Operation.SPLIT, Operation.MERGE + 1, rows)
         self.register_buffer("operation", torch.from_numpy(table))
 
-    def forward(self, batch: TreeBatch, max_open: int, opened: Optional[Tensor] = None) -> Tensor:
+    def forward(self, batch: TreeBatch, max_open: int, opened: Tensor | None = None) -> Tensor:
         """The operation of each token, ``(S,)``.
 
         Arguments:
@@ -70,7 +68,7 @@ class FixedOperations(nn.Module):
 
 
 def legalized(
-    operations: Tensor, sizes: Tensor, max_open: int, opened: Optional[Tensor] = None
+    operations: Tensor, sizes: Tensor, max_open: int, opened: Tensor | None = None
 ) -> Tensor:
     """Replace merges with an empty stack and splits with a full one by RECUR, ``(S,)``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Optional, Union, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -89,7 +89,7 @@ class StreamLM(nn.Module):
 
     def __init__(
         self,
-        encoder: Union[RRNetEncoder, LSTMStream],
+        encoder: RRNetEncoder | LSTMStream,
         *,
         tied: bool = False,
         dropout: Fraction = 0.0,
@@ -113,7 +113,7 @@ class StreamLM(nn.Module):
         self.W_ho = (
             None if tied else nn.Parameter(torch.empty(rows, encoder.size).uniform_(-0.1, 0.1))
         )
-        self.carried: Optional[_Carried] = None
+        self.carried: _Carried | None = None
 
     @property
     def output(self) -> Tensor:

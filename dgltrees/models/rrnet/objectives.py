@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Optional, Protocol
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -155,7 +155,7 @@ def _log_p(scores: Tensor, actions: Tensor) -> Tensor:
 
 
 def _advantages(
-    rewards: Tensor, values: Tensor, sizes: Tensor, discount: float, after_end: Optional[Tensor]
+    rewards: Tensor, values: Tensor, sizes: Tensor, discount: float, after_end: Tensor | None
 ) -> Tensor:
     r"""The discounted return less the value of each step, ``(S,)``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -63,7 +63,7 @@ class Replay(nn.Module):
         self.table = table[-self.capacity :].clone()
         self.lengths = torch.cat([self.lengths, new.sizes])[-self.capacity :]
 
-    def draw(self, count: int, device: torch.device) -> Optional[Trajectories]:
+    def draw(self, count: int, device: torch.device) -> Trajectories | None:
         """Draw at most ``count`` different sentences uniformly; None if the memory is empty."""
         if not len(self):
             return None

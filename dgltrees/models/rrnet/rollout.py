@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -27,6 +27,6 @@ class Rollout(NamedTuple):
     """
 
     graph: TreeBatch
-    x_mask: Optional[Tensor]
-    h_mask: Optional[Tensor]
-    start: Optional[RRNetState] = None
+    x_mask: Tensor | None
+    h_mask: Tensor | None
+    start: RRNetState | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional
 
 import numpy as np
 import torch
@@ -34,7 +33,7 @@ def with_starts(
     batch: TreeBatch,
     operations: Tensor,
     from_data: Tensor,
-    start: Optional[RRNetState] = None,
+    start: RRNetState | None = None,
     *,
     complete: bool = False,
 ) -> TreeBatch:
@@ -86,7 +85,7 @@ def _nothing(column: Tensor) -> int:
     return -1 if column.dtype != torch.bool and not column.is_floating_point() else 0
 
 
-def largest_stack(steps: Steps, start: Optional[RRNetState] = None) -> int:
+def largest_stack(steps: Steps, start: RRNetState | None = None) -> int:
     """The largest number of open sub-trees in any sentence with these operations."""
     ops, sizes = steps.operations.cpu().numpy(), steps.sizes.numpy()
     change = (ops == Operation.SPLIT).astype(np.int64) - (ops == Operation.MERGE)

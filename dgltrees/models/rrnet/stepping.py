@@ -7,7 +7,7 @@ equations and results are those of the traversal of the operation graph
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -67,7 +67,7 @@ def advance(
     x: Tensor,
     operations: Tensor,
     state: RRNetState,
-    mask: Optional[Tensor] = None,
+    mask: Tensor | None = None,
     *,
     in_place: bool = False,
 ) -> RRNetState:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ LABEL = "deprel"
 def stream_trees(
     path: PathLike,
     settings: TreeLMSettings,
-    vocabs: Optional[Mapping[str, Vocabulary]],
+    vocabs: Mapping[str, Vocabulary] | None,
     trees: int = 10_000,
 ) -> Iterator[Forest]:
     """The dependency trees of a file, about ``trees`` at a time.
@@ -111,7 +111,7 @@ def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: 
     return _labeled(recode(forest, present, lower=lower), vocabs)
 
 
-def _short(forests: Iterator[Forest], max_nodes: Optional[int], path: PathLike) -> Iterator[Forest]:
+def _short(forests: Iterator[Forest], max_nodes: int | None, path: PathLike) -> Iterator[Forest]:
     """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 from dgltrees.options import Count, Fraction
 from dgltrees.tasks.settings import Files, WordSettings
@@ -20,7 +20,7 @@ class TreeLMSettings(WordSettings):
     """Node column whose names are the words, in saved forests of other trees than dependencies."""
     lower: bool = False
     """Turn words to lower case."""
-    max_words: Optional[Count] = None
+    max_words: Count | None = None
     """Longest sentence in words; longer ones are left out."""
     single_root: bool = True
     """Refuse sentences with several words below ROOT, as files in CoNLL-X may have."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Optional, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -49,7 +49,7 @@ class Objective(nn.Module):
             is the full softmax.
     """
 
-    def __init__(self, model: LanguageModel, nce: Optional[NCE] = None) -> None:
+    def __init__(self, model: LanguageModel, nce: NCE | None = None) -> None:
         super().__init__()
         self.model, self.nce = model, nce
 
@@ -58,7 +58,7 @@ class Objective(nn.Module):
         """Whether the model generates trees by START and STOP."""
         return self.model.start is not None
 
-    def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Optional[Tensor]]:
+    def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Tensor | None]:
         """The loss of each word except ROOT, and of ends; their nodes; the scores of labels.
 
         Returns:
@@ -76,7 +76,7 @@ class LanguageModelTask(Task):
     """Language modelling of trees: rows are nodes, and their classes are words; ROOT has none."""
 
     has_majority = False
-    evaluate_more: ClassVar[Optional[str]] = "dgltrees.analyses.shape:joint_report"
+    evaluate_more: ClassVar[str | None] = "dgltrees.analyses.shape:joint_report"
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Callable, Optional, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ class OwnTreesTask(Task):
         settings: Any,
         vocabs: Names = None,
         *,
-        file_format: Optional[str] = None,
+        file_format: str | None = None,
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[Examples]:
@@ -118,7 +118,7 @@ class OwnTreesTask(Task):
         if training and vocabs is not None:
             check_columns_seen(seen, cast(Schema, vocabs), settings, path)
 
-    def format_of(self, path: PathLike) -> Optional[str]:
+    def format_of(self, path: PathLike) -> str | None:
         """None: the settings say it, or the file tells it."""
         return None
 
@@ -127,7 +127,7 @@ class OwnTreesTask(Task):
         raw: Examples,
         settings: Any,
         names: Names,
-        file: Optional[PathLike] = None,
+        file: PathLike | None = None,
         *,
         labeled: bool = True,
     ) -> Examples:
@@ -185,9 +185,7 @@ class OwnTreesTask(Task):
             read = replace(read, columns={**read.columns, **places})
         return with_targets(read, targets, nodes=self.nodes)
 
-    def _row_error(
-        self, message: str, row: int, raw: Examples, file: Optional[PathLike]
-    ) -> TreeError:
+    def _row_error(self, message: str, row: int, raw: Examples, file: PathLike | None) -> TreeError:
         """An error of a row, with the tree, the node where rows are nodes, and the file's line."""
         tree, node = locate(raw.forest.offsets, row) if self.nodes else (row * raw.arity, None)
         lines, files = raw.columns.get("line"), raw.columns.get("file")
@@ -219,7 +217,7 @@ class OwnTreesTask(Task):
         return np.asarray(self.is_labeled(targets).reshape(len(targets), -1).any(1))
 
     def baselines(
-        self, settings: Any, splits: Any, test: Optional[Examples]
+        self, settings: Any, splits: Any, test: Examples | None
     ) -> dict[str, dict[str, Any]]:
         """What linear and boosted models over bags of nodes reach, if the settings ask for it."""
         if not settings.baselines:

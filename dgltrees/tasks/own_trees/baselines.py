@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ _MOST_EXAMPLES = 20_000  # of those on disk
 _MOST_NAMES = 256  # counted per column; rarer ones are left out
 
 
-def some_examples(task: Any, data: Optional[Examples]) -> Optional[Examples]:
+def some_examples(task: Any, data: Examples | None) -> Examples | None:
     """The examples in memory: all of them, or where they are on disk 20,000 drawn at random."""
     if data is None or not isinstance(data.forest, DiskForest) or len(data) <= _MOST_EXAMPLES:
         return data
@@ -96,7 +96,7 @@ def bag_features(
 
 
 def bag_baselines(
-    task: Any, train: Examples, parts: Mapping[str, Optional[Examples]]
+    task: Any, train: Examples, parts: Mapping[str, Examples | None]
 ) -> dict[str, dict[str, Any]]:
     """Metrics of two models over :func:`bag_features`: ``linear`` and ``boosting``.
 

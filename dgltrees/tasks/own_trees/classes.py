@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Optional, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ def _order(name: str) -> tuple[int, float, str]:
         return 1, 0.0, name
 
 
-def _flags(names: list[Optional[str]], column: str, error: RowError) -> NDArray[np.int64]:
+def _flags(names: list[str | None], column: str, error: RowError) -> NDArray[np.int64]:
     flags = np.full(len(names), -1, np.int64)
     for row, name in enumerate(names):
         if name is None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, Optional, Union
+from typing import Any
 
 import numpy as np
 
@@ -54,13 +54,13 @@ class Inspection:
     """
 
     source: str
-    form: Optional[str]
+    form: str | None
     layout: Layout
     shapes: ShapeSummary
     complete: bool
     columns: tuple[ColumnSummary, ...]
     beside: tuple[ColumnSummary, ...]
-    target: Optional[str]
+    target: str | None
     groups: str
     warnings: tuple[str, ...]
     command: str
@@ -107,13 +107,13 @@ class Inspection:
 
 
 def inspect_trees(
-    source: Union[PathLike, Forest, Examples],
+    source: PathLike | Forest | Examples,
     *,
-    format: Optional[str] = None,  # noqa: A002
-    trees: Optional[Count] = 10_000,
-    target: Optional[str] = None,
-    group: Optional[str] = None,
-    columns: Optional[Union[list[str], dict[str, str]]] = None,
+    format: str | None = None,  # noqa: A002
+    trees: Count | None = 10_000,
+    target: str | None = None,
+    group: str | None = None,
+    columns: list[str] | dict[str, str] | None = None,
     layout: Layout = Layout(),  # noqa: B008
 ) -> Inspection:
     """Look at trees: their shapes, their columns, what could be predicted.
@@ -135,7 +135,7 @@ def inspect_trees(
         ConfigError: the format is unknown, or does not read the layout.
         TreeError: the file breaks a rule of its format, or there is no such column.
     """
-    form: Optional[str] = None
+    form: str | None = None
     if isinstance(source, (Forest, Examples)):
         examples = Examples(source) if isinstance(source, Forest) else source
         complete = trees is None or len(examples) <= trees
@@ -218,7 +218,7 @@ def _groups(examples: Examples, target: str, group: str, columns: Any) -> str:
 
 
 def _read(
-    files: Sequence[PathLike], form: str, layout: Layout, trees: Optional[int]
+    files: Sequence[PathLike], form: str, layout: Layout, trees: int | None
 ) -> tuple[Examples, bool]:
     """The first ``trees`` examples of files, and whether these are all."""
     parts: list[Examples] = []
@@ -234,7 +234,7 @@ def _read(
     return gather(parts), True
 
 
-def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> Optional[str]:
+def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> str | None:
     """The column that is likeliest to be a target: ``target``, or the last that tells something."""
     if "target" in forest.columns:
         return "target"
@@ -245,9 +245,7 @@ def _proposed(beside: Sequence[ColumnSummary], forest: Forest) -> Optional[str]:
     return useful[-1]
 
 
-def _tree_warnings(
-    shapes: ShapeSummary, target: Optional[str], form: Optional[str]
-) -> Iterator[str]:
+def _tree_warnings(shapes: ShapeSummary, target: str | None, form: str | None) -> Iterator[str]:
     if form == "json" and shapes.trees == 1 and shapes.arity[2] > 1:
         yield "a document is one tree; for a list of records with trees: --format json-records"
     if form == "python":
@@ -264,7 +262,7 @@ def _column_warnings(columns: Sequence[ColumnSummary]) -> Iterator[str]:
             yield f"column {column.name!r} {warning}"
 
 
-def _task(target: Optional[str], examples: Examples) -> tuple[str, bool]:
+def _task(target: str | None, examples: Examples) -> tuple[str, bool]:
     """The task that learns a target, and whether it should predict the logarithm."""
     forest = examples.forest
     of_nodes = target is not None and target not in examples.columns
@@ -291,10 +289,10 @@ def _task(target: Optional[str], examples: Examples) -> tuple[str, bool]:
 
 def _command(
     path: str,
-    form: Optional[str],
+    form: str | None,
     layout: Layout,
-    target: Optional[str],
-    group: Optional[str],
+    target: str | None,
+    group: str | None,
     columns: Any,
     examples: Examples,
 ) -> str:

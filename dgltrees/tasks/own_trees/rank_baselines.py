@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ _ORDERS = 20  # orders at random, over which chance is the mean
 
 
 def rank_baselines(
-    task: Any, train: Examples, parts: Mapping[str, Optional[Examples]]
+    task: Any, train: Examples, parts: Mapping[str, Examples | None]
 ) -> dict[str, dict[str, Any]]:
     """Metrics of ``chance``, ``linear`` and ``boosting``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Optional, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -73,7 +73,7 @@ class RankTask(OwnTreesTask):
         raw: Examples,
         settings: Any,
         names: Names,
-        file: Optional[PathLike] = None,
+        file: PathLike | None = None,
         *,
         labeled: bool = True,
     ) -> Examples:
@@ -108,7 +108,7 @@ class RankTask(OwnTreesTask):
         settings: Any,
         vocabs: Names = None,
         *,
-        file_format: Optional[str] = None,
+        file_format: str | None = None,
         labeled: bool = True,
         trees: int = 10_000,
     ) -> Iterator[Examples]:
@@ -169,7 +169,7 @@ class RankTask(OwnTreesTask):
         super().init_from_data(model, settings, data)
 
     def baselines(
-        self, settings: Any, splits: Any, test: Optional[Examples]
+        self, settings: Any, splits: Any, test: Examples | None
     ) -> dict[str, dict[str, Any]]:
         """What chance and models over bags of nodes reach, if the settings ask for it."""
         if not settings.baselines:

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ __all__ = [
     "with_targets",
 ]
 
-Names = Optional[Mapping[str, Vocabulary]]
+Names = Mapping[str, Vocabulary] | None
 
 _PART_TREES, _PART_NODES = 10_000, 500_000
 
@@ -43,7 +43,7 @@ def stream_examples(
     path: PathLike,
     settings: OwnTreesData,
     *,
-    file_format: Optional[str] = None,
+    file_format: str | None = None,
     trees: int = 10_000,
     any_values: Collection[str] = (),
 ) -> Iterator[Examples]:
@@ -102,7 +102,7 @@ def input_examples(
     names: Names,
     *,
     nodes: bool = False,
-    file: Optional[PathLike] = None,
+    file: PathLike | None = None,
 ) -> Examples:
     """Examples with input columns as a model reads them, and without targets yet.
 
@@ -192,7 +192,7 @@ def _check_same_columns(forest: Forest, schema: Schema, settings: OwnTreesData) 
 
 
 def check_columns_seen(
-    seen: Collection[str], schema: Schema, settings: OwnTreesData, file: Optional[PathLike] = None
+    seen: Collection[str], schema: Schema, settings: OwnTreesData, file: PathLike | None = None
 ) -> None:
     """See that a training file has the columns of the first trees, unless settings name columns.
 
@@ -212,7 +212,7 @@ def check_columns_seen(
 
 def target_values(
     raw: Examples, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
-) -> Optional[list[Any]]:
+) -> list[Any] | None:
     """The values of a target column, per example or per node; None or NaN where one is missing.
 
     Arguments:
@@ -237,12 +237,12 @@ def target_values(
     return listed
 
 
-def _node_values(forest: Forest, name: str, rows: Any) -> Optional[list[Any]]:
+def _node_values(forest: Forest, name: str, rows: Any) -> list[Any] | None:
     if name not in forest.columns:
         return None
     values = np.asarray(forest.columns[name])[rows]
     if name in forest.vocabs:
-        names: list[Optional[str]] = [*forest.vocabs[name].names, None]
+        names: list[str | None] = [*forest.vocabs[name].names, None]
         return [names[i] for i in values.tolist()]
     if values.ndim > 1:
         raise TreeError(f"expected one value per row in the target {name!r}, got vectors")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Optional, Union
+from typing import Any, ClassVar, Literal
 
 from dgltrees.formats.layout import Layout
 from dgltrees.models.bag_encoder import BagEncoder
@@ -40,22 +40,22 @@ __all__ = [
 class OwnTreesData(Layout, PretrainedSettings):
     """Trees of one's own with a target."""
 
-    target: Union[str, list[str]] = "target"
+    target: str | list[str] = "target"
     """Column to predict, or several: beside the tree in its record, or of its root; of a pair, of
     the root of its first tree."""
-    columns: Optional[Union[list[str], dict[str, str]]] = None
+    columns: list[str] | dict[str, str] | None = None
     """Input columns, or kinds by name (category, number, log, vector, text or none); by default all
     but the target, as ``dgltrees inspect`` shows them."""
     min_count: Count = 2
     """Names that occur less often than this in the training trees become the unknown name."""
     unseen: Literal["unknown", "refuse"] = "unknown"
     """A name that training did not have: counts as unknown, or is an error."""
-    pretrained: Optional[str] = None
+    pretrained: str | None = None
     """Folder of a Hugging Face encoder that gives texts (columns of kind text) their vectors; by
     default vectors of their words are learned."""
-    format: Optional[str] = None
+    format: str | None = None
     """Format of the files; by default told by the ending of their names or their first line."""
-    scratch: Optional[str] = None
+    scratch: str | None = None
     """Folder for temporary files in which the trees are while a model is trained, for more trees
     than fit into memory; by default they are in memory. Columns are then told by the first 10,000
     trees."""
@@ -78,7 +78,7 @@ class OwnTreesData(Layout, PretrainedSettings):
 class ClassesData(OwnTreesData):
     """Trees of one's own with classes."""
 
-    classes: Optional[list[str]] = None
+    classes: list[str] | None = None
     """Names of the classes in their order; by default those of training, sorted."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional, Union, cast
+from typing import cast
 
 import torch
 
@@ -46,7 +46,7 @@ def make_rrnet(model: Options, inputs: Input) -> RRNetEncoder:
             "decides word by word, got data.fine_tune; leave it out"
         )
     operations, agent = model["policy.operations"], model.get("policy.agent", "none")
-    fixed: Union[FixedOperations, OnlyRecur, None] = None
+    fixed: FixedOperations | OnlyRecur | None = None
     if operations == "recur":
         fixed = OnlyRecur()
     if operations == "fixed":
@@ -60,7 +60,7 @@ def make_rrnet(model: Options, inputs: Input) -> RRNetEncoder:
         stack_cell=model["policy.stack_cell"],
         layer_norm=model["layer_norm"],
     )
-    policy: Optional[Policy] = None
+    policy: Policy | None = None
     if operations == "policy":
         sizes, detach = model["policy.hidden_sizes"], model["policy.detach"]
         policy = Policy(cell.hidden_size, inputs.size, sizes, detach=detach)
@@ -68,7 +68,7 @@ def make_rrnet(model: Options, inputs: Input) -> RRNetEncoder:
     if agent != "none":
         supervised = model.get("policy.supervised_fraction", 0.0)
     return RRNetEncoder(
-        cast(Union[NodeInput, GivenVectors], inputs),
+        cast(NodeInput | GivenVectors, inputs),
         cell,
         policy=policy,
         objective=None if agent == "none" else _objective(model, agent),

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Optional, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -74,7 +74,7 @@ class SentenceTask(ReaderTask):
     :class:`~dgltrees.models.GivenVectors` for the vectors of a pretrained encoder.
     """
 
-    similar: ClassVar[Optional[str]] = "dgltrees.analyses.similar:similar"
+    similar: ClassVar[str | None] = "dgltrees.analyses.similar:similar"
 
     def extend_vocabularies(  # type: ignore[override]
         self, data: Examples, settings: SentenceSettings, paths: Sequence[Path]
@@ -161,7 +161,7 @@ def _check_width(model: nn.Module, settings: SentenceSettings) -> None:
             )
 
 
-def _words_of(model: nn.Module) -> Optional[nn.Parameter]:
+def _words_of(model: nn.Module) -> nn.Parameter | None:
     """The table of word vectors, if there is one."""
     encoder: Any = model.encoder
     return cast(Input, encoder.input).table

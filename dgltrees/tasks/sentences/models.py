@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Optional, Union
+from typing import Any
 
 from torch import nn
 
@@ -132,7 +132,7 @@ def make_nti(model: Options, words: Optional[Input], size: int, **cell: Any) -> 
     )
 
 
-def _attention(model: Options) -> Union[GlobalAttention, TreeAttention]:
+def _attention(model: Options) -> GlobalAttention | TreeAttention:
     options: dict[str, Any] = {name: model[name] for name in ("score", "mask_pads", "init")}
     if model["attention"] == "global":
         return GlobalAttention(model["hidden_size"], **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Optional
+from typing import Any, ClassVar, Literal
 
 from dgltrees.cells import CELLS
 from dgltrees.models.encoding import Encoder
@@ -27,7 +27,7 @@ class SentenceSettings(PretrainedSettings):
 
     lower: bool = False
     """Turn words to lower case."""
-    max_words: Optional[Count] = None
+    max_words: Count | None = None
     """Longest sentence in words; longer ones are refused, or cut with ``truncate``."""
     truncate: bool = False
     """Cut longer sentences to ``max_words``."""
@@ -71,12 +71,12 @@ class FullTreeSettings:
 
     branching: Count = 2
     """Children of a node."""
-    stride: Optional[Count] = None
+    stride: Count | None = None
     """Distance between the first children of neighbours; by default ``branching``, and below it
     sub-trees overlap."""
     padding: Literal["left", "right"] = "left"
     """Side of a sentence on which leaves without a word stand."""
-    width: Optional[Count] = None
+    width: Count | None = None
     """Leaves of every tree, for which ``data.max_words`` is needed; by default as few as fit."""
     pad: Literal["fixed", "learned", "zero"] = "fixed"
     """Vector of leaves without a word: random, but not trained (fixed), learned, or zero."""

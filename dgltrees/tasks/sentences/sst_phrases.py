@@ -7,10 +7,9 @@ evaluated the model on the full sentences."
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Callable, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +92,7 @@ def _cut(forest: Forest, tree: NDArray[np.int64], rules: WordRules, path: PathLi
 
 
 def _examples(
-    sentences: Forest, settings: PhraseSettings, target: Optional[NDArray[np.int64]] = None
+    sentences: Forest, settings: PhraseSettings, target: NDArray[np.int64] | None = None
 ) -> Examples:
     target = np.full(len(sentences), -1) if target is None else target
     return Examples(sentences, {"target": target}, targets=_CLASSES[settings.binary])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from torch import nn
 
@@ -28,7 +28,7 @@ __all__ = [
     "make_readout",
 ]
 
-Encoder = Union[TreeEncoder, BidirectionalEncoder]
+Encoder = TreeEncoder | BidirectionalEncoder
 
 
 @dataclass(frozen=True)

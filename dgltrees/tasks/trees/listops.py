@@ -6,8 +6,7 @@ thermometer codes, and a network with two hidden layers classifies the root's st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from torch import nn
 

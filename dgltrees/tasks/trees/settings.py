@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Optional
+from typing import Any, ClassVar, Literal
 
 from dgltrees.cells import CELLS
 from dgltrees.options import Count, Fraction
@@ -28,7 +28,7 @@ __all__ = [
 class LogicSettings(OperatorSettings):
     """The data of logical relations."""
 
-    max_operators: Optional[Count] = None
+    max_operators: Count | None = None
     """Train on pairs with at most this many operators; by default on all."""
 
 
@@ -117,7 +117,7 @@ class ListOpsModel(ReadoutSettings, OperatorModel):
 class LogicModel(OperatorModel):
     """A classifier of pairs of trees."""
 
-    comparison: Optional[Count] = None
+    comparison: Count | None = None
     """Width of the layer that compares two trees; by default the number of classes."""
 
 

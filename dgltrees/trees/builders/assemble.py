@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def items_in(brackets: Brackets) -> NDArray[np.int64]:
 
 
 def check_children(
-    brackets: Brackets, children: NDArray[np.int64], max_children: Optional[int]
+    brackets: Brackets, children: NDArray[np.int64], max_children: int | None
 ) -> None:
     """Check that no bracket has more than ``max_children`` children.
 

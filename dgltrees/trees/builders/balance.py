@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,7 @@ from dgltrees.errors import TreeError
 __all__ = ["check_balance", "check_line_pairs", "check_utf8", "line_ends"]
 
 
-def check_utf8(data: bytes, file: Optional[PathLike], first_line: int) -> None:
+def check_utf8(data: bytes, file: PathLike | None, first_line: int) -> None:
     """Check that ``data``, which begins at line ``first_line`` of ``file``, is UTF-8.
 
     Raises:
@@ -37,7 +35,7 @@ def check_balance(
     pair: str,
     *,
     by_line: bool,
-    file: Optional[PathLike],
+    file: PathLike | None,
     first_line: int,
 ) -> None:
     """Check that every bracket is closed, and that every closing bracket closes one.
@@ -81,7 +79,7 @@ def check_balance(
         )
 
 
-def check_line_pairs(data: bytes, pair: str, *, file: Optional[PathLike], first_line: int) -> None:
+def check_line_pairs(data: bytes, pair: str, *, file: PathLike | None, first_line: int) -> None:
     """Check that every line of ``data`` closes its own brackets ``pair``.
 
     Raises:

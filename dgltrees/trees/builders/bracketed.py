@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional, Union
 
 import numpy as np
 
@@ -20,11 +19,11 @@ __all__ = ["from_brackets", "to_brackets"]
 
 
 def from_brackets(
-    text: Union[str, bytes],
+    text: str | bytes,
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
-    file: Optional[PathLike] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
+    file: PathLike | None = None,
 ) -> Forest:
     """A forest of the bracketed trees in a text; a tree may span several lines.
 

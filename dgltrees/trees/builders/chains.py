@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +18,7 @@ __all__ = ["chains"]
 def chains(
     sizes: ArrayLike,
     columns: Mapping[str, NDArray[np.generic]],
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """A forest of sentences: each word is the only child of the next one, the last is the root.
 

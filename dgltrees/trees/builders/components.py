@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Callable, Optional
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,11 @@ def roots_of_rows(parent: NDArray[np.int64], error: Error) -> NDArray[np.int64]:
 def forest_of_rows(
     parent: NDArray[np.int64],
     root: NDArray[np.int64],
-    pos: Optional[NDArray[np.int64]] = None,
+    pos: NDArray[np.int64] | None = None,
     *,
     columns: Mapping[str, NDArray[Any]],
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest with a tree per root, in the order of their first rows, and with nodes in row order.
 

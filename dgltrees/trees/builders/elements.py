@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.vocabs import vocabs_for
@@ -25,8 +25,8 @@ def from_elements(
     *roots: Any,
     attributes: bool = False,
     text_nodes: bool = False,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per parsed element, nodes in preorder.
 
@@ -66,7 +66,7 @@ def from_elements(
                 children.append(_Piece("#text", _text(part)))
         return children
 
-    def value_of(node: Any) -> Optional[str]:
+    def value_of(node: Any) -> str | None:
         if isinstance(node, _Piece):
             return node.value
         if text_nodes:
@@ -74,7 +74,7 @@ def from_elements(
         return _text("".join(part for part in _content(node) if isinstance(part, str))) or None
 
     lists = walk(map(_root, roots), children_of)
-    names: dict[str, list[Optional[str]]] = {
+    names: dict[str, list[str | None]] = {
         "label": [n.label if isinstance(n, _Piece) else str(n.tag) for n in lists.objects],
         "value": [value_of(node) for node in lists.objects],
     }

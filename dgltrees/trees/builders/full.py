@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -39,9 +39,9 @@ class FullShape:
     widths: tuple[int, ...]
 
 
-def full_shape(batch: TreeBatch) -> Optional[FullShape]:
+def full_shape(batch: TreeBatch) -> FullShape | None:
     """The shape of a batch of :func:`full_trees`; None for any other batch."""
-    shape: Optional[FullShape] = batch.cache.get("full_shape", lambda: None)
+    shape: FullShape | None = batch.cache.get("full_shape", lambda: None)
     return shape
 
 
@@ -49,9 +49,9 @@ def full_trees(
     lengths: ArrayLike,
     branching: int = 2,
     *,
-    stride: Optional[int] = None,
+    stride: int | None = None,
     padding: str = "left",
-    width: Optional[int] = None,
+    width: int | None = None,
     truncate: bool = False,
 ) -> TreeBatch:
     """A batch with a full n-ary tree over each sequence.
@@ -112,7 +112,7 @@ def left_branching_trees(lengths: ArrayLike) -> TreeBatch:
     return _with_tokens(_left_branching_structure(tuple(tokens.tolist())), tokens, "left")
 
 
-def full_width(tokens: int, branching: int = 2, stride: Optional[int] = None) -> int:
+def full_width(tokens: int, branching: int = 2, stride: int | None = None) -> int:
     """The smallest number of leaves of a full tree with at least ``tokens`` leaves."""
     stride, width = branching if stride is None else stride, 1
     while width < tokens:
@@ -120,7 +120,7 @@ def full_width(tokens: int, branching: int = 2, stride: Optional[int] = None) ->
     return width
 
 
-def _check_shape(branching: int, stride: int, padding: str, width: Optional[int]) -> None:
+def _check_shape(branching: int, stride: int, padding: str, width: int | None) -> None:
     if branching < 2:
         raise ConfigError(f"expected a branching factor of at least 2, got {branching}")
     if not 1 <= stride <= branching:
@@ -137,7 +137,7 @@ def _check_shape(branching: int, stride: int, padding: str, width: Optional[int]
         )
 
 
-def _check_lengths(lengths: ArrayLike, width: Optional[int], truncate: bool) -> Ints:
+def _check_lengths(lengths: ArrayLike, width: int | None, truncate: bool) -> Ints:
     tokens = integers(lengths, "lengths", None)
     if (tokens < 1).any():
         tree = int(np.argmax(tokens < 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,11 +25,11 @@ __all__ = ["from_dgl", "from_pyg"]
 
 
 def from_dgl(
-    *graphs: Union[DGLGraph, TreeBatch, Sequence[Union[DGLGraph, TreeBatch]]],
-    down: Optional[bool] = None,
+    *graphs: DGLGraph | TreeBatch | Sequence[DGLGraph | TreeBatch],
+    down: bool | None = None,
     edge_columns: bool = True,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest of homogeneous DGL graphs, batched or not, each of one tree or of several.
 
@@ -84,10 +84,10 @@ def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
 
 
 def from_pyg(
-    *graphs: Union[Data, Sequence[Data]],
-    down: Optional[bool] = None,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    *graphs: Data | Sequence[Data],
+    down: bool | None = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest of the graphs of PyTorch Geometric, each of one tree or of several.
 
@@ -135,7 +135,7 @@ class _Edges(NamedTuple):
     edata: Mapping[str, Tensor]
 
 
-def _goes_down(graphs: Sequence[Union[_Edges, TreeBatch]]) -> bool:
+def _goes_down(graphs: Sequence[_Edges | TreeBatch]) -> bool:
     """Whether edges go from parent to child, by the numbers of edges of the nodes."""
 
     def branches(ends: Iterable[Tensor]) -> bool:
@@ -147,8 +147,8 @@ def _goes_down(graphs: Sequence[Union[_Edges, TreeBatch]]) -> bool:
 def _forest_of_edges(
     graphs: Sequence[_Edges],
     down: bool,
-    vocabs: Optional[Mapping[str, Vocabulary]],
-    max_children: Optional[int],
+    vocabs: Mapping[str, Vocabulary] | None,
+    max_children: int | None,
 ) -> Forest:
     """The forest of some graphs."""
     if not graphs:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Callable, Optional
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,12 +24,12 @@ def from_heads(
     words: Sequence[str],
     heads: ArrayLike,
     *,
-    offsets: Optional[ArrayLike] = None,
-    columns: Optional[Mapping[str, Sequence[Optional[str]]]] = None,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    offsets: ArrayLike | None = None,
+    columns: Mapping[str, Sequence[str | None]] | None = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
     single_root: bool = True,
-    file: Optional[PathLike] = None,
-    lines: Optional[Sequence[int]] = None,
+    file: PathLike | None = None,
+    lines: Sequence[int] | None = None,
 ) -> Forest:
     """A dependency forest: node 0 of each tree is ROOT, node i is its i-th word.
 

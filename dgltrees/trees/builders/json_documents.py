@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Optional, Union
+from typing import Any, NamedTuple, NoReturn
 
 from dgltrees._files import PathLike
 from dgltrees._json import line_of_deepest
@@ -34,15 +34,15 @@ class _Number(str):
 class _Entry(NamedTuple):
     """A value and its key in an object, None elsewhere."""
 
-    key: Optional[str]
+    key: str | None
     value: Any
 
 
 def from_json(
-    *texts: Union[str, bytes],
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
-    file: Optional[PathLike] = None,
+    *texts: str | bytes,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
+    file: PathLike | None = None,
 ) -> Forest:
     """A forest with one tree per JSON document, nodes in preorder.
 
@@ -69,7 +69,7 @@ def from_json(
     vocabularies["kind"] = Vocabulary(JSON_KINDS, frozen=True)
     roots = [_Entry(None, _load(text, tree, file)) for tree, text in enumerate(texts)]
     lists = walk(roots, _children, lists=NodeLists(file=file))
-    names: dict[str, Sequence[Optional[str]]] = {
+    names: dict[str, Sequence[str | None]] = {
         "label": [node.key for node in lists.objects],
         "kind": [_kind(node.value) for node in lists.objects],
         "value": [_value(node.value) for node in lists.objects],
@@ -77,7 +77,7 @@ def from_json(
     return lists.forest(names, vocabularies, max_children=max_children)
 
 
-def _load(text: Union[str, bytes], tree: int, file: Optional[PathLike]) -> Any:
+def _load(text: str | bytes, tree: int, file: PathLike | None) -> Any:
     try:
         return json.loads(
             text,
@@ -104,11 +104,11 @@ def _refuse(constant: str) -> NoReturn:
     raise TreeError(f"expected JSON, got {constant}, which is no JSON number")
 
 
-def _text_of(text: Union[str, bytes]) -> str:
+def _text_of(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode(json.detect_encoding(text))
 
 
-def _line_of_constant(text: Union[str, bytes]) -> int:
+def _line_of_constant(text: str | bytes) -> int:
     """The line of the first NaN or Infinity that is no part of a text."""
     text = _text_of(text)
     constants = (m for m in _TEXT_OR_CONSTANT.finditer(text) if not m[0].startswith('"'))
@@ -130,7 +130,7 @@ def _kind(value: Any) -> str:
     return kinds[type(value)]
 
 
-def _value(value: Any) -> Optional[str]:
+def _value(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str) else None

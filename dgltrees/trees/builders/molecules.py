@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.networkx import from_networkx
@@ -22,8 +22,8 @@ def from_molecules(
     *molecules: Mol,
     root: int = 0,
     junction: bool = False,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per molecule, rooted at one of its atoms.
 
@@ -65,7 +65,7 @@ def from_molecules(
     return from_networkx(*graphs, vocabs=vocabs, max_children=max_children)
 
 
-def _check(molecule: Optional[Mol], root: int) -> None:
+def _check(molecule: Mol | None, root: int) -> None:
     if molecule is None:
         raise TreeError("expected a molecule, got None, as RDKit returns for what it cannot read")
     if not 0 <= root < molecule.GetNumAtoms():

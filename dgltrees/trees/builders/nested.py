@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Optional
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,8 +22,8 @@ _SHAPES = {"head": "(label, child, ...)", "pair": "(label, [child, ...])"}
 def from_nested(
     *trees: Any,
     form: Literal["children", "head", "pair"] = "children",
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per nested tuple, list or dictionary, nodes in preorder.
 
@@ -62,7 +62,7 @@ def from_nested(
     return lists.forest({"label": labels}, vocabularies, max_children=max_children)
 
 
-def _label_and_children(node: Any, form: str) -> tuple[Optional[str], Sequence[Any]]:
+def _label_and_children(node: Any, form: str) -> tuple[str | None, Sequence[Any]]:
     if isinstance(node, dict):
         other = [key for key in node if key not in ("label", "children")]
         if other:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +21,9 @@ __all__ = ["from_networkx", "to_networkx"]
 
 def from_networkx(
     *graphs: networkx.DiGraph,
-    names: Optional[str] = None,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    names: str | None = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per directed graph, whose edges go from parent to child.
 
@@ -60,9 +60,7 @@ def from_networkx(
     return lists.forest_of_values(values, vocabs=vocabs, max_children=max_children)
 
 
-def _add_graph(
-    lists: NodeLists, graph: Any, tree: int, names: Optional[str]
-) -> list[dict[str, Any]]:
+def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> list[dict[str, Any]]:
     """Append the nodes of a graph, the ``tree``-th one; returns the attributes of each."""
     if not graph.is_directed() or graph.is_multigraph():
         raise TreeError(

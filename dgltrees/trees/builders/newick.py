@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.builders.objects import from_objects
@@ -18,9 +18,9 @@ __all__ = ["from_newick"]
 
 
 def from_newick(
-    *trees: Union[str, Clade, Tree],
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    *trees: str | Clade | Tree,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest of phylogenetic trees, nodes in preorder.
 

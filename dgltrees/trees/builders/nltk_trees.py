@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,8 @@ __all__ = ["from_nltk", "to_nltk"]
 
 def from_nltk(
     *trees: nltk.Tree,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per ``nltk.Tree``, nodes in preorder, like that of ``read_mrg``.
 
@@ -70,7 +70,7 @@ def from_nltk(
     return lists.forest({"label": labels, "word": words}, vocabularies, max_children=max_children)
 
 
-def to_nltk(forest: Forest, tree: int = 0) -> Union[nltk.Tree, str]:
+def to_nltk(forest: Forest, tree: int = 0) -> nltk.Tree | str:
     """One tree as an ``nltk.Tree``; :func:`from_nltk` is the inverse.
 
     A leaf with a label and a word is a tree over its word, one without a label is its word alone,

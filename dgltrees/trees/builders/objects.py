@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import methodcaller
-from typing import Any, Callable, Optional, Union
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["Getter", "from_objects", "getter_function", "to_objects"]
 
-Getter = Union[Callable[[Any], Any], Hashable]
+Getter = Callable[[Any], Any] | Hashable
 """A function of an object, or the name of an attribute, a key or an index."""
 
 _PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
@@ -27,15 +27,15 @@ _PLAIN = (str, bytes, int, float, complex, list, tuple, type(None))
 
 def from_objects(
     roots: Iterable[Any],
-    children: Union[Getter, Sequence[Getter]] = "children",
-    columns: Union[Sequence[str], Mapping[str, Getter]] = (),
+    children: Getter | Sequence[Getter] = "children",
+    columns: Sequence[str] | Mapping[str, Getter] = (),
     *,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    kinds: Optional[Mapping[str, str]] = None,
-    max_children: Optional[int] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    max_children: int | None = None,
     repeat_shared: bool = False,
-    source: Optional[Getter] = None,
-    file: Optional[PathLike] = None,
+    source: Getter | None = None,
+    file: PathLike | None = None,
 ) -> Forest:
     """A forest of objects that link to their children: dictionaries, or objects of any class.
 
@@ -166,7 +166,7 @@ class _ByType(dict[type, Callable[[Any], Any]]):
         return refuse
 
 
-def _getters(columns: Union[Sequence[str], Mapping[str, Getter]]) -> dict[str, Getter]:
+def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]:
     if isinstance(columns, str):
         raise ConfigError(
             f"columns: expected a list of names, got {columns!r}; write [{columns!r}]"
@@ -182,7 +182,7 @@ def _getters(columns: Union[Sequence[str], Mapping[str, Getter]]) -> dict[str, G
     return getters
 
 
-def _children(children: Union[Getter, Sequence[Getter]]) -> Callable[[Any], Iterable[Any]]:
+def _children(children: Getter | Sequence[Getter]) -> Callable[[Any], Iterable[Any]]:
     """The function that ``walk`` needs."""
     if isinstance(children, (list, tuple)):
         places = [getter_function(getter) for getter in children]

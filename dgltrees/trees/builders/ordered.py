@@ -6,7 +6,7 @@ structure such as constituent trees or even taxonomies" (Zhang, Lu & Lapata 2016
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ def right_branching(
     forest: Forest,
     *,
     column: str = "label",
-    vocab: Optional[Vocabulary] = None,
-    file: Optional[PathLike] = None,
+    vocab: Vocabulary | None = None,
+    file: PathLike | None = None,
 ) -> Forest:
     """Ordered trees as dependency trees in which every child is right of its parent.
 
@@ -134,7 +134,7 @@ def brackets(forest: Forest) -> list[str]:
 
 
 def _names(
-    forest: Forest, column: str, vocab: Vocabulary, file: Optional[PathLike]
+    forest: Forest, column: str, vocab: Vocabulary, file: PathLike | None
 ) -> NDArray[np.int32]:
     """``(N,)`` the names in a column as ids of ``vocab``.
 

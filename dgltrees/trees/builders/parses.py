@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.heads import from_heads
@@ -17,7 +17,7 @@ __all__ = ["from_parses"]
 def from_parses(
     *documents: Any,
     root: bool = True,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """A dependency forest with one tree per sentence of parsed documents.
 
@@ -60,9 +60,9 @@ def from_parses(
 class _Word(NamedTuple):
     text: str
     head: int  # the number of a word of the sentence from 1, 0 for ROOT
-    upos: Optional[str]
-    xpos: Optional[str]
-    deprel: Optional[str]
+    upos: str | None
+    xpos: str | None
+    deprel: str | None
 
 
 def _sentences(document: Any, number: int) -> Iterator[list[_Word]]:

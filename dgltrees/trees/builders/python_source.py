@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
@@ -20,15 +20,15 @@ __all__ = ["from_python", "parse_python"]
 class _Entry(NamedTuple):
     """A node and its field in the parent, None at the root."""
 
-    field: Optional[str]
+    field: str | None
     node: ast.AST
 
 
 def from_python(
-    *sources: Union[str, ast.AST],
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
-    file: Optional[PathLike] = None,
+    *sources: str | ast.AST,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
+    file: PathLike | None = None,
 ) -> Forest:
     """A forest with one tree per Python module or node of ``ast``, nodes in preorder.
 
@@ -61,7 +61,7 @@ def from_python(
         identity=lambda entry: id(entry.node),
         lists=NodeLists(file=file),
     )
-    names: dict[str, Sequence[Optional[str]]] = {
+    names: dict[str, Sequence[str | None]] = {
         "label": [type(entry.node).__name__ for entry in lists.objects],
         "field": [entry.field for entry in lists.objects],
         "value": [_value(entry.node) for entry in lists.objects],
@@ -70,7 +70,7 @@ def from_python(
 
 
 def parse_python(
-    source: Union[str, ast.AST], tree: Optional[int] = None, file: Optional[PathLike] = None
+    source: str | ast.AST, tree: int | None = None, file: PathLike | None = None
 ) -> ast.AST:
     """The syntax tree of a source text, as ``ast`` has it; a node of ``ast`` stays as it is.
 
@@ -83,7 +83,7 @@ def parse_python(
     """
     if isinstance(source, ast.AST):
         return source
-    line: Optional[int] = None
+    line: int | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those about the source, such as invalid escapes
@@ -99,8 +99,8 @@ def parse_python(
     raise TreeError(message, file=file, line=line, tree=tree)
 
 
-def _children(entry: _Entry) -> Sequence[Optional[_Entry]]:
-    children: list[Optional[_Entry]] = []
+def _children(entry: _Entry) -> Sequence[_Entry | None]:
+    children: list[_Entry | None] = []
     for field, value in ast.iter_fields(entry.node):
         if isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
             children.append(_Entry(field, value))
@@ -113,7 +113,7 @@ def _children(entry: _Entry) -> Sequence[Optional[_Entry]]:
     return children
 
 
-def _value(node: ast.AST) -> Optional[str]:
+def _value(node: ast.AST) -> str | None:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, int) and node.value.bit_length() > 1024:
             return hex(node.value)

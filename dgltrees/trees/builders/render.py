@@ -8,6 +8,8 @@ lower rank were entered and all of these but its ancestors left. The string of l
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -31,7 +33,7 @@ def render(forest: Forest, enter: ArrayLike, leave: ArrayLike) -> list[str]:
     pieces[entered] = enter
     pieces[entered + 2 * sizes - 1] = leave
     cuts = (2 * forest.offsets).tolist()
-    return ["".join(pieces[a:b]) for a, b in zip(cuts, cuts[1:])]
+    return ["".join(pieces[a:b]) for a, b in itertools.pairwise(cuts)]
 
 
 def preorder(forest: Forest) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

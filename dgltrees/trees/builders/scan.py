@@ -8,9 +8,9 @@ for all items.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Brackets:
     name: NDArray[np.int64]
     names: list[str]
     ends: NDArray[np.int64]
-    file: Optional[PathLike]
+    file: PathLike | None
     first_line: int
 
     @property
@@ -165,7 +165,7 @@ def scan(
     pair: bytes = b"()",
     blank: bytes = b"",
     by_line: bool = True,
-    file: Optional[PathLike] = None,
+    file: PathLike | None = None,
     first_line: int = 1,
 ) -> Brackets:
     """The items of a text of brackets and words.

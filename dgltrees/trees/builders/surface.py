@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import numpy as np
 
 from dgltrees._files import PathLike
@@ -18,7 +16,7 @@ EMPTY = "-NONE-"
 """The tag of what the Penn Treebank adds to a text: traces, and words that are understood."""
 
 
-def surface_trees(forest: Forest, *, file: Optional[PathLike] = None) -> Forest:
+def surface_trees(forest: Forest, *, file: PathLike | None = None) -> Forest:
     """The same trees without the leaves with the tag ``-NONE-``, and without nodes with no others.
 
     Arguments:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,12 @@ def from_table(
     id: str = "id",  # noqa: A002
     parent: str = "parent",
     *,
-    tree: Optional[str] = None,
-    depth: Optional[str] = None,
-    columns: Optional[Sequence[str]] = None,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    kinds: Optional[Mapping[str, str]] = None,
-    max_children: Optional[int] = None,
+    tree: str | None = None,
+    depth: str | None = None,
+    columns: Sequence[str] | None = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    max_children: int | None = None,
 ) -> Forest:
     """A forest of a table with a row per node: its id, and that of its parent; or its depth.
 
@@ -111,7 +112,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _parents(
-    table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: Optional[str]
+    table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: str | None
 ) -> NDArray[np.int64]:
     """``(N,)`` the row of each row's parent, -1 at roots."""
     row_of: dict[Any, int] = {}
@@ -137,7 +138,7 @@ def _parents(
 
 
 def _parents_by_depth(
-    table: Mapping[str, Sequence[Any]], depth: str, tree: Optional[str]
+    table: Mapping[str, Sequence[Any]], depth: str, tree: str | None
 ) -> NDArray[np.int64]:
     """``(N,)`` the row of each row's parent, -1 at roots."""
     for row, (_, missing) in enumerate(_keys(table, depth, tree)):
@@ -151,13 +152,13 @@ def _parents_by_depth(
         begins = depths == depths[0]
     else:
         names = table[tree]
-        begins = np.array([True, *(a != b for a, b in zip(names, names[1:]))])
+        begins = np.array([True, *(a != b for a, b in itertools.pairwise(names))])
     return parents_of_depths(depths, np.flatnonzero(begins), _error)
 
 
 def _keys(
-    table: Mapping[str, Sequence[Any]], name: str, tree: Optional[str]
-) -> Iterator[tuple[Hashable, Optional[str]]]:
+    table: Mapping[str, Sequence[Any]], name: str, tree: str | None
+) -> Iterator[tuple[Hashable, str | None]]:
     """What tells the node named by each row apart, and the column whose value is missing."""
     for row, value in enumerate(table[name]):
         group = None if tree is None else table[tree][row]

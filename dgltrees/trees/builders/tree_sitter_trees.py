@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,16 +22,16 @@ __all__ = ["from_tree_sitter"]
 class _Entry(NamedTuple):
     """A node and its field in the parent, if it has one."""
 
-    field: Optional[str]
+    field: str | None
     node: tree_sitter.Node
 
 
 def from_tree_sitter(
-    *trees: Union[tree_sitter.Tree, tree_sitter.Node],
+    *trees: tree_sitter.Tree | tree_sitter.Node,
     named_only: bool = False,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
-    file: Optional[PathLike] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
+    file: PathLike | None = None,
 ) -> Forest:
     """A forest with one tree per syntax tree of tree-sitter, nodes in preorder.
 
@@ -67,7 +67,7 @@ def from_tree_sitter(
     roots = [_Entry(None, tree.root_node if isinstance(tree, Tree) else tree) for tree in trees]
     lists = walk(roots, children_of, lists=NodeLists(file=file))
     nodes = [entry.node for entry in lists.objects]
-    names: dict[str, list[Optional[str]]] = {
+    names: dict[str, list[str | None]] = {
         "label": [node.type for node in nodes],
         "field": [entry.field for entry in lists.objects],
         "value": [_value(node, named_only) for node in nodes],
@@ -81,7 +81,7 @@ def from_tree_sitter(
     return lists.forest(names, vocabularies, columns=columns, max_children=max_children)
 
 
-def _value(node: tree_sitter.Node, named_only: bool) -> Optional[str]:
+def _value(node: tree_sitter.Node, named_only: bool) -> str | None:
     below = node.named_child_count if named_only else node.child_count
     if below or not node.is_named or node.text is None:
         return None

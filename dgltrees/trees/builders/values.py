@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Callable, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,8 @@ _EXACT = 2**53
 def typed_columns(
     values: Mapping[str, Sequence[Any]],
     error: Error,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    kinds: Optional[Mapping[str, str]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
     """Columns by what their values are, and the vocabularies of those that hold names.
 
@@ -57,7 +57,7 @@ def typed_columns(
     """
     vocabs, kinds = vocabs or {}, kinds or {}
     columns: dict[str, NDArray[Any]] = {}
-    names: dict[str, Sequence[Optional[str]]] = {}
+    names: dict[str, Sequence[str | None]] = {}
     for key, column in values.items():
 
         def column_error(message: str, row: int, key: str = key) -> TreeError:
@@ -157,7 +157,7 @@ def shown(value: Any) -> str:
 def _stack(values: Sequence[Any], error: Error) -> NDArray[Any]:
     """The rows ``(N, ...)`` of vectors of one shape."""
     rows: list[Any] = []
-    shape: Optional[tuple[int, ...]] = None
+    shape: tuple[int, ...] | None = None
     for row, value in enumerate(values):
         try:
             vector = (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Callable, Optional
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ def check_vocabs(vocabs: Mapping[str, Vocabulary], columns: Iterable[str]) -> No
         )
 
 
-def vocabs_for(vocabs: Optional[Mapping[str, Vocabulary]], *columns: str) -> dict[str, Vocabulary]:
+def vocabs_for(vocabs: Mapping[str, Vocabulary] | None, *columns: str) -> dict[str, Vocabulary]:
     """A vocabulary for each of ``columns``: that of ``vocabs``, or else a new one.
 
     Raises:
@@ -40,7 +39,7 @@ def vocabs_for(vocabs: Optional[Mapping[str, Vocabulary]], *columns: str) -> dic
 
 
 def encode_names(
-    names: Sequence[Optional[str]], vocab: Vocabulary, error: Callable[[str, int], TreeError]
+    names: Sequence[str | None], vocab: Vocabulary, error: Callable[[str, int], TreeError]
 ) -> NDArray[np.int32]:
     """The ids of names, -1 for None, of the shape ``(len(names),)``.
 

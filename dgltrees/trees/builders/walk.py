@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Optional
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class NodeLists:
     offsets: list[int] = field(default_factory=lambda: [0])
     depth: list[int] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
-    file: Optional[PathLike] = None
+    file: PathLike | None = None
 
     def error(self, message: str, row: int) -> TreeError:
         """An error that names the tree and the node of ``row``."""
@@ -58,11 +58,11 @@ class NodeLists:
 
     def forest(
         self,
-        names: Mapping[str, Sequence[Optional[str]]],
+        names: Mapping[str, Sequence[str | None]],
         vocabs: Mapping[str, Vocabulary],
         *,
-        columns: Optional[Mapping[str, NDArray[Any]]] = None,
-        max_children: Optional[int] = None,
+        columns: Mapping[str, NDArray[Any]] | None = None,
+        max_children: int | None = None,
     ) -> Forest:
         """The forest of these lists, checked unless :func:`walk` has made them.
 
@@ -85,9 +85,9 @@ class NodeLists:
         self,
         values: Mapping[str, Sequence[Any]],
         *,
-        vocabs: Optional[Mapping[str, Vocabulary]] = None,
-        kinds: Optional[Mapping[str, str]] = None,
-        max_children: Optional[int] = None,
+        vocabs: Mapping[str, Vocabulary] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        max_children: int | None = None,
     ) -> Forest:
         """The forest of these lists with columns whose kinds their values tell.
 
@@ -109,7 +109,7 @@ class NodeLists:
         self,
         columns: Mapping[str, NDArray[Any]],
         vocabs: Mapping[str, Vocabulary],
-        max_children: Optional[int],
+        max_children: int | None,
     ) -> Forest:
         if self.depth:  # walk goes through trees, in preorder
             if max_children is not None:
@@ -142,7 +142,7 @@ def walk(
     *,
     repeat_shared: bool = False,
     identity: Callable[[Any], int] = id,
-    lists: Optional[NodeLists] = None,
+    lists: NodeLists | None = None,
 ) -> NodeLists:
     """Visit trees of objects in preorder.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, Optional, Union
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from dgltrees._files import PathLike
@@ -17,11 +17,11 @@ __all__ = ["from_xml"]
 
 
 def from_xml(
-    *documents: Union[str, bytes],
+    *documents: str | bytes,
     attributes: bool = False,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
-    max_children: Optional[int] = None,
-    file: Optional[PathLike] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    max_children: int | None = None,
+    file: PathLike | None = None,
 ) -> Forest:
     """A forest with one tree per XML document, nodes in the order of the start tags.
 
@@ -53,7 +53,7 @@ def from_xml(
     return reader.lists.forest(names, vocabularies, max_children=max_children)
 
 
-def _collapse(pieces: list[str]) -> Optional[str]:
+def _collapse(pieces: list[str]) -> str | None:
     return " ".join("".join(pieces).split()) or None
 
 
@@ -67,15 +67,15 @@ class _Reader:
         children: the number of children so far of each of them.
     """
 
-    def __init__(self, attributes: bool, file: Optional[PathLike]) -> None:
+    def __init__(self, attributes: bool, file: PathLike | None) -> None:
         self.attributes, self.file = attributes, file
         self.lists = NodeLists(file=file)
-        self.labels: list[Optional[str]] = []
+        self.labels: list[str | None] = []
         self.texts: list[list[str]] = []
         self.open: list[int] = []
         self.children: list[int] = []
 
-    def read(self, document: Union[str, bytes]) -> None:
+    def read(self, document: str | bytes) -> None:
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self.start
@@ -135,7 +135,7 @@ class _Reader:
             "replace the entities by their text"
         )
 
-    def attribute(self, tag: str, name: str, _: str, default: Optional[str], __: bool) -> None:
+    def attribute(self, tag: str, name: str, _: str, default: str | None, __: bool) -> None:
         if default is not None and self.attributes:
             self.fail(
                 f"expected a document without default attributes, got one of <{tag}> for {name!r}; "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -17,7 +15,7 @@ from dgltrees.trees.segments import owner
 __all__ = ["generation_batch", "left_chains", "nearest_left"]
 
 
-def generation_batch(forest: Forest, ids: Optional[ArrayLike] = None) -> TreeBatch:
+def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
     """One graph of the trees ``ids`` (by default all), with edges from source to dependent.
 
     Edge data: ``etype``, the :class:`~dgltrees.trees.dependencies.EdgeType`. Node data: the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Optional
 
 import numpy as np
 import torch
@@ -23,7 +22,7 @@ def operation_graph(
     operations: ArrayLike,
     sizes: ArrayLike,
     *,
-    ndata: Optional[Mapping[str, Tensor]] = None,
+    ndata: Mapping[str, Tensor] | None = None,
     complete: bool = False,
 ) -> TreeBatch:
     """The graph that a recurrent-recursive network runs over.

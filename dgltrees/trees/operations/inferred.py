@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ def inferred_trees(
     columns: Sequence[str] = (),
     *,
     recur_only: bool = False,
-    vocabs: Optional[Mapping[str, Vocabulary]] = None,
+    vocabs: Mapping[str, Vocabulary] | None = None,
 ) -> Forest:
     """The trees that sequences of operations build, with nodes in preorder.
 

@@ -8,8 +8,6 @@ before the word itself. What is open at the end is merged there.
 
 from __future__ import annotations
 
-from typing import Optional
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 def word_operations(
-    merges: ArrayLike, splits: ArrayLike, sizes: ArrayLike, opened: Optional[ArrayLike] = None
+    merges: ArrayLike, splits: ArrayLike, sizes: ArrayLike, opened: ArrayLike | None = None
 ) -> tuple[Ints, Ints]:
     """The operations of sentences, ``(L,)``, and the number of them in each, ``(T,)``.
 

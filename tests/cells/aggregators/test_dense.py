@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 import tensorly
@@ -32,7 +32,7 @@ def _torch_backend() -> None:
     tensorly.set_backend("pytorch")
 
 
-def make(name: str, label: Optional[str] = None, **options: Any) -> Aggregator:
+def make(name: str, label: str | None = None, **options: Any) -> Aggregator:
     """An aggregator, of a rank and with a way for labels if it has some."""
     asked = {"rank": R, **({"label": label} if label else {}), **options}
     accepted = options_of(AGGREGATORS[name])
@@ -138,7 +138,7 @@ DENSE = (
 """The aggregators of which :func:`dense` has the tensor; the others have their values alone."""
 
 
-def children_and_labels(label: Optional[str]) -> tuple[Tensor, Optional[Tensor]]:
+def children_and_labels(label: str | None) -> tuple[Tensor, Tensor | None]:
     """States of six nodes' children, some absent, and labels."""
     h, x = torch.randn(6, L, C).double(), torch.randn(6, M).double()
     h[1, 2] = 0.0
@@ -147,7 +147,7 @@ def children_and_labels(label: Optional[str]) -> tuple[Tensor, Optional[Tensor]]
 
 
 @pytest.mark.parametrize(("name", "label"), LABELS)
-def test_is_affine_in_every_child_and_the_label(name: str, label: Optional[str]) -> None:
+def test_is_affine_in_every_child_and_the_label(name: str, label: str | None) -> None:
     """It equals an einsum with its values where each argument is zero or a unit vector."""
     f = make(name, label_size=M if label else 0, label=label)
     h, x = children_and_labels(label)
@@ -167,7 +167,7 @@ def test_is_affine_in_every_child_and_the_label(name: str, label: Optional[str])
 @pytest.mark.parametrize(
     ("name", "label"), [(name, label) for name, label in LABELS if AGGREGATORS[name] in DENSE]
 )
-def test_equals_the_dense_tensor(name: str, label: Optional[str]) -> None:
+def test_equals_the_dense_tensor(name: str, label: str | None) -> None:
     f = make(name, label_size=M if label else 0, label=label)
     h, x = children_and_labels(label)
     vectors = [bar(v) for v in (*([] if x is None else [x]), *h.unbind(1))]

@@ -5,8 +5,8 @@ The generated code runs as Python here, which needs no compiling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Callable, Optional
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def gradients(cell: nn.Module, x: Tensor, states: Fields) -> list[Tensor]:
 
 
 def agree(
-    cell: nn.Module, batch: TreeBatch, x: Tensor, op: Optional[Tensor] = None, **other: Any
+    cell: nn.Module, batch: TreeBatch, x: Tensor, op: Tensor | None = None, **other: Any
 ) -> None:
     """The compiled way equals another in values and gradients."""
     fields = {"x": x} if op is None else {"x": x, "op": op}

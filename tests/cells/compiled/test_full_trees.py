@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import pytest
 import torch
 from torch import Tensor
@@ -35,7 +33,7 @@ def made(cell: torch.nn.Module) -> torch.nn.Module:
 
 
 def run(
-    cell: SLSTM, batch: TreeBatch, x: Tensor, c0: Optional[Tensor], backend: str, fused: bool
+    cell: SLSTM, batch: TreeBatch, x: Tensor, c0: Tensor | None, backend: str, fused: bool
 ) -> list[Tensor]:
     """States, memories and all gradients."""
     ndata = {"x": x} if c0 is None else {"x": x, "c0": c0}

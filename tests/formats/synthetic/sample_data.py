@@ -9,9 +9,9 @@ import json
 import random
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Callable, TypeVar, Union
+from typing import TypeVar
 
 from dgltrees.formats.synthetic.draws import below, stream
 from dgltrees.formats.synthetic.listops import make_listops
@@ -87,7 +87,7 @@ def document(rng: random.Random) -> str:
     """A tree of tags with its class, as in INEX: ``class:label(child child)``, ``$`` for none."""
     kind = pick(rng, list(DOCUMENTS))
     text = f"{kind}:"
-    pending: list[Union[int, str]] = [1]  # a tag to expand, or text to copy
+    pending: list[int | str] = [1]  # a tag to expand, or text to copy
     while pending:
         item = pending.pop()
         if isinstance(item, str):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import torch
 from torch import Tensor
 
@@ -77,7 +75,7 @@ def attend(
     h, weights = [], []
     for t, some in enumerate(queries):
         tree = Tree(encoding, t)
-        both: list[tuple[Tensor, Optional[Tensor]]] = [way(attention, q, tree) for q in some]
+        both: list[tuple[Tensor, Tensor | None]] = [way(attention, q, tree) for q in some]
         h.append(torch.stack([one[0] for one in both]))
         weights.append([one[1] for one in both])
     return torch.stack(h), weights

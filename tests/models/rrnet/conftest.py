@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 import torch
@@ -14,9 +14,7 @@ WORDS, SIZE, STATE = 6, 4, 5
 EMPTY = torch.empty(0, dtype=torch.long)
 
 
-def sentences(
-    lengths: list[int], operations: Optional[list[int]] = None, seed: int = 0
-) -> TreeBatch:
+def sentences(lengths: list[int], operations: list[int] | None = None, seed: int = 0) -> TreeBatch:
     """Random tokens of some sentences."""
     sizes = torch.tensor(lengths)
     words = torch.randint(WORDS, (int(sizes.sum()),), generator=torch.Generator().manual_seed(seed))
@@ -27,7 +25,7 @@ def sentences(
 
 
 def network(
-    *, cell: Optional[dict[str, Any]] = None, policy: bool = True, **options: Any
+    *, cell: dict[str, Any] | None = None, policy: bool = True, **options: Any
 ) -> RRNetEncoder:
     """A network in float64, whose parameters are all drawn, so that each matters."""
     torch.manual_seed(0)

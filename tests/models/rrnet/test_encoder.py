@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 import torch
@@ -292,7 +292,7 @@ def test_an_unknown_reward_is_refused() -> None:
 
 
 @pytest.mark.parametrize("fixed", [None, OnlyRecur()], ids=["given", "fixed"])
-def test_only_recurs_are_an_lstm(fixed: Optional[nn.Module]) -> None:
+def test_only_recurs_are_an_lstm(fixed: nn.Module | None) -> None:
     words = WordEmbedding("word", WORDS, SIZE)
     encoder = RRNetEncoder(words, RRNetCell(SIZE, STATE), fixed=fixed)
     batch = sentences([6], [2] * 6 if fixed is None else None)

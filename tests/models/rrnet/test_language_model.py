@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import Any, Union
+from typing import Any
 
 import pytest
 import torch
@@ -31,7 +32,7 @@ from tests.models.rrnet.conftest import EMPTY, SIZE, STATE, WORDS, network
 STREAMS, LENGTH = 3, 23
 
 
-def language_model(encoder: Union[RRNetEncoder, LSTMStream], **options: Any) -> StreamLM:
+def language_model(encoder: RRNetEncoder | LSTMStream, **options: Any) -> StreamLM:
     """A model whose parameters are all drawn, so that each matters."""
     model = StreamLM(encoder, **options).double()
     with torch.no_grad():
@@ -72,7 +73,7 @@ def window(words: Tensor, begins: int, ends: int) -> tuple[TreeBatch, Tensor]:
 def read(model: StreamLM, words: Tensor, cuts: list[int]) -> tuple[Tensor, Tensor]:
     """Losses and operations of all tokens, ``(B, T)``, in windows cut there."""
     losses, operations = [], []
-    for begins, ends in zip(cuts, cuts[1:]):
+    for begins, ends in itertools.pairwise(cuts):
         outputs = model.outputs(*window(words, begins, ends))
         losses.append(outputs["loss"].view(len(words), -1))
         operation = Operation.RECUR - outputs["splits"] + outputs["merges"]

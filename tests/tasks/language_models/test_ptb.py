@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ def test_the_lstm_s_loss_is_that_of_torch_on_each_stream(path: Path) -> None:
     outputs = run(model, PTB, data, max_nodes=30)
     words = torch.from_numpy(PTB.targets(data))
     starts = WindowSampler(len(words), streams=10, window=1).offsets
-    for begin, end in zip(starts[:-1], starts[1:]):
+    for begin, end in itertools.pairwise(starts):
         x = model.output[torch.roll(words, 1)[begin:end]]
         states, _ = model.encoder.lstm(x[:, None])
         nll = F.cross_entropy(states[:, 0] @ model.output.t(), words[begin:end], reduction="none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def without(record: dict[str, Any], *names: str) -> dict[str, Any]:
     ],
 )
 def test_a_run_predicts_trees_that_have_no_target(
-    tmp_path: Path, preset: str, target: Union[str, list[str]], keys: set[str]
+    tmp_path: Path, preset: str, target: str | list[str], keys: set[str]
 ) -> None:
     records = [
         {**r, "width": i % 7, "deep": i % 2 == 0, "wide": i % 3 == 0} for i, r in enumerate(PLANS)

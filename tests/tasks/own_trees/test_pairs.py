@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def forests(records: list[dict[str, Any]]) -> TreePairs:
     ],
 )
 def test_a_run_predicts_pairs_that_have_no_target(
-    tmp_path: Path, preset: str, target: Union[str, list[str]], keys: set[str]
+    tmp_path: Path, preset: str, target: str | list[str], keys: set[str]
 ) -> None:
     path, bare = tmp_path / "pairs.jsonl", tmp_path / "bare.jsonl"
     named = [{**r, "same": i % 2 == 0, "long": i % 3 == 0} for i, r in enumerate(RECORDS)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +28,8 @@ FILES = {
 
 def settings(
     task: str = "mee",
-    policy: Optional[dict[str, Any]] = None,
-    model: Optional[dict[str, Any]] = None,
+    policy: dict[str, Any] | None = None,
+    model: dict[str, Any] | None = None,
     **training: Any,
 ) -> Settings:
     sizes: dict[str, Any] = {"encoder": "rrnet", "hidden_size": 8, "embedding": 6}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,8 +35,8 @@ LOOP = {"optimizer": "adam", "lr": 0.01, "accelerator": "cpu", "epochs": 2, "bat
 def settings(
     task: str,
     *,
-    data: Optional[dict[str, Any]] = None,
-    model: Optional[dict[str, Any]] = None,
+    data: dict[str, Any] | None = None,
+    model: dict[str, Any] | None = None,
     **training: Any,
 ) -> Settings:
     names, valid = FILES[task]
@@ -185,7 +186,7 @@ def test_vectors_of_another_size_are_refused(tmp_path: Path) -> None:
 SST = "(3 (2 The) (4 (3 good) (2 One)))\n(2 (1 bad) (2 day))\n"
 
 
-def read(path: Path, vocabs: Optional[dict[str, Vocabulary]] = None, **data: Any) -> Examples:
+def read(path: Path, vocabs: dict[str, Vocabulary] | None = None, **data: Any) -> Examples:
     task = get_task("sst-phrases")
     return load_examples(task, task.data(**data), [path], vocabs)
 
@@ -193,7 +194,7 @@ def read(path: Path, vocabs: Optional[dict[str, Vocabulary]] = None, **data: Any
 def sentences(data: Examples) -> list[str]:
     names = data.forest.vocabs["word"].decode(data.forest.columns["word"])
     ends = data.forest.offsets
-    return [" ".join(names[i:j]) for i, j in zip(ends[:-1], ends[1:])]
+    return [" ".join(names[i:j]) for i, j in itertools.pairwise(ends)]
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Union
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,7 +87,7 @@ def test_a_name_that_cannot_be_read_again(name: str) -> None:
         ("a\n(b\nzz)", "t.txt:3: expected one of the 6 known names"),
     ],
 )
-def test_bad_text(text: Union[str, bytes], message: str) -> None:
+def test_bad_text(text: str | bytes, message: str) -> None:
     letters = Vocabulary("abcdef", frozen=True)
     with pytest.raises(TreeError) as caught:
         from_brackets(text, max_children=2, file="t.txt", vocabs={"label": letters})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Optional, Union
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from dgltrees import Forest, TreeError
 from dgltrees.trees.builders import from_json
 from tests.trees.nested import names_of
 
-Row = tuple[Optional[str], str, Optional[str], int]
+Row = tuple[str | None, str, str | None, int]
 TEXTS = st.sampled_from(["", "a", "1", "true", 'x"\\\n', "\xe9 \u96ea"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
@@ -30,10 +30,10 @@ KINDS = {
 }
 
 
-def rows(value: Any, key: Optional[str] = None) -> list[Row]:
+def rows(value: Any, key: str | None = None) -> list[Row]:
     """``(key, kind, text, number of children)`` in preorder, by recursion."""
     kind = KINDS[type(value)]
-    children: list[tuple[Optional[str], Any]] = []
+    children: list[tuple[str | None, Any]] = []
     if isinstance(value, dict):
         children = list(value.items())
     elif isinstance(value, list):
@@ -52,7 +52,7 @@ def rows_of(forest: Forest) -> list[Row]:
 
 
 @given(values=st.lists(VALUES, min_size=1, max_size=3), indent=st.sampled_from([None, 1]))
-def test_reads_what_was_written(values: list[Any], indent: Optional[int]) -> None:
+def test_reads_what_was_written(values: list[Any], indent: int | None) -> None:
     forest = from_json(*(json.dumps(value, indent=indent) for value in values))
     assert rows_of(forest) == [row for value in values for row in rows(value)]
     assert len(forest) == len(values)
@@ -85,7 +85,7 @@ def test_wide() -> None:
         ("[1, 2, 3]", "d.json: tree 1, node 3: expected a child position from 0 to 1, got 2"),
     ],
 )
-def test_bad_documents(text: Union[str, bytes], message: str) -> None:
+def test_bad_documents(text: str | bytes, message: str) -> None:
     with pytest.raises(TreeError) as caught:
         from_json("[]", text, file="d.json", max_children=2)
     assert str(caught.value).startswith(message)

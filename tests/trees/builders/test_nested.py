@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from tests.trees.nested import Tree, arrays, assert_shape, names_of, nested
 TREES = st.lists(nested(["S", "NP"], ["a", "b"]), min_size=1, max_size=4)
 
 
-def labels_of(forest: Forest) -> list[Optional[str]]:
+def labels_of(forest: Forest) -> list[str | None]:
     return names_of(forest, "label")
 
 

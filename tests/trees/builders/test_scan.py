@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,9 +26,9 @@ def balance(tokens: list[str]) -> list[str]:
     return balanced + [")"] * depth
 
 
-def slow(tokens: list[str]) -> list[tuple[int, int, int, Optional[str]]]:
+def slow(tokens: list[str]) -> list[tuple[int, int, int, str | None]]:
     """``(depth, parent, place, name)`` of every item, with a stack."""
-    rows: list[tuple[int, int, int, Optional[str]]] = []
+    rows: list[tuple[int, int, int, str | None]] = []
     stack: list[int] = []
     counts = [0]
     for token in tokens:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_minus_one_is_a_root_where_it_is_no_id() -> None:
 
 
 @pytest.mark.parametrize("tree", [None, "query"])
-def test_depths_in_preorder(tree: Optional[str]) -> None:
+def test_depths_in_preorder(tree: str | None) -> None:
     table = {"query": list("aaaaabb"), "level": [1, 2, 3, 2, 3, 1, 2.0], "x": [*range(7)]}
     forest = from_table(table, depth="level", tree=tree, columns=["x"])
     assert forest.offsets.tolist() == [0, 5, 7]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Union
-
 import numpy as np
 import pytest
 
@@ -97,7 +95,7 @@ PARAMETER = '<!DOCTYPE a [\n\n<!ENTITY % p "x">\n]><a/>'
         ),
     ],
 )
-def test_bad_documents(document: Union[str, bytes], message: str) -> None:
+def test_bad_documents(document: str | bytes, message: str) -> None:
     known = {"label": Vocabulary(["a"], frozen=True)}
     with pytest.raises(TreeError) as caught:
         from_xml("<a/>", document, file="d.xml", max_children=2, vocabs=known)

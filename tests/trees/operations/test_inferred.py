@@ -50,7 +50,7 @@ def nested(forest: Forest, tree: int) -> Nested:
     """The same of a tree of the forest."""
     one = forest.tree(tree)
     tokens = one.columns["token"].tolist()
-    made: list[Union[int, Nested]] = [[] if token < 0 else token for token in tokens]
+    made: list[int | Nested] = [[] if token < 0 else token for token in tokens]
     for node in np.lexsort((one.pos, one.parent)).tolist():
         if one.parent[node] >= 0:
             parent = made[one.parent[node]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees.cells.compiled.compiler.expressions import (
     Axis,
@@ -40,7 +40,7 @@ class Gradients:
         """Whether a source has had a gradient so far."""
         return source in self.cleared or source in self.written
 
-    def sign(self, load: Load, sizes: Optional[list[int]]) -> str:
+    def sign(self, load: Load, sizes: list[int] | None) -> str:
         """How a gradient is stored: ``=`` or ``+=``.
 
         Arguments:
@@ -127,7 +127,7 @@ class Backward:
         for load, parts in self.total.values():
             self._add(load, parts)
 
-    def _derive(self, expr: Expr, g: str, targets: set[Any], result: Optional[str]) -> None:
+    def _derive(self, expr: Expr, g: str, targets: set[Any], result: str | None) -> None:
         loop = self.loop
         if isinstance(expr, Load):
             key = key_of(expr)

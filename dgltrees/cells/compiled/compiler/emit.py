@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product as combinations
 from math import prod
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
@@ -75,7 +75,7 @@ class Emitter:
         self.program.tables[source] = tuple(map(float, numbers))
         return Value(Load(source, "none", 0, tuple((axis, 1) for axis in dim)), (dim,))
 
-    def emit(self, step: Step, phase: Optional[Phase] = None) -> None:
+    def emit(self, step: Step, phase: Phase | None = None) -> None:
         """Append a step."""
         if isinstance(step, Statement):
             step = replace(step, expr=folded(step.expr, self.program.tables))
@@ -93,7 +93,7 @@ class Emitter:
         return self.phase, "edge", expr
 
     def stored(
-        self, value: Value, axes: Optional[Sequence[Axis]] = None, at_child: bool = True
+        self, value: Value, axes: Sequence[Axis] | None = None, at_child: bool = True
     ) -> Value:
         """A value that is stored, and read where it is used."""
         phase, rows, expr = self.place(value.expr, at_child)

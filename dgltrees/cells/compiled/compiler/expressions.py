@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Union
 
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.scalar import RULES
@@ -84,7 +83,7 @@ class Buffer:
 class Load:
     """A number of a buffer or an input, in the row of a node, a child, an edge, a type, or none."""
 
-    source: Union[Buffer, Input]
+    source: Buffer | Input
     rows: str
     offset: int
     strides: tuple[tuple[Axis, int], ...]
@@ -115,7 +114,7 @@ class Op:
     args: tuple[Expr, ...]
 
 
-Expr = Union[Load, Const, Degree, Position, Op]
+Expr = Load | Const | Degree | Position | Op
 
 
 def loads(expr: Expr) -> Iterator[Load]:
@@ -195,7 +194,7 @@ class Value:
         return Value(replaced(self.expr, axes), tuple(dims))
 
 
-Factors = list[Union[Axis, int]]
+Factors = list[Axis | int]
 
 
 def regrouped(value: Value, shape: Sequence[Factors]) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees.cells.compiled.compiler.backward import Backward, Gradients
 from dgltrees.cells.compiled.compiler.expressions import Buffer, Input, Load, loads
@@ -296,7 +296,7 @@ def _matrix(product: Product, first: int, gradient: bool = False) -> str:
 
 
 def _of_weights(
-    code: Code, products: Sequence[Product], rows: str, runs: str = "", kind: Optional[int] = None
+    code: Code, products: Sequence[Product], rows: str, runs: str = "", kind: int | None = None
 ) -> None:
     """The gradients of weights: one product over all rows, or one over those of each type."""
     if not products:

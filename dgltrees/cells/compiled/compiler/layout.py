@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees.cells.compiled.compiler.expressions import Buffer, Load, loads, row_major
 from dgltrees.cells.compiled.compiler.loops import Group, Layout, key_of
@@ -93,7 +93,7 @@ def _padded(width: int) -> int:
 
 def _hosts(program: Program, phases: Phases, needed: set[Any]) -> dict[Buffer, tuple[Buffer, int]]:
     """Buffers that stand in columns of another, which is read last by the loop that writes them."""
-    readers: dict[Any, list[tuple[Optional[Group], int, Load]]] = {}
+    readers: dict[Any, list[tuple[Group | None, int, Load]]] = {}
     writes: dict[Any, int] = {}
     stages = [stage for each in phases.values() for stage in each]
     groups = [group for some, _ in stages for group in some]

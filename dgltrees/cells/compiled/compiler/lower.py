@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, fx
@@ -68,7 +68,7 @@ LONGEST = 16
 
 
 def lower(
-    traces: Mapping[Phase, Trace], names: Mapping[int, Key], arity: Optional[int] = None
+    traces: Mapping[Phase, Trace], names: Mapping[int, Key], arity: int | None = None
 ) -> Program:
     """The program of some traces.
 

@@ -13,7 +13,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Optional
+from typing import Any
 
 from dgltrees._files import replacing
 from dgltrees.cells.compiled.kernels.library import sources
@@ -39,7 +39,7 @@ def {name}(threads, shards, {arguments}):
 
 
 @cache
-def folder() -> Optional[Path]:
+def folder() -> Path | None:
     """The folder for generated code, or None if there is none that can be written."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:

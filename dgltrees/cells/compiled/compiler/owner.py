@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, MethodType
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +64,7 @@ def parameter(modules: Sequence[nn.Module], key: tuple[Any, ...]) -> Tensor:
     module: Any = modules[number]
     for name in path:
         module = module._modules[name]
-    tensor: Optional[Tensor] = module._parameters.get(last)
+    tensor: Tensor | None = module._parameters.get(last)
     if tensor is None:
         tensor = module._buffers[last]
     assert tensor is not None

@@ -8,7 +8,7 @@ is cut into pieces, of trees too: a piece begins with rows whose states are give
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,13 +67,13 @@ class _Nodes(NamedTuple):
     dst: Ints
     shard: Ints
     level: Ints
-    types: Optional[Ints]
-    slots: Optional[Ints]
-    given: Optional[NDArray[np.bool_]] = None
+    types: Ints | None
+    slots: Ints | None
+    given: NDArray[np.bool_] | None = None
 
 
 def plan_levels(
-    batch: TreeBatch, shards: int, types: Optional[Ints] = None, slots: Optional[Ints] = None
+    batch: TreeBatch, shards: int, types: Ints | None = None, slots: Ints | None = None
 ) -> LevelPlan:
     """Plan the levels of a batch, with vectorised code and no loop over nodes.
 
@@ -90,8 +90,8 @@ def plan_pieces(
     batch: TreeBatch,
     shards: int,
     rows: int,
-    types: Optional[Ints] = None,
-    slots: Optional[Ints] = None,
+    types: Ints | None = None,
+    slots: Ints | None = None,
 ) -> list[LevelPlan]:
     """Plans of pieces of a batch, each of about so many rows, that need but the states before them.
 
@@ -127,9 +127,7 @@ def plan_pieces(
     return pieces
 
 
-def _nodes_of(
-    batch: TreeBatch, shards: int, types: Optional[Ints], slots: Optional[Ints]
-) -> _Nodes:
+def _nodes_of(batch: TreeBatch, shards: int, types: Ints | None, slots: Ints | None) -> _Nodes:
     level = _from_own_lowest(levels_of(batch), batch.sizes.numpy())
     return _Nodes(
         batch.src.numpy(), batch.dst.numpy(), shards_of(batch, shards), level, types, slots
@@ -214,9 +212,9 @@ def _parts(run: Ints, kinds: int, top: int) -> tuple[Ints, Ints, Ints]:
 def level_plan(
     batch: TreeBatch,
     shards: int,
-    rows: Optional[int] = None,
-    types: Optional[Ints] = None,
-    slots: Optional[Ints] = None,
+    rows: int | None = None,
+    types: Ints | None = None,
+    slots: Ints | None = None,
 ) -> list[LevelPlan]:
     """:func:`plan_levels`, or :func:`plan_pieces` of so many rows, cached with the batch."""
     plans: list[LevelPlan] = batch.cache.get(

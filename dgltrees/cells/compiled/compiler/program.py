@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -69,9 +69,9 @@ class Machine:
     def __call__(
         self,
         batch: TreeBatch,
-        find: Callable[[Key], Union[Tensor, IndexedRows]],
-        types: Optional[Ints] = None,
-        slots: Optional[Ints] = None,
+        find: Callable[[Key], Tensor | IndexedRows],
+        types: Ints | None = None,
+        slots: Ints | None = None,
         noise: Noise = bernoulli,
     ) -> dict[str, Tensor]:
         """The states of all nodes.
@@ -98,8 +98,8 @@ class Machine:
         }
 
     def _inputs(
-        self, find: Callable[[Key], Union[Tensor, IndexedRows]], batch: TreeBatch, noise: Noise
-    ) -> tuple[list[Tensor], Optional[Tensor]]:
+        self, find: Callable[[Key], Tensor | IndexedRows], batch: TreeBatch, noise: Noise
+    ) -> tuple[list[Tensor], Tensor | None]:
         """Fields, parameters and results of :attr:`Program.before`, as the kernels read them.
 
         If nodes share the rows of all their fields, also the row of each node.
@@ -123,7 +123,7 @@ class Machine:
                 known[arg] = drawn(*arg[1:4]) if arg[0] == "noise" else field(find(arg))
             return known[arg]
 
-        def field(found: Union[Tensor, IndexedRows]) -> Tensor:
+        def field(found: Tensor | IndexedRows) -> Tensor:
             if isinstance(found, Tensor):
                 return found
             return found.dense() if index is None else found.rows
@@ -151,7 +151,7 @@ class Machine:
         threads = max(1, min(torch.get_num_threads(), nodes // SMALLEST_SHARD))
         return max(1, min(by_cache, by_width) // threads) * threads
 
-    def rows(self, batch: TreeBatch, shards: int, itemsize: int) -> Optional[int]:
+    def rows(self, batch: TreeBatch, shards: int, itemsize: int) -> int | None:
         """The rows of a piece of a batch; None if its tables may be as large as those of all."""
         width, edge_width, *gradients = self.layout.widths
         nodes, edges = batch.num_nodes, len(batch.src)
@@ -186,8 +186,8 @@ def _of_leaves(program: Program) -> set[Key]:
 
 def _index(
     inputs: Sequence[tuple[tuple[Key, str], Input]],
-    find: Callable[[Key], Union[Tensor, IndexedRows]],
-) -> Optional[Tensor]:
+    find: Callable[[Key], Tensor | IndexedRows],
+) -> Tensor | None:
     """The row of each node, if all inputs of nodes are fields whose rows nodes share."""
     keys = [key for (key, rows), _ in inputs if rows == "node"]
     if any(key[0] != "field" for key in keys):
@@ -213,7 +213,7 @@ class _Run(NamedTuple):
 
     machine: Machine
     plans: Sequence[LevelPlan]
-    shared: Optional[Tensor]
+    shared: Tensor | None
     nodes: int
     threads: int
 
@@ -274,7 +274,7 @@ class _Compiled(torch.autograd.Function):
         return states
 
     @staticmethod
-    def backward(ctx: Any, *grads: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         refuse_second_derivative("a compiled cell")
         run, machine, wanted = ctx.run, ctx.run.machine, ctx.wanted
         count, threads = len(machine.inputs), run.threads

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 __all__ = ["CompileError"]
 
@@ -15,7 +15,7 @@ class CompileError(Exception):
         node: the node of the traced graph, which knows its line in the cell.
     """
 
-    def __init__(self, reason: str, node: Optional[Any] = None) -> None:
+    def __init__(self, reason: str, node: Any | None = None) -> None:
         self.reason = reason
         self.place: str = getattr(node, "meta", {}).get("place") or ""
         super().__init__(f"{reason} ({self.place})" if self.place else reason)

@@ -6,7 +6,7 @@ factor of the gradient of the result, or, with ``{g}`` in it, the gradient of th
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 __all__ = ["RULES", "Rule"]
 
@@ -22,7 +22,7 @@ class Rule(NamedTuple):
     """
 
     code: str
-    derivatives: tuple[Optional[str], ...]
+    derivatives: tuple[str | None, ...]
     costly: bool = False
     is_bool: bool = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 import torch
 
@@ -30,7 +30,7 @@ class Phase(NamedTuple):
     """
 
     rows: str
-    kind: Optional[int] = None
+    kind: int | None = None
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Statement:
     target: Load
     axes: tuple[Axis, ...]
     expr: Expr
-    reduction: Optional[str] = None
+    reduction: str | None = None
     over: tuple[Axis, ...] = ()
     children: bool = False
 
@@ -92,7 +92,7 @@ class Product:
     parts: tuple[tuple[int, int, int], ...] = field(default=((0, 0, 0),))
 
 
-Step = Union[Statement, Product]
+Step = Statement | Product
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Program:
         steps: what is done for leaves, for other nodes, and then for all.
     """
 
-    arity: Optional[int] = None
+    arity: int | None = None
     before: dict[Key, tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = field(default_factory=dict)
     keys: dict[tuple[str, ...], Key] = field(default_factory=dict)
     inputs: dict[tuple[Key, str], Input] = field(default_factory=dict)

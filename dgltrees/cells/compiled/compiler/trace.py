@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Optional
+from typing import Any
 
 import torch
 from torch import Tensor, fx
@@ -37,7 +37,7 @@ class Sizes:
     d: int
     type: int = 0
 
-    def factors(self, size: Any) -> Optional[tuple[bool, bool, int]]:
+    def factors(self, size: Any) -> tuple[bool, bool, int] | None:
         """Whether a size counts nodes, whether it counts children, and the rest of it."""
         if isinstance(size, float) and size.is_integer():  # float(h.shape[1])
             size = int(size)
@@ -90,10 +90,10 @@ class Functions:
     message: Callable[[Any], Mapping[str, Tensor]]
     reduce: Callable[[Any], Mapping[str, Tensor]]
     update: Callable[[Any], Mapping[str, Tensor]]
-    arity: Optional[int] = None
+    arity: int | None = None
     slotted: bool = False
-    types: Optional[int] = None
-    group_by: Optional[str] = None
+    types: int | None = None
+    group_by: str | None = None
     kind: int = 0
 
     @property
@@ -101,7 +101,7 @@ class Functions:
         """The sizes of the second trace."""
         return replace(SECOND, type=(self.types or 1) - 1)
 
-    def groups(self, sizes: Sizes) -> Optional[Groups]:
+    def groups(self, sizes: Sizes) -> Groups | None:
         """The groups of the nodes of a trace: one."""
         if self.group_by is not None:
             return [(self.kind, sizes.n)]
@@ -266,7 +266,7 @@ def _trace_inner(
     return Trace(*graph_of(inner, shapes, like_all, sizes.n), sizes, [("ids", ""), *shapes])
 
 
-def _in_slots(message: Tensor, mask: Optional[Tensor], is_source: bool) -> Tensor:
+def _in_slots(message: Tensor, mask: Tensor | None, is_source: bool) -> Tensor:
     """A message with zeros in empty slots; a field of the sources has them already."""
     if mask is None or is_source:
         return message

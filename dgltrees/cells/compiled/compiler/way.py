@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -58,7 +58,7 @@ _lock = threading.RLock()
 @general_way
 def compiled_traversal(
     traversal: Traversal, batch: TreeBatch, ndata: Shared, edata: Fields
-) -> Optional[Fields]:
+) -> Fields | None:
     """The states of all nodes by compiled code; None where the generic way has to go."""
     rows = {name: t.rows if isinstance(t, IndexedRows) else t for name, t in ndata.items()}
     floats = [t for t in rows.values() if t.is_floating_point()]
@@ -79,9 +79,10 @@ def compiled_traversal(
         key = fingerprint(three), _signature(rows), _signature(edata), traversal.group_by
     except (CompileError, TypeError):
         return None
-    work: Optional[Work] = None
+    work: Work | None = None
     for arity in _arities(traversal, batch):
-        outcome = versions.get((*key, arity))
+        place = (*key, arity)
+        outcome = versions.get(place)
         if isinstance(outcome, str) or (outcome is None and not enough):
             continue
         if work is None:
@@ -92,9 +93,9 @@ def compiled_traversal(
             work.check_graph()
         if not isinstance(outcome, Machine) or not work.known(outcome):
             with _lock:
-                outcome = work.checked(versions.get((*key, arity)), arity, len(versions))
+                outcome = work.checked(versions.get(place), arity, len(versions))
                 if len(versions) <= MOST:
-                    versions[(*key, arity)] = outcome
+                    versions[place] = outcome
         if isinstance(outcome, Machine):
             return work.run(outcome) if work.in_range(outcome) and not hooked(modules) else None
     return None
@@ -122,7 +123,7 @@ def explain_compile(cell: nn.Module) -> str:
     versions = _versions.get(cell, {})
     if not versions and way_of(cell) is not None and not goes_second(cell):
         return f"{name} has a compiled way of its own"
-    by_settings: dict[Any, list[tuple[Optional[int], Outcome]]] = {}
+    by_settings: dict[Any, list[tuple[int | None, Outcome]]] = {}
     for (*key, arity), outcome in versions.items():
         by_settings.setdefault(tuple(key), []).append((arity, outcome))
     lines = [_explained(name, outcomes) for outcomes in by_settings.values()]
@@ -134,7 +135,7 @@ def explain_compile(cell: nn.Module) -> str:
     )
 
 
-def _explained(name: str, outcomes: Sequence[tuple[Optional[int], Outcome]]) -> str:
+def _explained(name: str, outcomes: Sequence[tuple[int | None, Outcome]]) -> str:
     """What became of a cell with some settings: for any number of children, or else for some."""
     alone = [arity or 0 for arity, outcome in outcomes[1:] if isinstance(outcome, Machine)]
     (_, first), *_ = outcomes
@@ -150,7 +151,7 @@ def _ordinal(number: int) -> str:
     return ("first", "second", "third")[number] if number < 3 else f"{number + 1}th"
 
 
-def _arities(traversal: Traversal, batch: TreeBatch) -> list[Optional[int]]:
+def _arities(traversal: Traversal, batch: TreeBatch) -> list[int | None]:
     """Widths of mailboxes to compile for: that of the slots; or any, or else that of all nodes."""
     if traversal.slots is not None:
         return [traversal.slots]
@@ -186,7 +187,7 @@ def _versions_of(modules: Sequence[nn.Module], functions: Sequence[Any]) -> dict
     return _of_functions.setdefault(codes, {})
 
 
-def _types(traversal: Traversal, batch: TreeBatch, fields: Shared) -> Optional[Ints]:
+def _types(traversal: Traversal, batch: TreeBatch, fields: Shared) -> Ints | None:
     """The type of each node that has children, 0 at others; None without types."""
     field = None if traversal.group_by is None else fields.get(traversal.group_by)
     if not isinstance(field, Tensor) or field.is_floating_point():

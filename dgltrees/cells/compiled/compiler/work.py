@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -46,9 +46,9 @@ LARGE = 2**12
 """The most nodes of a batch that is compared as a whole."""
 
 Ints = NDArray[np.int64]
-Outcome = Union[Machine, str]
+Outcome = Machine | str
 Fields = dict[str, Tensor]
-Shared = Mapping[str, Union[Tensor, IndexedRows]]
+Shared = Mapping[str, Tensor | IndexedRows]
 
 
 def degrees_of(batch: TreeBatch) -> NDArray[np.int64]:
@@ -67,7 +67,7 @@ class Work(NamedTuple):
     fields: Shared
     edata: Fields
     modules: Sequence[nn.Module]
-    types: Optional[Ints]
+    types: Ints | None
 
     @property
     def seen(self) -> frozenset[Any]:
@@ -120,7 +120,7 @@ class Work(NamedTuple):
             types = types[degrees_of(self.batch) > 0]
         return len(types) == 0 or bool(types.min() >= 0 and types.max() < kinds)
 
-    def checked(self, outcome: Optional[Outcome], arity: Optional[int], versions: int) -> Outcome:
+    def checked(self, outcome: Outcome | None, arity: int | None, versions: int) -> Outcome:
         """A machine that agrees with the three functions on this batch, or what is in the way."""
         try:
             if outcome is None:
@@ -144,7 +144,7 @@ class Work(NamedTuple):
             return f"it cannot be traced: {type(error).__name__}: {line}"
         return outcome
 
-    def machine(self, arity: Optional[int], types: Iterable[Phase] = ()) -> Machine:
+    def machine(self, arity: int | None, types: Iterable[Phase] = ()) -> Machine:
         """The functions, compiled.
 
         Arguments:
@@ -176,7 +176,7 @@ class Work(NamedTuple):
         """Ways to trace: for any type; for one, if there may be no other; each type by itself."""
         fields = dense(self.fields)
 
-        def trace(types: Optional[int], kind: Optional[int] = None) -> dict[Phase, Trace]:
+        def trace(types: int | None, kind: int | None = None) -> dict[Phase, Trace]:
             leaf, inner = trace_cell(replace(functions, types=types), fields, self.edata)
             return {Phase("leaf"): leaf, Phase("inner", kind): inner}
 
@@ -191,18 +191,18 @@ class Work(NamedTuple):
             yield lambda: trace_types(functions, field, phases, fields, self.edata)
 
     def run(
-        self, machine: Machine, fields: Optional[Shared] = None, noise: Noise = bernoulli
+        self, machine: Machine, fields: Shared | None = None, noise: Noise = bernoulli
     ) -> Fields:
         """The states of all nodes by compiled code."""
         source = self.fields if fields is None else fields
 
-        def find(key: tuple[Any, ...]) -> Union[Tensor, IndexedRows]:
+        def find(key: tuple[Any, ...]) -> Tensor | IndexedRows:
             if key[0] == "param":
                 return parameter(self.modules, key)
             return (source if key[0] == "field" else self.edata)[key[1]]
 
-        slots: Optional[Ints] = None
-        types: Optional[Ints] = None
+        slots: Ints | None = None
+        types: Ints | None = None
         if self.traversal.slots is not None:
             pos = self.edata.get("pos")
             slots = check_positions(self.batch, self.traversal.slots, pos)

@@ -6,7 +6,6 @@ import ctypes
 import zlib
 from functools import cache
 from pathlib import Path
-from typing import Optional
 
 import torch
 
@@ -16,7 +15,7 @@ NAMES = ("sgemm_", "dgemm_")
 
 
 @cache
-def address_of(name: str) -> Optional[int]:
+def address_of(name: str) -> int | None:
     """The address of a Fortran BLAS routine in torch's library, or None if it is not exported."""
     folder = Path(torch.__file__).parent / "lib"
     for path in (folder / "libtorch_cpu.so", folder / "libtorch_cpu.dylib"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -99,7 +99,7 @@ def _slice(
     node: fx.Node,
     x: Any,
     dim: int = 0,
-    start: Optional[int] = None,
+    start: int | None = None,
     end: Any = None,
     step: int = 1,
 ) -> Value:
