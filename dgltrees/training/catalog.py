@@ -166,6 +166,8 @@ def _own_values(name: str) -> dict[str, Any]:
         values.pop("about", None)
     if not isinstance(values.get("base", ""), str):
         raise ConfigError(f"expected base in {name} to name a preset, got {values['base']!r}")
+    if not isinstance(values.get("task", ""), str):
+        raise ConfigError(f"expected task in {name} to be a text, got {values['task']!r:.60}")
     if not isinstance(values.get("paper"), (str, type(None))):
         raise ConfigError(f"expected paper in {name} to be a text, got {values['paper']!r:.60}")
     for section in SECTIONS:

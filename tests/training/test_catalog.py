@@ -93,6 +93,7 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("model:\n  rank: 3\n", "expected a task, one of .*listops, .*, got none"),
         ("base: lrt-sum-c4\n", "no preset 'lrt-sum-c4'; did you mean lrt-"),
         ("base: lrt\npaper: [a]\n", "expected paper in .*wrong.yaml to be a text, got .'a'"),
+        ("task: [a]\n", "expected task in .*wrong.yaml to be a text, got .'a'"),
         ("base: 3\n", "expected base in .*wrong.yaml to name a preset, got 3"),
     ],
 )
