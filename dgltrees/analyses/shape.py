@@ -152,7 +152,7 @@ def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> f
     return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
 
 
-def joint_report(run: LoadedRun, test: Files, root: Optional[str]) -> dict[str, float]:
+def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, float]:
     """What ``evaluate`` adds to the report of a run: ``joint_loss``, if a shape was trained.
 
     Where the shape cannot be used, a warning says so, and the loss of the words stays alone.
@@ -165,7 +165,7 @@ def joint_report(run: LoadedRun, test: Files, root: Optional[str]) -> dict[str, 
     return {} if joint is None else {"joint_loss": joint}
 
 
-def _mean_loss(run: LoadedRun, model: Union[JointTreeLM, TreeLM], forest: Forest) -> float:
+def _mean_loss(run: LoadedRun, model: JointTreeLM | TreeLM, forest: Forest) -> float:
     words = forest.num_nodes - len(forest)
     return -float(generation_log_probs(model, forest, run.fabric).sum()) / words
 

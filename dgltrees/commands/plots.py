@@ -141,7 +141,7 @@ def metric_against_parameters(rows: Sequence[dict[str, Any]], metric: Metric, pa
     save_figure(figure, path)
 
 
-def new_figure(**options: Any) -> Optional[Figure]:
+def new_figure(**options: Any) -> Figure | None:
     """A figure that needs no display and leaves pyplot alone; None without matplotlib."""
     if not has_matplotlib():
         print(NO_PICTURE, file=sys.stderr)

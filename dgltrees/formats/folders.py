@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -180,7 +180,7 @@ def _stream_folder(path: PathLike, trees: int, layout: Layout) -> Iterator[Examp
     """The trees of a folder; each file reads of the layout what its format does."""
     read = {"names": None}  # of labels.csv
 
-    def stream_of(file: PathLike) -> Optional[Callable[[PathLike, int], Iterator[Examples]]]:
+    def stream_of(file: PathLike) -> Callable[[PathLike, int], Iterator[Examples]] | None:
         if format_by_suffix(file) is None:
             return None
         form = FORMATS[guess_format(file, layout)]

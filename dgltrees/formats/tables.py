@@ -73,7 +73,7 @@ class Table:
         self.path, self.names = path, names
         self.is_text = not is_arrow(path)
         self.header: list[str]
-        self.header_line: Optional[int] = None
+        self.header_line: int | None = None
         self._columns = Columns(path, names)
         if self.is_text:
             with _open_text(path) as (self.header, _, self.header_line):

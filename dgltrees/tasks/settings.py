@@ -61,7 +61,7 @@ class DataSettings:
         return reasons
 
     @property
-    def trees_folder(self) -> Optional[str]:
+    def trees_folder(self) -> str | None:
         """Folder for temporary files with the trees; None: they are in memory."""
         return None
 
@@ -78,7 +78,7 @@ class DataSettings:
 class OperatorSettings(DataSettings):
     """The data of expressions whose operators are counted."""
 
-    max_operators: Optional[Count] = None
+    max_operators: Count | None = None
     """Train on examples with at most this many operators; by default on all."""
 
     def learnable(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.bool_]:

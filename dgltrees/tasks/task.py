@@ -137,10 +137,10 @@ class Task:
     """Whether a report compares accuracy with that of the most frequent class."""
     numbered: ClassVar[tuple[str, ...]] = ("example",)
     """The entries of :meth:`predictions` that count from 0, and run on over files."""
-    evaluate_more: ClassVar[Optional[str]] = None
+    evaluate_more: ClassVar[str | None] = None
     """The function, as ``module:name``, of a run, test files and root, whose entries ``evaluate``
     adds to the report; None where there is none."""
-    similar: ClassVar[Optional[str]] = None
+    similar: ClassVar[str | None] = None
     """The function, as ``module:name``, of a run, files, queries, ``number=`` and ``of=``, that
     ``similar`` calls; None where there is none."""
 
@@ -239,7 +239,7 @@ class Task:
         """The group of each example, ``(E,)``, from 0; splits keep groups together."""
         return np.arange(len(data))
 
-    def training_batches(self, data: Examples, settings: Any, batch_size: int) -> Optional[Batches]:
+    def training_batches(self, data: Examples, settings: Any, batch_size: int) -> Batches | None:
         """The batches of training, where the task makes them; None: examples in any order.
 
         Arguments:
@@ -249,7 +249,7 @@ class Task:
         """
         return None
 
-    def evaluation_batches(self, data: Examples, max_nodes: int) -> Optional[list[NDArray[Any]]]:
+    def evaluation_batches(self, data: Examples, max_nodes: int) -> list[NDArray[Any]] | None:
         """The batches of evaluation, where the task makes them; None: examples in any order.
 
         Arguments:

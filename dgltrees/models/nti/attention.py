@@ -71,7 +71,7 @@ class AttentionOverTrees(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, queries: Tensor, encoding: NTIEncoding, *, keys: Optional[Tensor] = None
+        self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None
     ) -> Attended:
         """Attend to each tree with its queries.
 
@@ -117,7 +117,7 @@ class GlobalAttention(AttentionOverTrees):
         initialize(self.W_2, size, size, init)
 
     def forward(
-        self, queries: Tensor, encoding: NTIEncoding, *, keys: Optional[Tensor] = None
+        self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None
     ) -> Attended:
         """Attend by batched products, in chunks of queries; see :class:`AttentionOverTrees`."""
         table = encoding.table

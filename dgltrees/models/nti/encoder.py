@@ -154,8 +154,8 @@ class NTIEncoder(Encoder):
         self,
         sentences: Sentences,
         *,
-        start: Optional[State] = None,
-        query: Optional[Tensor] = None,
+        start: State | None = None,
+        query: Tensor | None = None,
     ) -> NTIEncoding:
         """The states of all nodes of the trees over some sentences.
 

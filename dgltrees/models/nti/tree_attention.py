@@ -68,7 +68,7 @@ class TreeAttention(AttentionOverTrees):
             initialize(self.W_2, size, size, init)
 
     def forward(
-        self, queries: Tensor, encoding: NTIEncoding, *, keys: Optional[Tensor] = None
+        self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None
     ) -> Attended:
         """Attend by reshapes of the levels of full trees; see :class:`AttentionOverTrees`."""
         keys = self.keys(encoding) if keys is None else keys

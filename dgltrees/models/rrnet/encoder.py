@@ -82,7 +82,7 @@ class RRNetEncoder(Encoder):
             an operation for each token id, and RECUR alone consumes.
     """
 
-    input: Union[NodeInput, GivenVectors]
+    input: NodeInput | GivenVectors
     __call__: Callable[..., RRNetEncoding]
 
     def __init__(
@@ -119,7 +119,7 @@ class RRNetEncoder(Encoder):
         self.consume, self.dropout = consume, dropout
         self.size = cell.hidden_size
 
-    def forward(self, batch: Union[TreeBatch, Rollout]) -> RRNetEncoding:
+    def forward(self, batch: TreeBatch | Rollout) -> RRNetEncoding:
         """Encode sentences with the operations of a rollout, by default of :meth:`rollout`.
 
         Raises:

@@ -155,7 +155,7 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     inputs = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
     reader = encoder_settings(model).make(model, inputs)
     return StreamLM(
-        cast(Union[RRNetEncoder, LSTMStream], reader),
+        cast(RRNetEncoder | LSTMStream, reader),
         tied=model["tied"],
         dropout=model["output_dropout"],
         reward=model.get("policy.reward", "log_likelihood"),

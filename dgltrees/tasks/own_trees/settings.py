@@ -63,7 +63,7 @@ class OwnTreesData(Layout, PretrainedSettings):
     """Report beside the result what linear and boosted models over bags of nodes reach."""
 
     @property
-    def trees_folder(self) -> Optional[str]:
+    def trees_folder(self) -> str | None:
         """The setting ``scratch``."""
         return self.scratch
 

@@ -105,7 +105,7 @@ def _words(model: Options, vocabs: Names) -> Words:
     return make_words(model, vocabs, frozen=model.get("fixed_words", False))
 
 
-def make_nti(model: Options, words: Optional[Input], size: int, **cell: Any) -> NTIEncoder:
+def make_nti(model: Options, words: Input | None, size: int, **cell: Any) -> NTIEncoder:
     """Make an NTI encoder over vectors of ``size``; ``cell`` are arguments of its cell."""
     linear = model["leaves"] == "linear"
     if linear and "leaf" not in options_of(CELLS[model["cell"]]):
