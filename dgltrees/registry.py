@@ -42,8 +42,8 @@ PAPERS = {
 class Registry(MutableMapping[str, T], Generic[T]):
     """The objects of one kind by name; each is imported when it is first asked for.
 
-    The core's come first and in the order given, then those of entry points, sorted by package and
-    name. Objects can be added in place: ``CELLS["mine"] = MaxTreeRNN``.
+    The core's come first and in the order given, then those of entry points, the papers'
+    before other packages'. Objects can be added in place: ``CELLS["mine"] = MaxTreeRNN``.
 
     Arguments:
         kind: the kind in the plural, ``"cells"``; entry points are in the group ``dgltrees.cells``.
@@ -160,10 +160,11 @@ def _all_entry_points() -> Any:
 
 
 def _announced(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, in the order of packages and names."""
+    """The entry points of a group by name: the papers', then those of other packages."""
     found: dict[str, EntryPoint] = {}
     entries = _all_entry_points().select(group=group)
-    for entry in sorted(entries, key=lambda each: (_package(each), each.name)):
+    order = sorted(entries, key=lambda each: (_package(each) != "dgltrees", _package(each)))
+    for entry in order:
         if entry.name in taken or entry.name in found:
             holder = _package(found[entry.name]) if entry.name in found else "dgltrees"
             warnings.warn(
@@ -252,6 +253,8 @@ def paper_of(name: str) -> str:
     if not matches:
         return ""
     paper = max(matches)[1]
-    if find_spec(f"dgltrees.papers.{paper}") is not None:
-        return ""
-    return f"the paper {paper} (dgltrees.papers.{paper}), which is not installed"
+    try:
+        _source(f"dgltrees.papers.{paper}")
+    except ImportError:
+        return f"the paper {paper} (dgltrees.papers.{paper}), which is not installed"
+    return ""

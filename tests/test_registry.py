@@ -54,9 +54,9 @@ BROKEN = {
 }
 BROKEN_FILES = {
     "__init__.py": """
-from dataclasses import replace
 from dgltrees.tasks.own_trees.classes import CLASSIFY
-BLIND = replace(CLASSIFY, name="blind", formats={})
+from dgltrees.tasks.task import Task
+BLIND = Task("blind", CLASSIFY.data, CLASSIFY.model, {}, CLASSIFY.build)
 """,
     "cells.py": "raise RuntimeError('no such device')\n",
 }
@@ -189,7 +189,10 @@ def test_objects_are_added_and_removed_in_place() -> None:
 
 
 def test_names_of_papers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dgltrees.registry.find_spec", lambda name: None)
+    def missing(module: str) -> Path:
+        raise ImportError(module)
+
+    monkeypatch.setattr("dgltrees.registry._source", missing)
     assert paper_of("mee-lstm") == "the paper rrnet (dgltrees.papers.rrnet), which is not installed"
     assert "nti" in paper_of("sst-tree")
     assert paper_of("regress") == paper_of("meek") == ""

@@ -16,7 +16,8 @@ def _wrong(name: str, task: Any) -> str:
         return "it is no Task"
     if task.name != name:
         return f"the task calls itself {task.name!r}"
-    return "" if task.formats else "it has no reader; give its formats"
+    reads = task.formats or type(task).stream is not Task.stream
+    return "" if reads else "it has no reader; give its formats"
 
 
 TASKS: Registry[Task] = Registry(
