@@ -129,8 +129,10 @@ def run(argv: Sequence[str], folder: Union[Path, None] = None, typed: str = "") 
     Paths of the folder and of the samples are shortened to FOLDER and SAMPLES.
     """
     out, err = io.StringIO(), io.StringIO()
+    typing = io.BufferedReader(io.BytesIO(typed.encode()))
+    keyboard = io.TextIOWrapper(typing, encoding="utf-8")
     streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    with quiet(), mock.patch("sys.stdin", io.StringIO(typed)), streams[0], streams[1]:
+    with quiet(), mock.patch("sys.stdin", keyboard), streams[0], streams[1]:
         status = main(list(argv))
     texts = {"out": shortened(out.getvalue(), folder), "err": shortened(err.getvalue(), folder)}
     row: dict[str, Any] = {key: text for key, text in texts.items() if text}

@@ -10,7 +10,7 @@ from tests.golden.rows import SAMPLES, run
 
 WITHOUT_DATA = "tree-shape"
 """The preset whose data are the states of another preset's run."""
-_SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu"}
+_SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "min_count": 1}
 _PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
 _PAIRS = {"train": "sick/relatedness_train.jsonl", "tree": ["first", "second"], "min_count": 1}
 _QUERIES = {"train": "plans/queries/train.jsonl", "group": "query", "best": "lowest"}
@@ -42,12 +42,9 @@ def values(preset: str, limit: int, **training: Any) -> dict[str, Any]:
 
 def flags(layer: dict[str, Any]) -> list[str]:
     """The same settings as words of the command line."""
-    return [
-        f"--{section}.{name}={_word(value)}"
-        for section, settings in layer.items()
-        for name, value in settings.items()
-    ]
-
-
-def _word(value: Any) -> str:
-    return ",".join(value) if isinstance(value, list) else "null" if value is None else str(value)
+    words = []
+    for section, settings in layer.items():
+        for name, value in settings.items():
+            several = value if isinstance(value, list) else ["null" if value is None else value]
+            words += [f"--{section}.{name}", *map(str, several)]
+    return words
