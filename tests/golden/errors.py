@@ -75,11 +75,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _plain(text: str, base: str) -> str:
-    """The text without what differs from run to run: folders, addresses and processes."""
+    """The text without what differs from run to run: folders, addresses, checksums of files with
+    these, processes and cores; of letters in a row, one."""
     text = re.sub(rf"{re.escape(base)}(/popen-gw\d+)?(/[^/\s'\":,]+)?", "<tmp>", text)
     text = re.sub(rf"{re.escape(tempfile.gettempdir())}/tmp\w+", "<tmp>", text)
     text = text.replace(str(ROOT), "<root>").replace(sys.prefix, "<python>")
-    return re.sub(r"0x[0-9a-f]{6,}", "0x", text)
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x", text)
+    text = re.sub(r"SHA-256 was \w+…, is \w+…", "SHA-256 was #…, is #…", text)
+    text = re.sub(r"process \d+ on [\w.-]+", "process # on #", text)
+    text = re.sub(r"has \d+ cores", "has # cores", text)
+    return re.sub(r"([^\s\\])\1{49,}", r"\1...", text)
 
 
 def record(*options: str) -> dict[str, Any]:
