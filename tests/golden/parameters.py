@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,7 +30,9 @@ def _rows(presets: Iterable[str]) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     for name in presets:
         settings = Settings(layered(preset_values(name), values(name, LIMIT)))
-        state = prepare(settings).model.state_dict()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the samples have vectors of a few words
+            state = prepare(settings).model.state_dict()
         rows[f"{name}: shapes"] = {key: "x".join(map(str, t.shape)) for key, t in state.items()}
         rows[f"{name}: values"] = {key: sha(tensor) for key, tensor in state.items()}
     return rows
