@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +26,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, Optional, Union
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("breaks.json")
@@ -56,7 +59,7 @@ LISTS = (ast.List, ast.Tuple, ast.JoinedStr)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 TYPES = {"annotation", "returns", "decorator_list"}
 HANGS = -999
-NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+LIBRARIES = ("torch", "numpy", "scipy.sparse", "networkx", "dgl", "sklearn.metrics", "yaml")
 OFTEN = {"operator": 4, "constant": 4, "negated": 3, "removed": 3, "variable": 0.2}
 """Weights of mutations; the others often cause a wrong type, which every test would find."""
 
@@ -274,44 +277,63 @@ def _find(root: Path, broken: Break) -> Optional[tuple[Path, bytes]]:
     return None
 
 
-def _tests(root: Path, broken: Break) -> list[str]:
-    """The test that has caught a break, the files that run its statement, and its folder's."""
+def _tests(root: Path, broken: Break) -> list[list[str]]:
+    """The test that has caught a break; then the files that run or import its statement.
+
+    Without any the tests of the same folder.
+    """
     file, _, name = broken.test.partition("[")[0].partition("::")
-    files = [root / file, *sorted((root / "tests").rglob("test_*.py"))] if name else []
-    known = (f for f in files if f.is_file() and f"def {name}(" in f.read_text(encoding="utf-8"))
-    tests = [f"{f.relative_to(root)}::{name}" for f in [*known][:1]]
-    tests += [file for file in broken.files if (root / file).is_file()]
+    texts = {f: f.read_text(encoding="utf-8") for f in sorted((root / "tests").rglob("test_*.py"))}
+    known = [f for f in [root / file, *texts] if name and f"def {name}(" in texts.get(f, "")]
     part = Path(broken.path).relative_to("dgltrees")
     folder = root / "tests" / part.parent
-    while not folder.is_dir():
+    module = broken.path[: -len(".py")].replace("/", ".")
+    near = [f for f in texts if module in texts[f] or f == folder / f"test_{part.name}"]
+    near.sort(key=lambda f: (f.stem != f"test_{part.stem}", f.parent != folder))
+    near = [f for f in (root / file for file in broken.files) if f in texts] or near
+    while not folder.is_dir() or not (near or any(folder.rglob("test_*.py"))):
         folder = folder.parent
-    mirrors = [folder / f"test_{part.stem}.py", folder]
-    if folder.name == "tests":
-        mirrors = sorted(folder.glob("test_*.py"))
-    return tests + [str(mirror.relative_to(root)) for mirror in mirrors if mirror.exists()]
+    stages = [
+        [f"{f.relative_to(root)}::{name}" for f in known[:1]],
+        [str(f.relative_to(root)) for f in near or folder.rglob("test_*.py")],
+    ]
+    return [stage for stage in stages if stage]
 
 
-def _pytest(root: Path, arguments: list[str], limit: float, **more: str) -> tuple[int, str]:
-    """The exit code of tests, HANGS after the limit in seconds, and what they print."""
-    names = {"PYTHONPATH": str(root), "NUMBA_CACHE_DIR": str(root / ".numba"), **more}
+def _pytest(root: Path, arguments: list[str], limit: int) -> tuple[int, str]:
+    """The exit code of tests, HANGS after the limit in seconds of computing, and what they print.
+
+    They run in a fork of this process, which has already imported the large libraries.
+    """
     options = "-x -v -rfE --tb=no -p no:cacheprovider --benchmark-skip"
-    command = [sys.executable, "-m", "pytest", *options.split(), *arguments]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", **names}
     with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=out, cwd=root, env=env, start_new_session=True
-        )
-        try:
-            code = process.wait(limit) or 0
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            code = HANGS
+        process = os.fork()
+        if not process:
+            os.setsid()
+            os.chdir(root)
+            os.dup2(out.fileno(), 1)
+            os.dup2(out.fileno(), 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            for name in [*sys.modules]:
+                if name.partition(".")[0] in {"tests", "dgltrees"}:
+                    del sys.modules[name]
+            sys.path[0] = str(root)
+            os._exit(pytest.main([*options.split(), *arguments]))
+        end, code = time.monotonic() + 10 * limit, None
+        while code is None:
+            time.sleep(0.1)
+            done, status = os.waitpid(process, os.WNOHANG)
+            if time.monotonic() > end:
+                os.killpg(process, signal.SIGKILL)
+                os.waitpid(process, 0)
+                code = HANGS
+            elif done:
+                code = os.waitstatus_to_exitcode(status)
         out.seek(0)
-        return code, out.read()
+        return HANGS if code in {-signal.SIGXCPU, -signal.SIGKILL} else code, out.read()
 
 
-def _attempt(root: Path, broken: Break, tests: list[str], limit: float) -> Break:
+def _attempt(root: Path, broken: Break, stages: list[list[str]], limit: int) -> Break:
     """A break with its result; the tree is broken while its tests run."""
     found = _find(root, broken)
     if found is None:
@@ -321,35 +343,50 @@ def _attempt(root: Path, broken: Break, tests: list[str], limit: float) -> Break
         shutil.rmtree(root / ".numba", ignore_errors=True)
     start = time.monotonic()
     file.write_bytes(text)
-    code, output = _pytest(root, tests, limit, **NO_BYTECODE)
-    started = re.findall(r"^(tests/\S+::\S.*?)(?: [A-Z]+ .*| *)$", output, re.MULTILINE)
-    failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", output, re.MULTILINE)
-    test = [*failed, *started[-1:], "collection"][0]
-    is_late = code == HANGS and bool(started)
-    if code == HANGS:
-        code = _pytest(root, [test], 30, **NO_BYTECODE)[0] if started else 0
+    test, is_late = "", False
+    for stage in stages:
+        code, output = _pytest(root, stage, limit)
+        started = re.findall(r"^(tests/\S+::\S.*?)(?: [A-Z]+ .*| *)$", output, re.MULTILINE)
+        failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", output, re.MULTILINE)
+        test = [*failed, *started[-1:], "collection"][0]
+        is_late = code == HANGS and bool(started)
+        if is_late:
+            code = _pytest(root, [test], limit)[0]
+        if code not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}:
+            break
+        test = ""
     shutil.copy2(ROOT / file.relative_to(root), file)  # with the time that its bytecode has
-    is_caught = code not in {0, 5} and not (is_late and _pytest(root, [test], 30, **NO_BYTECODE)[0])
+    if is_late and test and _pytest(root, [test], limit)[0]:
+        test = ""  # it takes too long without the break too
     seconds = round(time.monotonic() - start, 1)
-    result = "caught" if is_caught else "survived"
-    return replace(broken, result=result, test=test if is_caught else "", seconds=seconds)
+    return replace(broken, result="caught" if test else "survived", test=test, seconds=seconds)
 
 
-def run(out: Path, tests: Optional[list[list[str]]], limit: float, again: str) -> None:
+def run(out: Path, tests: Optional[list[list[str]]], limit: int, again: str) -> None:
     """Run the breaks that have no result yet, and save after each."""
     is_new = not out.is_file()
     breaks = [replace(b, result="") if is_new else b for b in _load(RECORD if is_new else out)]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "tree"
         shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__"))
+        more = {
+            "OMP_NUM_THREADS": "1",
+            "NUMBA_CACHE_DIR": f"{root}/.numba",
+            "PYTHONPATH": str(root),
+        }
+        os.environ.update(more)
+        for name in LIBRARIES:
+            importlib.import_module(name)
         _pytest(root, ["--collect-only", "tests"], 600)  # writes the bytecode
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         for i, broken in enumerate(breaks):
             if broken.result in {"", again}:
                 known = tests[i] if tests else []
                 files = [*dict.fromkeys(test.partition("::")[0] for test in known)][:8]
                 broken.files = files or broken.files
-                broken = _attempt(root, broken, known or _tests(root, broken), limit)
-                breaks[i] = broken
+                stages = [known] if known else _tests(root, broken)
+                broken = breaks[i] = _attempt(root, broken, stages, limit)
                 _save(out, breaks)
                 print(i, broken.result, broken.path, broken.test, broken.seconds, flush=True)
 
@@ -379,7 +416,7 @@ def main() -> None:
     parser.add_argument("command", choices=["choose", "run", "show"])
     parser.add_argument("--out", type=Path, default=RECORD, help="file of the results")
     parser.add_argument("--tests", type=Path, help="JSON: a list of tests for each break, in order")
-    parser.add_argument("--limit", type=float, default=90, help="seconds per break")
+    parser.add_argument("--limit", type=int, default=60, help="seconds of computing")
     parser.add_argument("--again", default="", help="repeat the breaks that have this result")
     options = parser.parse_args()
     if options.command == "choose":
