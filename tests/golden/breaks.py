@@ -293,11 +293,10 @@ def _tests(root: Path, broken: Break) -> list[list[str]]:
     near = [f for f in (root / file for file in broken.files) if f in texts] or near
     while not folder.is_dir() or not (near or any(folder.rglob("test_*.py"))):
         folder = folder.parent
-    stages = [
+    return [
         [f"{f.relative_to(root)}::{name}" for f in known[:1]],
         [str(f.relative_to(root)) for f in near or folder.rglob("test_*.py")],
     ]
-    return [stage for stage in stages if stage]
 
 
 def _pytest(root: Path, arguments: list[str], limit: int) -> tuple[int, str]:
@@ -339,25 +338,28 @@ def _attempt(root: Path, broken: Break, stages: list[list[str]], limit: int) -> 
     if found is None:
         return replace(broken, result="gone", test="", seconds=0.0)
     file, text = found
-    if "compiled" in file.parts:  # numba's cache does not know of functions that others call
+    if "compiled" in file.parts:
         shutil.rmtree(root / ".numba", ignore_errors=True)
     start = time.monotonic()
     file.write_bytes(text)
-    test, is_late = "", False
-    for stage in stages:
+    test, late = "", []
+    for stage in filter(None, stages):
         code, output = _pytest(root, stage, limit)
-        started = re.findall(r"^(tests/\S+::\S.*?)(?: [A-Z]+ .*| *)$", output, re.MULTILINE)
+        ended = re.findall(r"^(tests/\S+::.*) (?:FAILED|ERROR) +\[", output, re.MULTILINE)
         failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", output, re.MULTILINE)
-        test = [*failed, *started[-1:], "collection"][0]
-        is_late = code == HANGS and bool(started)
-        if is_late:
-            code = _pytest(root, [test], limit)[0]
-        if code not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}:
+        started = re.findall(r"^(tests/\S+::\S.*?)(?: [A-Z]+ .*| *)$", output, re.MULTILINE)[-1:]
+        test = [*ended, *failed, *started, "collection"][0]
+        late = (started or stage) if code == HANGS else []
+        code = _pytest(root, late, limit)[0] if late else code
+        is_unknown = "ERROR: not found" in output and not failed  # a test has another name now
+        if code not in {0, pytest.ExitCode.NO_TESTS_COLLECTED} and not is_unknown:
             break
         test = ""
     shutil.copy2(ROOT / file.relative_to(root), file)  # with the time that its bytecode has
-    if is_late and test and _pytest(root, [test], limit)[0]:
-        test = ""  # it takes too long without the break too
+    if "compiled" in file.parts:  # numba's cache keeps functions that call a changed one
+        shutil.rmtree(root / ".numba", ignore_errors=True)
+    if late and test and _pytest(root, late, limit)[0]:
+        test = ""  # it takes as long without the break
     seconds = round(time.monotonic() - start, 1)
     return replace(broken, result="caught" if test else "survived", test=test, seconds=seconds)
 
@@ -379,12 +381,11 @@ def run(out: Path, tests: Optional[list[list[str]]], limit: int, again: str) -> 
             importlib.import_module(name)
         sys.dont_write_bytecode = False  # a fork need not compile what another has compiled
         for i in random.Random(0).sample(range(len(breaks)), len(breaks)):
-            broken = breaks[i]
+            broken, known = breaks[i], tests[i] if tests else []
+            files = dict.fromkeys(test.partition("::")[0] for test in known)
+            broken.files = [*files][:8] or broken.files
             if broken.result in {"", again}:
-                known = tests[i] if tests else []
-                files = [*dict.fromkeys(test.partition("::")[0] for test in known)][:8]
-                broken.files = files or broken.files
-                stages = [known] if known else _tests(root, broken)
+                stages = [known[:30], known[30:]] if known else _tests(root, broken)
                 broken = breaks[i] = _attempt(root, broken, stages, limit)
                 _save(out, breaks)
                 print(i, broken.result, broken.path, broken.test, broken.seconds, flush=True)
