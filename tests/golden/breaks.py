@@ -25,7 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple
 
 import pytest
 
@@ -140,7 +140,7 @@ def _places(source: bytes) -> list[Place]:
     return found
 
 
-def _dump(what: Union[ast.AST, str]) -> str:
+def _dump(what: ast.AST | str) -> str:
     """A statement or condition, or the text of one, without its layout."""
     if isinstance(what, str):
         try:
@@ -201,7 +201,7 @@ def _edits(source: bytes, place: Place) -> Iterator[tuple[str, tuple[int, int], 
                 yield "operator", (begin + match.start(), begin + match.end()), after.encode()
 
 
-def _mutation(source: bytes, place: Place, rng: random.Random) -> Optional[tuple[str, str]]:
+def _mutation(source: bytes, place: Place, rng: random.Random) -> tuple[str, str] | None:
     """The name of a mutation and the new text of the place; None if there is no mutation."""
     begin, end = _span(source, place.node)
     kinds = defaultdict(list)
@@ -252,7 +252,7 @@ def _room(name: str) -> str:
     return next((room for room in ROOMS if name.startswith(f"{room}/")), "")
 
 
-def _find(root: Path, broken: Break) -> Optional[tuple[Path, bytes]]:
+def _find(root: Path, broken: Break) -> tuple[Path, bytes] | None:
     """The file that has a break's statement now, and its text with the break; None if it is gone.
 
     Functions of the same qualified name come first, then those of the same name; of several files
@@ -364,7 +364,7 @@ def _attempt(root: Path, broken: Break, stages: list[list[str]], limit: int) -> 
     return replace(broken, result="caught" if test else "survived", test=test, seconds=seconds)
 
 
-def run(out: Path, tests: Optional[list[list[str]]], limit: int, again: str) -> None:
+def run(out: Path, tests: list[list[str]] | None, limit: int, again: str) -> None:
     """Run the breaks that have no result yet, and save after each."""
     is_new = not out.is_file()
     breaks = [replace(b, result="") if is_new else b for b in _load(RECORD if is_new else out)]

@@ -9,9 +9,9 @@ import random
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Callable, NamedTuple, Union
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,9 +48,9 @@ class Reader(NamedTuple):
     A reader without a function is a format.
     """
 
-    files: Union[str, bytes]
+    files: str | bytes
     suffix: str = ".txt"
-    read: Union[Callable[[Path], Any], None] = None
+    read: Callable[[Path], Any] | None = None
     layout: Layout = Layout()
 
 

@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 from unittest import mock
 
 import torch
@@ -32,9 +32,9 @@ def names() -> list[str]:
     return [file.stem for file in files if re.search(r"(?m)^def record\(", file.read_text("utf-8"))]
 
 
-def recorded(name: str, function: str = "record") -> Union[dict[str, Any], None]:
+def recorded(name: str, function: str = "record") -> dict[str, Any] | None:
     """The rows of a golden as they are now, as JSON returns them; None without that function."""
-    record: Union[Callable[[], dict[str, Any]], None]
+    record: Callable[[], dict[str, Any]] | None
     record = getattr(importlib.import_module(f"{__package__}.{name}"), function, None)
     if record is None:
         return None
@@ -104,7 +104,7 @@ def _short(value: Any) -> str:
     return text if len(text) < 200 else f"{text[:200]}..."
 
 
-def sha(data: Union[torch.Tensor, bytes, str], digits: int = 8) -> str:
+def sha(data: torch.Tensor | bytes | str, digits: int = 8) -> str:
     """The first digits of the SHA-256 of a tensor's values, of bytes or of a text."""
     if isinstance(data, torch.Tensor):
         data = data.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
@@ -123,7 +123,7 @@ def rounded(value: Any, digits: int) -> Any:
     return value
 
 
-def run(argv: Sequence[str], folder: Union[Path, None] = None, typed: str = "") -> dict[str, Any]:
+def run(argv: Sequence[str], folder: Path | None = None, typed: str = "") -> dict[str, Any]:
     """What a command prints, on both streams, and its status unless that is 0.
 
     Paths of the folder and of the samples are shortened to FOLDER and SAMPLES.
@@ -139,7 +139,7 @@ def run(argv: Sequence[str], folder: Union[Path, None] = None, typed: str = "") 
     return {**row, "status": status} if status else row
 
 
-def shortened(text: str, folder: Union[Path, None] = None) -> str:
+def shortened(text: str, folder: Path | None = None) -> str:
     """A text without the paths of this machine."""
     if folder is not None:
         text = text.replace(str(folder), "FOLDER")
