@@ -11,17 +11,17 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Union
+from typing import Any
 
 import dgltrees
 from dgltrees.cells import AGGREGATORS, CELLS
-from dgltrees.cli import COMMANDS, FORMER_NAMES
+from dgltrees.cli import COMMANDS
 from dgltrees.formats import FORMATS
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.tasks.table import TASKS
 from dgltrees.training.catalog import preset_names
 
-Text = Union[str, list[str]]
+Text = str | list[str]
 
 
 def plain(text: str) -> str:
@@ -97,7 +97,6 @@ def record() -> dict[str, Any]:
     lists = {
         "presets": preset_names(),
         "commands": COMMANDS,
-        "former commands": FORMER_NAMES,
         "tasks": TASKS,
         "formats": FORMATS,
         "cells": CELLS,
