@@ -34,7 +34,6 @@ COMMANDS: Registry[Any] = Registry(
         "compare-trees": "dgltrees.commands.compare_trees:compare_trees",
         "similar": "dgltrees.commands.inspection:similar",
         "accuracy-by-padding": "dgltrees.commands.attention:accuracy_by_padding",
-        "demo": "dgltrees.commands.demo:demo",
         "make": "dgltrees.commands.data:MAKE",
         "draw": "dgltrees.commands.data:draw",
         "inspect": "dgltrees.commands.data:inspect",

@@ -4,7 +4,6 @@
 """
 
 from dgltrees.formats.arrow import read_arrow, stream_arrow, write_arrow, write_parquet
-from dgltrees.formats.boolsent import BOOLSENT_OPERATORS, read_boolsent, stream_boolsent
 from dgltrees.formats.conllu import (
     CONLLU_COLUMNS,
     conllu_blocks,
@@ -15,12 +14,10 @@ from dgltrees.formats.conllu import (
 from dgltrees.formats.dp import read_dp, stream_dp
 from dgltrees.formats.english import split_sentences, tokenize
 from dgltrees.formats.entailment import ENTAILMENT_LABELS, read_entailment, stream_entailment
-from dgltrees.formats.inex import read_inex, stream_inex
 from dgltrees.formats.jsonl import read_jsonl, stream_jsonl, write_jsonl
 from dgltrees.formats.kbest import KBest, read_kbest
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lengths import WordRules
-from dgltrees.formats.listops import LISTOPS_OPERATORS, read_listops, stream_listops, write_listops
 from dgltrees.formats.logic import (
     LOGIC_OPERATORS,
     LOGIC_RELATIONS,
@@ -46,11 +43,9 @@ from dgltrees.formats.text import sentences_of_lines, sentences_of_text
 from dgltrees.formats.wikiqa import WIKIQA_LABELS, read_wikiqa, stream_wikiqa
 
 __all__ = [
-    "BOOLSENT_OPERATORS",
     "CONLLU_COLUMNS",
     "ENTAILMENT_LABELS",
     "FORMATS",
-    "LISTOPS_OPERATORS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "LOGIC_TOKENS",
@@ -68,14 +63,11 @@ __all__ = [
     "guess_format",
     "read_answers",
     "read_arrow",
-    "read_boolsent",
     "read_conllu",
     "read_dp",
     "read_entailment",
-    "read_inex",
     "read_jsonl",
     "read_kbest",
-    "read_listops",
     "read_logic",
     "read_logic_sequences",
     "read_mee",
@@ -90,13 +82,10 @@ __all__ = [
     "sentences_of_text",
     "split_sentences",
     "stream_arrow",
-    "stream_boolsent",
     "stream_conllu",
     "stream_dp",
     "stream_entailment",
-    "stream_inex",
     "stream_jsonl",
-    "stream_listops",
     "stream_logic",
     "stream_logic_sequences",
     "stream_mee",
@@ -110,7 +99,6 @@ __all__ = [
     "write_arrow",
     "write_conllu",
     "write_jsonl",
-    "write_listops",
     "write_logic",
     "write_parquet",
 ]

@@ -23,11 +23,7 @@ def _wrong(name: str, task: Any) -> str:
 TASKS: Registry[Task] = Registry(
     "tasks",
     {
-        "listops": "dgltrees.tasks.trees.listops:LISTOPS",
-        "logic": "dgltrees.tasks.trees.logic:LOGIC",
         "sst-tree": "dgltrees.tasks.trees.sst:SST",
-        "inex": "dgltrees.tasks.trees.inex:INEX",
-        "boolsent": "dgltrees.tasks.trees.boolsent:BOOLSENT",
         "tree-lm": "dgltrees.tasks.language_models.tree_lm:TREE_LM",
         "tree-shape": "dgltrees.tasks.language_models.tree_shape:TREE_SHAPE",
         "parser": "dgltrees.tasks.parser:PARSER",

@@ -12,8 +12,6 @@ __all__ = ["GENERATORS"]
 GENERATORS: Registry[Callable[..., dict[str, Path]]] = Registry(
     "generators",
     {
-        "listops": "dgltrees.formats.synthetic.listops:make_listops",
-        "logic": "dgltrees.formats.synthetic.logic:make_logic",
         "mee": "dgltrees.formats.synthetic.mee:make_mee",
         "plans": "dgltrees.formats.synthetic.plans:make_plans",
     },

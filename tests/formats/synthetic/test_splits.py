@@ -8,7 +8,7 @@ import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import splits
-from dgltrees.formats.synthetic.listops import make_listops
+from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 
 HEADER = {"generator": "none", "version": 1, "settings": {"seed": 0}}
 

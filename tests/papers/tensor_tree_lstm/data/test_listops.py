@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
-from dgltrees.formats import LISTOPS_OPERATORS, read_listops, stream_listops, write_listops
+from dgltrees.papers.tensor_tree_lstm.data import (
+    LISTOPS_OPERATORS,
+    read_listops,
+    stream_listops,
+    write_listops,
+)
 from tests.trees.nested import Tree, arrays, assert_shape, nested, write
 
 EXPRESSIONS = nested(LISTOPS_OPERATORS, "0123456789", max_children=5)

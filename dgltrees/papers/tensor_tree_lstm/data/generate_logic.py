@@ -16,8 +16,13 @@ from pathlib import Path
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic.draws import below, distinct, shuffle, stream
-from dgltrees.formats.synthetic.sentences import ALWAYS, LARGEST, SIZE_WEIGHTS, draw_sentence
 from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.papers.tensor_tree_lstm.data.logic_sentences import (
+    ALWAYS,
+    LARGEST,
+    SIZE_WEIGHTS,
+    draw_sentence,
+)
 
 __all__ = ["make_logic", "relation"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from dgltrees.formats.synthetic import sentences
 from dgltrees.formats.synthetic.draws import stream
+from dgltrees.papers.tensor_tree_lstm.data import logic_sentences as sentences
 
 from . import brute_force
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.formats import read_inex
+from dgltrees.papers.tensor_tree_lstm.data import read_inex
 from dgltrees.trees import Vocabulary
 from tests.trees.nested import Tree, arrays, assert_shape, nested, write
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.contenders import VOCABULARY, Model
-from dgltrees.formats.synthetic.listops import make_listops
-from dgltrees.tasks.trees.listops import LISTOPS
+from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
+from dgltrees.papers.tensor_tree_lstm.tasks.listops import LISTOPS
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import Loader
 from dgltrees.training.settings import Settings

@@ -8,10 +8,10 @@ from torch import nn
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.inex import stream_inex
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.inputs import OneHot
 from dgltrees.options import Options
+from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout

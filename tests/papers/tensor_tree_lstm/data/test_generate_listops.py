@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.listops import make_listops
+from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 
 from .brute_force import fields
 

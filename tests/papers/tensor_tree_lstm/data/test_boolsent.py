@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.formats import BOOLSENT_OPERATORS, read_boolsent
+from dgltrees.papers.tensor_tree_lstm.data import BOOLSENT_OPERATORS, read_boolsent
 from tests.trees.nested import Tree, arrays, assert_shape, nested, write
 
 HEADS = [f"{bit}_{name}" for bit in "01" for name in BOOLSENT_OPERATORS]

@@ -8,11 +8,11 @@ from torch import nn
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.boolsent import stream_boolsent
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.inputs import OneHot
 from dgltrees.models.readout import EveryNode
 from dgltrees.options import Options
+from dgltrees.papers.tensor_tree_lstm.data.boolsent import stream_boolsent
 from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_head, make_operator_encoder
 from dgltrees.tasks.trees.settings import OperatorNodesModel, SupervisedSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dgltrees.commands.plots import has_matplotlib, learning_curve
-from dgltrees.formats.synthetic.listops import make_listops
+from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.tasks.task import ACCURACY
 from dgltrees.training.catalog import load_preset
 from dgltrees.training.loaded import load

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic import logic
-from dgltrees.formats.synthetic.logic import make_logic
+from dgltrees.papers.tensor_tree_lstm.data import generate_logic as logic
+from dgltrees.papers.tensor_tree_lstm.data.generate_logic import make_logic
 
 from . import brute_force
 from .brute_force import fields

@@ -12,10 +12,10 @@ from torch import nn
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.formats.listops import stream_listops
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.inputs import NodeInput, OneHot, Thermometer
 from dgltrees.options import Options
+from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_head, make_operator_encoder, make_readout
