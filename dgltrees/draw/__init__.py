@@ -6,7 +6,6 @@ Jupyter shows the SVG of a drawing, ``print`` its text, ``save`` writes either t
 from __future__ import annotations
 
 from dgltrees.draw.arcs import ArcDrawing, draw_arcs
-from dgltrees.draw.attention import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.draw.files import draw_examples, draw_file
 from dgltrees.draw.operations import OperationsDrawing, draw_operations
 from dgltrees.draw.picture import Picture
@@ -14,15 +13,12 @@ from dgltrees.draw.trees import Drawing, draw
 
 __all__ = [
     "ArcDrawing",
-    "AttentionDrawing",
     "Drawing",
     "OperationsDrawing",
     "Picture",
     "draw",
     "draw_arcs",
-    "draw_attention",
     "draw_examples",
     "draw_file",
     "draw_operations",
-    "tree_cells",
 ]

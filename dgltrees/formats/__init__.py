@@ -13,7 +13,6 @@ from dgltrees.formats.conllu import (
 )
 from dgltrees.formats.dp import read_dp, stream_dp
 from dgltrees.formats.english import split_sentences, tokenize
-from dgltrees.formats.entailment import ENTAILMENT_LABELS, read_entailment, stream_entailment
 from dgltrees.formats.jsonl import read_jsonl, stream_jsonl, write_jsonl
 from dgltrees.formats.kbest import KBest, read_kbest
 from dgltrees.formats.layout import Layout
@@ -37,22 +36,17 @@ from dgltrees.formats.nodes import read_nodes, stream_nodes
 from dgltrees.formats.questions import Question, read_answers, read_questions
 from dgltrees.formats.rows import read_rows, stream_rows
 from dgltrees.formats.running_text import read_running_text, stream_running_text
-from dgltrees.formats.sst import SST_LABELS, read_sst, stream_sst
 from dgltrees.formats.table import FORMATS, Format, format_by_suffix, guess_format
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text
-from dgltrees.formats.wikiqa import WIKIQA_LABELS, read_wikiqa, stream_wikiqa
 
 __all__ = [
     "CONLLU_COLUMNS",
-    "ENTAILMENT_LABELS",
     "FORMATS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
     "LOGIC_TOKENS",
     "LOGIC_VARIABLES",
     "MEE_ALPHABET",
-    "SST_LABELS",
-    "WIKIQA_LABELS",
     "Format",
     "KBest",
     "Layout",
@@ -65,7 +59,6 @@ __all__ = [
     "read_arrow",
     "read_conllu",
     "read_dp",
-    "read_entailment",
     "read_jsonl",
     "read_kbest",
     "read_logic",
@@ -76,15 +69,12 @@ __all__ = [
     "read_questions",
     "read_rows",
     "read_running_text",
-    "read_sst",
-    "read_wikiqa",
     "sentences_of_lines",
     "sentences_of_text",
     "split_sentences",
     "stream_arrow",
     "stream_conllu",
     "stream_dp",
-    "stream_entailment",
     "stream_jsonl",
     "stream_logic",
     "stream_logic_sequences",
@@ -93,8 +83,6 @@ __all__ = [
     "stream_nodes",
     "stream_rows",
     "stream_running_text",
-    "stream_sst",
-    "stream_wikiqa",
     "tokenize",
     "write_arrow",
     "write_conllu",

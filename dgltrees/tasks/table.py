@@ -23,13 +23,9 @@ def _wrong(name: str, task: Any) -> str:
 TASKS: Registry[Task] = Registry(
     "tasks",
     {
-        "sst-tree": "dgltrees.tasks.trees.sst:SST",
         "tree-lm": "dgltrees.tasks.language_models.tree_lm:TREE_LM",
         "tree-shape": "dgltrees.tasks.language_models.tree_shape:TREE_SHAPE",
         "parser": "dgltrees.tasks.parser:PARSER",
-        "snli": "dgltrees.tasks.sentences.snli:SNLI",
-        "wikiqa": "dgltrees.tasks.sentences.wikiqa:WIKIQA",
-        "sst-phrases": "dgltrees.tasks.sentences.sst_phrases:SST_PHRASES",
         "mee": "dgltrees.tasks.rrnet.mee:MEE",
         "logic-sequence": "dgltrees.tasks.rrnet.logic_sequence:LOGIC_SEQUENCE",
         "ptb": "dgltrees.tasks.language_models.ptb:PTB",

@@ -19,13 +19,12 @@ from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.formats import (
     FORMATS,
     Layout,
-    read_entailment,
     read_kbest,
     read_logic_sequences,
     read_questions,
-    read_wikiqa,
     sentences_of_text,
 )
+from dgltrees.papers.nti.data import read_entailment, read_wikiqa
 from dgltrees.tasks.table import get_task
 from dgltrees.training.catalog import preset_values
 from dgltrees.trees import Examples

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dgltrees.draw import Picture, draw, draw_arcs, draw_attention, draw_operations, tree_cells
-from dgltrees.trees.builders import from_brackets, from_heads, full_trees
+from dgltrees.draw import Picture, draw, draw_arcs, draw_operations
+from dgltrees.papers.nti.data import full_trees
+from dgltrees.papers.nti.pictures import draw_attention, tree_cells
+from dgltrees.trees.builders import from_brackets, from_heads
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.operations import Operation
 from dgltrees.trees.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dgltrees import Forest, TreeBatch, traverse
 from dgltrees.cells import BaseCell
-from dgltrees.trees.builders import full_trees
+from dgltrees.papers.nti.data import full_trees
 from dgltrees.trees.operations import operation_graph
 from tests.cells.reference import given_query
 from tests.cells.table import CHILDREN, INPUT, TABLE, Row

@@ -28,8 +28,8 @@ from dgltrees.models import (
     WordEmbedding,
 )
 from dgltrees.models.parser import BiaffineParser
-from tests.models.nti.worlds import make, texts
 from tests.models.test_encoder import world
+from tests.papers.nti.models.worlds import make, texts
 from tests.trees.dependencies.sentences import forest_of
 
 EXACT: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-13}

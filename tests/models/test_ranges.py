@@ -14,7 +14,6 @@ from dgltrees.models import (
     MLP,
     NCE,
     AddDecisions,
-    GlobalAttention,
     NumberDecoder,
     OneHot,
     PairHead,
@@ -22,12 +21,10 @@ from dgltrees.models import (
     SequenceEncoder,
     SequenceLM,
     TransformerEncoder,
-    TreeAttention,
     TreeEncoder,
     TreeLM,
     WordEmbedding,
 )
-from dgltrees.models.nti import LSTMLeaves
 from dgltrees.models.parser import BiaffineParser
 from dgltrees.models.rrnet import (
     LSTMStream,
@@ -37,7 +34,8 @@ from dgltrees.models.rrnet import (
     Replay,
     RRNetEncoder,
 )
-from tests.models.nti.worlds import nti
+from dgltrees.papers.nti.models import GlobalAttention, LSTMLeaves, TreeAttention
+from tests.papers.nti.models.worlds import nti
 
 WORDS = WordEmbedding("word", 5, 4)
 

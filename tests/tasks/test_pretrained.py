@@ -13,9 +13,9 @@ import torch
 from dgltrees import Forest, load
 from dgltrees.errors import ConfigError
 from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.papers.nti.tasks.sst import SST
 from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_splits
-from dgltrees.tasks.trees.sst import SST
 from dgltrees.training.run import train
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees.columns import Column

@@ -4,13 +4,6 @@ from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.dot import to_dot
 from dgltrees.trees.builders.elements import from_elements
-from dgltrees.trees.builders.full import (
-    FullShape,
-    full_shape,
-    full_trees,
-    full_width,
-    left_branching_trees,
-)
 from dgltrees.trees.builders.graphs import from_dgl, from_pyg
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.json_documents import JSON_KINDS, from_json
@@ -22,7 +15,6 @@ from dgltrees.trees.builders.nltk_trees import from_nltk, to_nltk
 from dgltrees.trees.builders.objects import from_objects, to_objects
 from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
 from dgltrees.trees.builders.parses import from_parses
-from dgltrees.trees.builders.phrases import phrases
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.tables import from_table
 from dgltrees.trees.builders.tree_sitter_trees import from_tree_sitter
@@ -30,7 +22,6 @@ from dgltrees.trees.builders.xml_documents import from_xml
 
 __all__ = [
     "JSON_KINDS",
-    "FullShape",
     "brackets",
     "chains",
     "constituents",
@@ -51,11 +42,6 @@ __all__ = [
     "from_table",
     "from_tree_sitter",
     "from_xml",
-    "full_shape",
-    "full_trees",
-    "full_width",
-    "left_branching_trees",
-    "phrases",
     "right_branching",
     "to_brackets",
     "to_dot",

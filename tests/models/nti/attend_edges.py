@@ -1,6 +1,6 @@
 """Global attention as message passing along ATTEND edges, from each tree node to each query.
 
-This is the reference for :class:`~dgltrees.models.nti.attention.GlobalAttention`, which computes
+This is the reference for :class:`~dgltrees.papers.nti.models.attention.GlobalAttention`, which computes
 the same by batched products.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees.models.nti.attention import GlobalAttention
-from dgltrees.models.nti.encoding import NTIEncoding
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.encoding import NTIEncoding
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.trees.batch import TreeBatch
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
-from dgltrees.formats import read_sst
+from dgltrees.papers.nti.data import phrases, read_sst
 from dgltrees.trees import Vocabulary
-from dgltrees.trees.builders import chains, from_brackets, phrases
-from tests.formats.test_sst import TREES, text_of
+from dgltrees.trees.builders import chains, from_brackets
+from tests.papers.nti.data.test_sst import TREES, text_of
 from tests.trees.nested import write
 
 

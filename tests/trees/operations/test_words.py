@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees.errors import TreeError
-from dgltrees.formats import read_entailment
 from dgltrees.formats.running_trees import read_running_trees
-from dgltrees.tasks.sentences.sst_phrases import SST_PHRASES
+from dgltrees.papers.nti.data import read_entailment
+from dgltrees.papers.nti.tasks.sst_phrases import SST_PHRASES
 from dgltrees.trees.constituents import bracket_counts
 from dgltrees.trees.operations import Operation, token_at, word_operations
 

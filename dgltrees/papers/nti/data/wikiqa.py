@@ -1,0 +1,192 @@
+"""WikiQA: questions, and sentences of which some answer them.
+
+Y. Yang, W. Yih and C. Meek, "WikiQA: A Challenge Dataset for Open-Domain Question Answering",
+EMNLP 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats.english import tokenize
+from dgltrees.formats.lengths import VERBATIM, WordRules
+from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
+from dgltrees.formats.table import Format
+from dgltrees.papers.nti.data.pairs import Pair, pair_examples
+from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.examples import Examples
+from dgltrees.trees.segments import inverse, owner, within
+from dgltrees.trees.vocabulary import Vocabulary
+
+__all__ = ["WIKIQA", "WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
+
+WIKIQA_LABELS = ("0", "1")
+_FIELDS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label")
+
+
+class _Row(NamedTuple):
+    """A line of a file: the ids of the question and of the sentence, and their words."""
+
+    question: str  # the question itself in files without ids
+    sentence: str | None  # None in files without ids
+    pair: Pair
+
+
+def read_wikiqa(
+    path: PathLike,
+    *,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    rules: WordRules = VERBATIM,
+    labeled: bool = True,
+) -> Examples:
+    """All questions of a file; see :func:`stream_wikiqa`."""
+    return gather(stream_wikiqa(path, vocabs=vocabs, rules=rules, labeled=labeled))
+
+
+def stream_wikiqa(
+    path: PathLike,
+    trees: int = 10_000,
+    *,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    rules: WordRules = VERBATIM,
+    labeled: bool = True,
+) -> Iterator[Examples]:
+    """The pairs of a question and a sentence of a file, about ``trees`` pairs at a time.
+
+    In the official file, whose first line names the fields ``QuestionID``, ``Question``,
+    ``SentenceID``, ``Sentence`` and ``Label``, :func:`~dgltrees.formats.tokenize` splits the text
+    into words. All other files have lines ``question TAB sentence TAB 0/1`` with spaces between
+    words, and successive equal questions are one.
+
+    Node columns: ``word``; ``shared``, whether the word occurs in the other sentence of the pair
+    too, regardless of case. Example columns: ``target``, 1 for a sentence that answers the
+    question; ``question``, the question's number in the file; ``sentence``, the sentence's number
+    in its question; ``rank``, the sentence's place among those of its question when their ids (in
+    files without ids, their numbers) are sorted as strings, by which trec_eval orders equal scores.
+    Examples have arity 2, the question first.
+
+    Arguments:
+        path: the file.
+        trees: the least number of pairs per chunk; the pairs of a question are in one chunk.
+        vocabs, rules: see :func:`~dgltrees.papers.nti.data.stream_entailment`.
+        labeled: whether every pair must have its label, the last field; otherwise ``target`` is -1
+            without one.
+
+    Raises:
+        TreeError: with file and line: the file is not UTF-8, a line has another number of fields, a
+            sentence is empty or too long, a label is not 0 or 1, or a word is not in a frozen
+            vocabulary; or the file is empty.
+        ConfigError: ``trees`` is below 1; the official file needs spaCy, which is missing.
+    """
+    check_chunk_size(trees)
+    words = vocabs_for(vocabs, "word")["word"]
+    first = 0
+    for questions in _whole_questions(_rows(path, rules, labeled), trees):
+        yield _examples(questions, first, words, path, labeled)
+        first += len(questions)
+    if not first:
+        raise empty_file(path, "question")
+
+
+def _rows(path: PathLike, rules: WordRules, labeled: bool) -> Iterator[_Row]:
+    names: list[str] = []
+    for number, line in numbered_lines(path):
+        fields = line.split("\t")
+        if number == 1 and fields[0] == _FIELDS[0]:
+            names = fields
+            if not {*(_FIELDS if labeled else _FIELDS[:-1])} <= {*names}:
+                raise TreeError(
+                    f"expected the fields {', '.join(_FIELDS)}, got {', '.join(names)}",
+                    file=path,
+                    line=number,
+                )
+        elif line.strip():
+            row = _row(fields, names, path, number, labeled)
+            yield row._replace(pair=row.pair.cut(rules, path))
+
+
+def _row(
+    fields: Sequence[str], names: Sequence[str], path: PathLike, line: int, labeled: bool
+) -> _Row:
+    if not names and len(fields) == 2 and not labeled:
+        fields = [*fields, ""]
+    if len(fields) != (len(names) or 3):
+        raise TreeError(
+            f"expected {len(names) or 'question TAB sentence TAB 0/1, 3'} fields, got "
+            f"{len(fields)}; is the line cut off, or without the label that training and "
+            "evaluation need?",
+            file=path,
+            line=line,
+        )
+    if not names:
+        question, sentence, label = fields
+        pair = Pair(line, label.strip(), question.split(), sentence.split())
+        return _Row(question, None, pair)
+    values = {_FIELDS[-1]: "", **dict(zip(names, fields))}
+    question_id, question, sentence_id, sentence, label = (values[field] for field in _FIELDS)
+    pair = Pair(line, label.strip(), tokenize(question), tokenize(sentence))
+    return _Row(question_id, sentence_id, pair)
+
+
+def _whole_questions(rows: Iterator[_Row], least: int) -> Iterator[list[list[_Row]]]:
+    """Lists of questions with at least ``least`` rows together; the last list may have fewer."""
+    questions: list[list[_Row]] = []
+    size = 0
+    for _, group in groupby(rows, key=lambda row: row.question):
+        questions.append(list(group))
+        size += len(questions[-1])
+        if size >= least:
+            yield questions
+            questions, size = [], 0
+    if questions:
+        yield questions
+
+
+def _examples(
+    questions: Sequence[Sequence[_Row]],
+    first: int,
+    words: Vocabulary,
+    path: PathLike,
+    labeled: bool,
+) -> Examples:
+    pairs = [row.pair for question in questions for row in question]
+    classes = Vocabulary(WIKIQA_LABELS, frozen=True)
+    examples = pair_examples(pairs, words, classes, path, labeled=labeled)
+    sizes = np.array([len(question) for question in questions], np.int64)
+    columns = {
+        **examples.columns,
+        "question": first + owner(sizes),
+        "sentence": within(sizes),
+        "rank": np.concatenate([_ranks(question) for question in questions]),
+    }
+    node_columns = {**examples.forest.columns, "shared": _shared(pairs)}
+    forest = replace(examples.forest, columns=node_columns)
+    return replace(examples, forest=forest, columns=columns)
+
+
+def _ranks(question: Sequence[_Row]) -> NDArray[np.int64]:
+    """The place of each sentence's id among those of its question, in the order of UTF-8 bytes."""
+    ids = [str(i) if row.sentence is None else row.sentence for i, row in enumerate(question)]
+    order = sorted(range(len(ids)), key=lambda i: ids[i].encode())
+    return inverse(np.array(order))
+
+
+def _shared(pairs: Sequence[Pair]) -> NDArray[np.bool_]:
+    """Whether each word occurs in the other sentence of its pair, regardless of case."""
+    shared: list[bool] = []
+    for pair in pairs:
+        left, right = ([word.lower() for word in side] for side in (pair.left, pair.right))
+        both = set(left) & set(right)
+        shared += [word in both for word in chain(left, right)]
+    return np.array(shared, bool)
+
+
+WIKIQA = Format("Questions and sentences as chains of words: the files of WikiQA.", stream_wikiqa)

@@ -1,0 +1,291 @@
+"""The encoder of Neural Tree Indexers: trees over sentences, a leaf function and a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from dgltrees.cells import make_cell
+from dgltrees.cells.base import BaseCell
+from dgltrees.cells.initial import Init
+from dgltrees.errors import ConfigError
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.inputs import Input
+from dgltrees.options import Count, Fraction, checked, expected
+from dgltrees.papers.nti.data.full import full_trees, left_branching_trees
+from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.leaves import (
+    BidirectionalLSTMLeaves,
+    IdentityLeaves,
+    LeafFunction,
+    Leaves,
+    LSTMLeaves,
+    State,
+)
+from dgltrees.papers.nti.models.sentences import Sentences
+from dgltrees.traversal import IndexedRows, traverse
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import starts
+
+__all__ = ["Leaf", "NTIEncoder", "PadVector", "make_leaves", "make_nti_encoder"]
+
+Leaf = Literal["identity", "linear", "lstm", "bilstm"]
+"""The names of leaf functions."""
+
+
+@checked
+class PadVector(nn.Module):
+    """The vector of leaves without a token.
+
+    Arguments:
+        size: of the vector.
+        kind: ``"fixed"``, drawn once from U(-0.1, 0.1) and part of the state, as in the paper's
+            code; ``"learned"``, a parameter; or ``"zero"``.
+    """
+
+    vector: Tensor
+
+    def __init__(self, size: int, kind: Literal["fixed", "learned", "zero"] = "fixed") -> None:
+        super().__init__()
+        vector = torch.zeros(size)
+        if kind != "zero":
+            vector.uniform_(-0.1, 0.1)
+        if kind == "learned":
+            self.vector = nn.Parameter(vector)
+        else:
+            self.register_buffer("vector", vector)
+
+
+@checked
+class NTIEncoder(Encoder):
+    """Neural Tree Indexers: runs a cell over trees that need no parser.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 3. A full
+    n-ary tree is built over the tokens; all leaves without a token have the same vector, which goes
+    through the leaf function like those of tokens.
+
+    Arguments:
+        inputs: gives every token its vector; without it only :meth:`encode` works, on vectors.
+        leaves: the leaf function.
+        cell: the cell, for inputs of the leaf function's size; nodes above the leaves have the
+            input zero.
+        trees: ``"full"``, or ``"left"``, left-branching binary trees.
+        branching: b, the number of children in a full tree.
+        stride: the distance of the first children of neighbours in a full tree; below b, sub-trees
+            overlap; by default b.
+        padding: the side of a sentence on which the leaves without a token stand.
+        width: the number of leaves of every full tree; by default as few as each sentence needs.
+        truncate: cut sentences of more tokens than ``width``, which are refused otherwise.
+        pad: the vector of leaves without a token: ``"fixed"``, drawn once from U(-0.1, 0.1),
+            ``"learned"``, or ``"zero"``.
+        dropout: the probability of dropout on the leaves' vectors.
+        fused: use the cell's own way through all levels, if it has one.
+
+    Attributes:
+        size: c, the size of a state.
+        make_trees: builds the trees over sentences of given lengths.
+
+    Raises:
+        ConfigError: sizes do not fit, or a setting is out of range.
+    """
+
+    input: Input
+    __call__: Callable[..., NTIEncoding]
+
+    def __init__(
+        self,
+        inputs: Input | None,
+        leaves: LeafFunction,
+        cell: BaseCell,
+        *,
+        trees: Literal["full", "left"] = "full",
+        branching: Count = 2,
+        stride: Count | None = None,
+        padding: Literal["left", "right"] = "left",
+        width: Count | None = None,
+        truncate: bool = False,
+        pad: Literal["fixed", "learned", "zero"] = "fixed",
+        dropout: Fraction = 0.0,
+        fused: bool = True,
+    ) -> None:
+        super().__init__()
+        if leaves.size != cell.input_size:
+            raise ConfigError(
+                f"expected a cell with input_size={leaves.size}, the size of the leaf function, "
+                f"got {cell.input_size}"
+            )
+        if inputs is not None:
+            self.input = inputs
+        self.pad = PadVector(leaves.input_size, pad)
+        self.leaves, self.cell, self.size = leaves, cell, cell.hidden_size
+        self.fused = fused
+        self.make_trees: Callable[[ArrayLike], TreeBatch] = left_branching_trees
+        if trees == "full":
+            self.make_trees = partial(
+                full_trees,
+                branching=branching,
+                stride=stride,
+                padding=padding,
+                width=width,
+                truncate=truncate,
+            )
+        self.dropout = nn.Dropout(dropout)
+        self.make_trees([1])  # refuses an impossible shape now
+
+    def forward(self, batch: TreeBatch) -> NTIEncoding:
+        """The states of all nodes of the trees over the sentences of a batch.
+
+        Raises:
+            TreeError: a sentence is empty, or too long.
+        """
+        return self.encode(Sentences(self.input(batch), batch.sizes))
+
+    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
+        """Like :meth:`forward`; see :meth:`~dgltrees.papers.nti.models.PairEncoder.encode_alone`."""
+        return self(batch)
+
+    def encode(
+        self,
+        sentences: Sentences,
+        *,
+        start: State | None = None,
+        query: Tensor | None = None,
+    ) -> NTIEncoding:
+        """The states of all nodes of the trees over some sentences.
+
+        Arguments:
+            sentences: the token vectors of T sentences.
+            start: state and memory of the leaf LSTM before each sentence, each ``(T, d)``; zeros
+                by default.
+            query: ``(T, c)`` for cells that need a node field ``q``, such as the attentive node.
+
+        Raises:
+            TreeError: a sentence is empty, or too long.
+            ConfigError: ``start`` was given, but there is no leaf LSTM.
+        """
+        batch, ndata, parts = self.plant(sentences, start)
+        if query is not None:
+            ndata["q"] = query.index_select(0, batch.tree_of_node.to(query.device))
+        state = traverse(self.cell, batch, ndata, fused=self.fused)
+        return NTIEncoding(batch, state["h"], memory=state.get("c"), **parts)
+
+    def plant(
+        self, sentences: Sentences, start: State | None = None
+    ) -> tuple[TreeBatch, dict[str, Tensor | IndexedRows], dict[str, Any]]:
+        """Build the trees over sentences, and the inputs of the traversal.
+
+        Arguments:
+            sentences, start: see :meth:`encode`.
+
+        Returns:
+            the trees; the node fields that the cell reads; and the parts ``token_nodes`` and
+            ``final`` (state and memory of the leaf LSTM, each ``(T, d)``) of an
+            :class:`~dgltrees.papers.nti.models.encoding.NTIEncoding`.
+        """
+        batch = self.make_trees(sentences.lengths)
+        leaf, token = _leaves(batch, sentences.lengths)
+        x, device = sentences.vectors, sentences.vectors.device
+        vectors = torch.cat([x, self.pad.vector.to(x.dtype).unsqueeze(0)])
+        vectors = self.dropout(vectors.index_select(0, token.to(device)))  # (W, k)
+        leaves: Leaves = self.leaves(vectors, torch.bincount(_trees(batch, leaf)), start)
+        row = torch.full((batch.num_nodes,), len(leaf))
+        row[leaf] = torch.arange(len(leaf))
+        row, batch = row.to(device), batch.to(device)
+        ndata: dict[str, Tensor | IndexedRows] = {"x": _at_leaves(leaves.h, row)}
+        if leaves.c is not None:
+            ndata["c0"] = _at_leaves(leaves.c, row)
+        is_token = token < len(x)
+        return batch, ndata, {"token_nodes": leaf[is_token], "final": leaves.last}
+
+
+def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
+    """A node field with the rows of ``leaves`` at the leaves and zeros at inner nodes."""
+    return IndexedRows(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
+
+
+def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The leaf nodes, and the token of each; pads have the number of tokens; on the CPU."""
+    degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
+    leaf = torch.from_numpy(np.flatnonzero(degree == 0))
+    token, tree = batch.ndata["token"].index_select(0, leaf), _trees(batch, leaf)
+    first = starts(lengths).index_select(0, tree)
+    return leaf, torch.where(token < 0, lengths.sum(), first + token)
+
+
+def _trees(batch: TreeBatch, leaf: Tensor) -> Tensor:
+    """The index of the tree of each leaf."""
+    return batch.tree_of_node.index_select(0, leaf)
+
+
+def make_nti_encoder(
+    inputs: Input,
+    hidden_size: Count,
+    *,
+    leaves: Leaf = "lstm",
+    node: str = "s_lstm",
+    branching: Count = 2,
+    init: Init = "kaiming",
+    fused: bool = True,
+    node_dropout: Fraction = 0.0,
+    node_options: dict[str, Any] | None = None,
+    **options: Any,
+) -> NTIEncoder:
+    """Make an encoder from the names of its parts; by default NTI-SLSTM-LSTM.
+
+    Arguments:
+        inputs: gives every token its vector of size k.
+        hidden_size: c.
+        leaves: ``"identity"`` (k must be c), ``"linear"``, ``"lstm"`` or ``"bilstm"``.
+        node: ``"s_lstm"``, ``"chainer_s_lstm"``, ``"anf"`` or ``"selective_s_lstm"``.
+        branching: b.
+        init: how weights are drawn.
+        fused: run all steps of leaf function and cell in one autograd function; False where a
+            second derivative is needed.
+        node_dropout: the probability of dropout on all children before each node function.
+        node_options: more arguments of the node function, by name.
+        options: more arguments of :class:`NTIEncoder`, by name.
+
+    Raises:
+        ConfigError: a part is unknown, or an argument is out of range.
+    """
+    leaf = make_leaves(leaves, inputs.size, hidden_size, init=init, fused=fused)
+    cell = make_cell(
+        node,
+        input_size=leaf.size,
+        hidden_size=hidden_size,
+        max_children=branching,
+        leaf="linear" if leaves == "linear" else "identity",
+        dropout=node_dropout,
+        init=init,
+        **(node_options or {}),
+    )
+    return NTIEncoder(inputs, leaf, cell, branching=branching, fused=fused, **options)
+
+
+def make_leaves(
+    name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
+) -> LeafFunction:
+    """Make a leaf function by name; for ``"linear"``, the cell applies the linear map itself.
+
+    Arguments:
+        name: ``"identity"``, ``"linear"``, ``"lstm"`` or ``"bilstm"``.
+        input_size: k.
+        size: of a state of the LSTMs.
+        init, fused: see :func:`make_nti_encoder`.
+
+    Raises:
+        ConfigError: there is no leaf function of that name.
+    """
+    wrong = expected(Leaf, name)
+    if wrong is not None:
+        raise ConfigError(f"expected leaves to be {wrong}, got {name!r}")
+    if name in ("identity", "linear"):
+        return IdentityLeaves(input_size)
+    kind = LSTMLeaves if name == "lstm" else BidirectionalLSTMLeaves
+    return kind(input_size, size, init=init, fused=fused)

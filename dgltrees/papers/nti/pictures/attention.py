@@ -1,0 +1,139 @@
+"""``draw_attention``: attention over the nodes of a tree, as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dgltrees.draw.inputs import MAX_TITLE, as_array
+from dgltrees.draw.picture import Picture
+from dgltrees.draw.strings import format_number, printable
+from dgltrees.errors import TreeError
+from dgltrees.papers.nti.pictures.attention_svg import attention_svg
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.depth import depths
+from dgltrees.trees.subtrees import over_subtrees
+
+__all__ = ["AttentionDrawing", "draw_attention", "tree_cells"]
+
+_TOP = 5  # nodes per query that text shows
+
+
+@dataclass(frozen=True, repr=False)
+class AttentionDrawing(Picture):
+    """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query."""
+
+    words: list[str | None]
+    spans: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    titles: list[str]
+    svg_limit: int
+
+    _unit: ClassVar[str] = "cells"
+
+    @property
+    def _size(self) -> int:
+        return self.weights.size
+
+    @property
+    def _description(self) -> str:
+        return f"attention of {len(self.titles)} over a tree of {len(self.depth)} nodes"
+
+    def _svg(self) -> str:
+        return attention_svg(
+            self.words, self.spans, self.depth, self.weights, self.titles, self._description
+        )
+
+    def _lines(self, ascii_only: bool) -> Iterator[str]:
+        for title, weights in zip(self.titles, self.weights):
+            yield title
+            for node in np.argsort(-weights, kind="stable")[:_TOP].tolist():
+                first, last = self.spans[node].tolist()
+                phrase = " ".join(word or "-" for word in self.words[first : last + 1])
+                yield f"  {format_number(weights[node]):>8}  {phrase}"
+
+
+def draw_attention(
+    words: Sequence[str | None],
+    spans: ArrayLike,
+    depth: ArrayLike,
+    weights: Any,
+    *,
+    titles: Sequence[str] | None = None,
+    svg_limit: int = 20_000,
+) -> AttentionDrawing:
+    """Draw attention over the nodes of one tree, one heat map per query.
+
+    Figure 2 of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017): the
+    words are along the bottom, cells that are next to each other are composed in the cell above.
+    All maps share one scale of colours, from 0 to the largest weight.
+
+    Arguments:
+        words: ``(L,)`` the words at the leaves; None is padding.
+        spans: ``(N, 2)`` the first and the last leaf that each node covers.
+        depth: ``(N,)`` number of edges between each node and the root; :func:`tree_cells` computes
+            both.
+        weights: ``(Q, N)`` the weight that each query gives each node.
+        titles: ``(Q,)`` names of the queries, such as their phrases; numbers by default.
+        svg_limit: the most cells an SVG may have.
+
+    Raises:
+        TreeError: the shapes do not fit each other, or nodes of one depth overlap.
+    """
+    weights = np.asarray(as_array(weights), dtype=np.float64)
+    spans, depth = np.asarray(spans, dtype=np.int64), np.asarray(depth, dtype=np.int64)
+    names = [str(i) for i in range(len(weights))] if titles is None else list(titles)
+    num_nodes = len(depth)
+    if (
+        spans.shape != (num_nodes, 2)
+        or weights.shape != (len(names), num_nodes)
+        or not weights.size
+    ):
+        raise TreeError(
+            f"expected spans of shape (N, 2), depths (N,) and weights (Q, N) for Q titles, got "
+            f"{spans.shape}, {depth.shape} and {weights.shape} for {len(names)} titles"
+        )
+    if spans.min() < 0 or spans.max() >= len(words) or (spans[:, 0] > spans[:, 1]).any():
+        raise TreeError(f"expected spans within {len(words)} leaves, got {spans.tolist()!r:.60}")
+    order = np.lexsort((spans[:, 0], depth))
+    same_depth = depth[order][1:] == depth[order][:-1]
+    if (same_depth & (spans[order][1:, 0] <= spans[order][:-1, 1])).any():
+        raise TreeError("expected nodes of one depth to cover leaves of their own, got overlaps")
+    return AttentionDrawing(
+        [None if word is None else printable(word) for word in words],
+        spans,
+        depth,
+        weights,
+        [printable(name, MAX_TITLE) for name in names],
+        svg_limit,
+    )
+
+
+def tree_cells(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The leaves, spans and depths of one tree, for :func:`draw_attention`.
+
+    Leaves are numbered from left to right in the order of their node ids.
+
+    Returns:
+        ``(L,)`` the nodes that are leaves; ``(N, 2)`` the first and the last leaf that each node
+        covers; and ``(N,)`` the number of edges between each node and the root.
+
+    Raises:
+        TreeError: the batch has more than one tree, or sub-trees overlap.
+    """
+    src, dst, num_nodes = batch.src.numpy(), batch.dst.numpy(), batch.num_nodes
+    if len(src) != num_nodes - 1 or len(np.unique(src)) < len(src):
+        raise TreeError("expected one tree to draw, got several, or sub-trees that overlap")
+    parent = np.full(num_nodes, -1)
+    parent[src] = dst
+    leaves = np.flatnonzero(np.bincount(dst, minlength=num_nodes) == 0)
+    leaf_rank = np.full(num_nodes, -1)
+    leaf_rank[leaves] = np.arange(len(leaves))
+    first = over_subtrees(np.minimum, np.where(leaf_rank < 0, len(leaves), leaf_rank), parent)
+    last = over_subtrees(np.maximum, leaf_rank, parent)
+    return leaves, np.stack([first, last], 1), depths(parent).astype(np.int64)

@@ -1,0 +1,167 @@
+"""The base of tasks on plain sentences: their words and the initial word vectors."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, cast
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.formats import WordRules
+from dgltrees.models.inputs import Input
+from dgltrees.models.word_vectors import read_word_vectors
+from dgltrees.papers.nti.data.full import full_shape
+from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceSettings
+from dgltrees.tasks.files import data_files
+from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
+from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.task import Names, Reader
+from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.words import UNKNOWN, recode
+
+__all__ = ["SentenceReader", "SentenceTask", "sentence_reader", "with_ids"]
+
+
+class SentenceReader(Protocol):
+    """Reads sentences, or pairs of them, with every word as spelled in the file."""
+
+    def __call__(
+        self, path: PathLike, settings: Any, rules: WordRules, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        """The examples of a file; see :class:`~dgltrees.tasks.task.Reader`."""
+
+
+def sentence_reader(read: SentenceReader) -> Reader:
+    """Make a task's reader from a function that reads every word as spelled in the file.
+
+    With a frozen vocabulary the examples are for evaluation, so ``data.supervise`` is ``"root"``.
+    """
+
+    def reader(
+        path: PathLike, settings: SentenceSettings, vocabs: Names, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        words = vocabs["word"] if vocabs else Vocabulary(unknown=UNKNOWN)
+        if words.frozen and isinstance(settings, PhraseSettings):
+            settings = replace(settings, supervise="root")
+        rules = WordRules(max_words=settings.max_words, truncate=settings.truncate)
+        for data in read(path, settings, rules, labeled=labeled, trees=trees):
+            yield replace(data, forest=with_ids(data.forest, settings, words))
+
+    return reader
+
+
+def with_ids(sentences: Forest, settings: SentenceSettings, words: Vocabulary) -> Forest:
+    """Encode sentences by a vocabulary, in lower case if the settings say so.
+
+    A pretrained encoder, if there is one, reads the original words.
+    """
+    named = with_pretrained(sentences, settings)
+    return recode(named, {"word": words}, lower=settings.lower)
+
+
+@dataclass(frozen=True)
+class SentenceTask(ReaderTask):
+    """A task whose examples are sentences, or pairs of them, as chains of words.
+
+    The ``input`` of a model's encoder is a :class:`~dgltrees.models.WordEmbedding`, or
+    :class:`~dgltrees.models.GivenVectors` for the vectors of a pretrained encoder.
+    """
+
+    similar: ClassVar[str | None] = "dgltrees.papers.nti.analyses.similar:similar"
+
+    def extend_vocabularies(  # type: ignore[override]
+        self, data: Examples, settings: SentenceSettings, paths: Sequence[Path]
+    ) -> None:
+        """Add the words of ``paths`` to the vocabulary, if the settings say so.
+
+        Raises:
+            TreeError: a file is not what the task reads.
+        """
+        if not settings.vocabulary_from_all_splits:
+            return
+        vocabs = {**data.forest.vocabs, "target": data.targets}
+        vocabs["word"].frozen = False
+        for path in paths:
+            self.read(path, settings, vocabs)
+        vocabs["word"].freeze()
+
+    def init_from_data(  # type: ignore[override]
+        self, model: nn.Module, settings: SentenceSettings, data: Examples
+    ) -> None:
+        """Read the word vectors; a warning counts the words that are not in the file.
+
+        Raises:
+            TreeError: the file of word vectors is invalid, or its vectors have the wrong size.
+            ConfigError: the word vectors should be frozen, but there is no file; or sentences may
+                be longer than the trees are wide.
+        """
+        _check_width(model, settings)
+        check_pretrained(model, settings)
+        words = _words_of(model)
+        paths = data_files(settings, "vectors")
+        if words is None:
+            if paths:
+                raise ConfigError("expected no data.vectors with data.pretrained, got both")
+            return
+        if not paths:
+            if not words.requires_grad:
+                raise ConfigError(
+                    "expected data.vectors with model.fixed_words, got none; give a file of word "
+                    "vectors, or learn them with model.fixed_words false"
+                )
+            return
+        vocab, vectors = data.forest.vocabs["word"], torch.zeros_like(words)
+        has_vector = torch.tensor([name == vocab.unknown for name in vocab.names])
+        for path in paths:
+            vectors, in_file = read_word_vectors(path, vocab, vectors)
+            has_vector |= in_file
+        if not has_vector.all():
+            warnings.warn(
+                f"{', '.join(map(os.fspath, paths))}: no vectors for {int((~has_vector).sum())} of "
+                f"{len(vocab) - 1} words, which have zeros",
+                stacklevel=2,
+            )
+        with torch.no_grad():
+            words.copy_(vectors)
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """The numbers of parameters without word vectors, as in Table 1, and in total."""
+        counts = super().parameters(model)
+        return {**counts, "table": counts["cell"]}
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The table of word vectors, if there is one."""
+        words = _words_of(model)
+        return () if words is None else (words,)
+
+
+def _check_width(model: nn.Module, settings: SentenceSettings) -> None:
+    """Check that sentences that are too long for the trees are refused or cut by the reader.
+
+    The reader's errors can name the file and the line.
+
+    Raises:
+        ConfigError: the settings allow longer sentences.
+    """
+    for part in model.modules():
+        make_trees: Any = getattr(part, "make_trees", None)
+        shape = full_shape(make_trees([1])) if make_trees is not None else None
+        width = 1 if shape is None else shape.widths[0]  # 1 where each sentence has its own
+        if width > 1 and (settings.max_words is None or settings.max_words > width):
+            raise ConfigError(
+                f"expected data.max_words of at most {width} with model.width {width}, got "
+                f"{settings.max_words}; longer sentences have no place in the trees"
+            )
+
+
+def _words_of(model: nn.Module) -> nn.Parameter | None:
+    """The table of word vectors, if there is one."""
+    encoder: Any = model.encoder
+    return cast(Input, encoder.input).table

@@ -1,1 +1,0 @@
-"""Tasks on plain sentences: entailment, answer selection, sentiment."""

@@ -1,0 +1,146 @@
+"""Full n-ary and left-branching trees over sequences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from torch.testing import assert_close
+
+from dgltrees import ConfigError, TreeBatch, TreeError
+from dgltrees.papers.nti.data import (
+    FullShape,
+    full_shape,
+    full_trees,
+    full_width,
+    left_branching_trees,
+)
+from dgltrees.trees.depth import depths
+from tests.trees.batches import children
+
+
+def below(batch: TreeBatch) -> list[set[int]]:
+    """The leaves below each node."""
+    leaves: list[set[int]] = []
+    for node, some in enumerate(children(batch)):  # children come before their parents
+        leaves.append(set[int]().union(*(leaves[j] for j in some)) if some else {node})
+    return leaves
+
+
+def depth_of(batch: TreeBatch) -> NDArray[np.int32]:
+    assert batch.depth is not None
+    return batch.depth
+
+
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    branching=st.integers(2, 4),
+    overlap=st.integers(0, 3),
+    padding=st.sampled_from(["left", "right"]),
+)
+def test_full_trees(lengths: list[int], branching: int, overlap: int, padding: str) -> None:
+    stride = max(1, branching - overlap)
+    batch = full_trees(lengths, branching, stride=stride, padding=padding)
+    assert {len(each) for each in children(batch)} <= {0, branching}
+    assert_close(batch.roots, batch.sizes.cumsum(0) - 1)
+    start = 0
+    for length, size in zip(lengths, batch.sizes.tolist()):
+        token, pad = (batch.ndata[k][start : start + size] for k in ("token", "pad"))
+        width = full_width(length, branching, stride)
+        leaves = [len(each) == 0 for each in children(batch)[start : start + size]]
+        assert leaves == [True] * width + [False] * (size - width)
+        blank = [-1] * (width - length)
+        words = list(range(length))
+        assert token[:width].tolist() == (blank + words if padding == "left" else words + blank)
+        assert (token[width:] == -1).all()
+        for node in range(size):
+            seen = [int(token[j - start]) for j in below(batch)[start + node]]
+            seen = [t for t in seen if t >= 0]
+            assert bool(pad[node]) == (not seen)
+            span = [min(seen), max(seen)] if seen else [-1, -1]
+            assert batch.ndata["span"][start + node].tolist() == span
+        start += size
+
+
+def test_six_words_as_in_figure_1a() -> None:
+    """Depth three, two pads at the left."""
+    batch = full_trees([6])
+    assert batch.sizes.tolist() == [15]
+    assert batch.ndata["token"][:8].tolist() == [-1, -1, 0, 1, 2, 3, 4, 5]
+    assert torch.nonzero(batch.ndata["pad"])[:, 0].tolist() == [0, 1, 8]
+    assert depth_of(batch).tolist() == [3] * 8 + [2] * 4 + [1] * 2 + [0]
+
+
+def test_a_single_token_is_a_leaf() -> None:
+    for batch in (full_trees([1]), left_branching_trees([1])):
+        assert (batch.num_nodes, len(batch.src), depth_of(batch).tolist()) == (1, 0, [0])
+
+
+def test_overlapping_sub_trees_are_windows() -> None:
+    """Windows of two by steps of one: every pair of neighbours, as in a convolution."""
+    batch = full_trees([4], 2, stride=1)
+    assert batch.sizes.tolist() == [4 + 3 + 2 + 1]
+    assert children(batch)[4:7] == [[0, 1], [1, 2], [2, 3]]
+    assert full_width(6, 3, 2) == 7  # 7 leaves, 3 windows of 3 by 2, 1
+
+
+def test_left_branching() -> None:
+    batch = left_branching_trees([4, 2])
+    assert children(batch)[:7] == [[], [], [0, 1], [], [2, 3], [], [4, 5]]
+    assert batch.ndata["token"].tolist() == [0, 1, -1, 2, -1, 3, -1, 0, 1, -1]
+    span = batch.ndata["span"][:7].tolist()
+    assert span == [[0, 0], [1, 1], [0, 1], [2, 2], [0, 2], [3, 3], [0, 3]]
+    up = np.full(batch.num_nodes, -1)
+    up[batch.src.numpy()] = batch.dst.numpy()
+    assert depth_of(batch).tolist() == depths(up).tolist()
+    assert (np.diff(depth_of(batch)[:7]) <= 0).all()
+    assert not batch.ndata["pad"].any()
+
+
+def test_equal_widths_share_one_structure() -> None:
+    one, other = full_trees([5, 2]), full_trees([7, 2])
+    assert one.src is other.src
+    assert one.cache is other.cache
+    assert one.ndata["pad"].sum() > other.ndata["pad"].sum()
+    assert full_trees([5, 2], width=8).cache is not one.cache
+
+
+def test_every_tree_has_the_width_and_longer_sequences_are_refused() -> None:
+    assert full_trees([3, 8], width=8).sizes.tolist() == [15, 15]
+    with pytest.raises(TreeError, match="^tree 1: expected at most 8 tokens, got 9"):
+        full_trees([3, 9], width=8)
+    cut = full_trees([3, 9], width=8, truncate=True)
+    assert cut.ndata["token"][15:23].tolist() == list(range(8))
+
+
+@pytest.mark.parametrize("make", [full_trees, left_branching_trees])
+def test_an_empty_sequence_is_refused(make: Callable[[list[int]], TreeBatch]) -> None:
+    with pytest.raises(TreeError, match="^tree 1: expected a sequence of at least one"):
+        make([2, 0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"branching": 1}, "expected a branching factor of at least 2, got 1"),
+        ({"stride": 3}, "expected a stride from 1 to 2, the branching factor, got 3"),
+        ({"stride": 0}, "expected a stride from 1 to 2"),
+        ({"padding": "both"}, "expected padding to be one of left, right, got 'both'"),
+        ({"width": 12}, "branching factor 2 and stride 2, got 12; the next is 16"),
+    ],
+)
+def test_refused_shapes(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        full_trees([3], **options)
+
+
+def test_the_shape_of_full_trees() -> None:
+    assert full_shape(full_trees([5])) == FullShape(2, 2, (8,))
+    assert full_shape(left_branching_trees([5])) is None

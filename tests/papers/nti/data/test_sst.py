@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgltrees import ConfigError, TreeError
+from dgltrees.papers.nti.data import read_sst, stream_sst
+from dgltrees.trees import Vocabulary
+from tests.trees.nested import assert_same, write
+
+LABELS = st.sampled_from("01234")
+WORDS = st.sampled_from(["good", "2", "n't", "-LRB-", "caf\xe9", "a\xa0b", "\u96ea"])
+TREES = st.recursive(
+    st.tuples(LABELS, WORDS),
+    lambda below: st.tuples(LABELS, st.lists(below, min_size=1, max_size=3)),
+    max_leaves=8,
+)
+
+
+Constituent = tuple[str, Any]  # a label, and a word or the constituents below it
+
+
+def text_of(tree: Constituent) -> str:
+    label, below = tree
+    return f"({label} {below if isinstance(below, str) else ' '.join(map(text_of, below))})"
+
+
+def rows(tree: Constituent) -> list[tuple[int, str | None, int]]:
+    """``(label, word, number of children)`` in preorder."""
+    label, below = tree
+    if isinstance(below, str):
+        return [(int(label), below, 0)]
+    return [(int(label), None, len(below)), *(row for child in below for row in rows(child))]
+
+
+@given(trees=st.lists(TREES, min_size=1, max_size=4))
+def test_reads_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, trees: list[Constituent]
+) -> None:
+    path = write(tmp_path_factory.mktemp("d"), "\n".join(map(text_of, trees)))
+    examples = read_sst(path)
+    forest = examples.forest
+    names = [*forest.vocabs["word"].names, None]
+    got = zip(
+        forest.columns["target"].tolist(),
+        [names[i] for i in forest.columns["word"]],
+        forest.degree.tolist(),
+    )
+    assert list(got) == [row for tree in trees for row in rows(tree)]
+    assert examples.columns["target"].tolist() == [int(tree[0]) for tree in trees]
+
+
+def test_positions_and_parents(tmp_path: Path) -> None:
+    forest = read_sst(write(tmp_path, "(3 (2 The) (4 (3 good) (2 one)))\n(0 bad)\n")).forest
+    assert forest.parent.tolist() == [-1, 0, 0, 2, 2, -1]
+    assert forest.pos.tolist() == [0, 0, 1, 0, 1, 0]
+    assert forest.offsets.tolist() == [0, 5, 6]
+
+
+@pytest.mark.parametrize("trees", [1, 2, 50])
+def test_words_have_the_same_ids_in_chunks(tmp_path: Path, trees: int) -> None:
+    """Also those that occur earlier in the text as a label."""
+    text = "(3 (2 The) (4 (3 2) (2 one)))\r\n(0 one)\r\n\r\n(1 (1 3) (1 The))\r\n"
+    path = write(tmp_path, text)
+    chunks = list(stream_sst(path, trees=trees))
+    assert_same(type(chunks[0]).concat(chunks), read_sst(path))
+    assert chunks[0].forest.vocabs["word"].names == ["The", "2", "one", "3"]
+
+
+def test_a_byte_order_mark_is_no_word(tmp_path: Path) -> None:
+    assert read_sst(write(tmp_path, "\ufeff(2 a)")).forest.num_nodes == 1
+
+
+def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
+    path = write(tmp_path, "(2 (2 a) (2 b))\n(2 (2 a) (2 zz))\n")
+    words = Vocabulary(["b", "a"], unknown="?", frozen=True)
+    examples = read_sst(path, vocabs={"word": words})
+    np.testing.assert_array_equal(examples.forest.columns["word"], [-1, 1, 0, -1, 1, 2])
+    assert examples.forest.vocabs["word"] is words
+    with pytest.raises(TreeError) as caught:
+        read_sst(path, vocabs={"word": Vocabulary(["a", "b"], frozen=True)})
+    assert str(caught.value).startswith(f"{path}:2: expected one of the 2 known names")
+    with pytest.raises(ConfigError, match="for the columns word, got one for words"):
+        read_sst(path, vocabs={"words": words})
+
+
+def test_max_children(tmp_path: Path) -> None:
+    path = write(tmp_path, "(2 (2 a) (2 b) (2 c))")
+    assert read_sst(path).forest.pos.max() == 2
+    with pytest.raises(TreeError, match="expected at most 2 children, got 3"):
+        read_sst(path, max_children=2)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("(5 a)", "expected a label, one of 0 1 2 3 4, got '5'"),
+        ("(2 a b)", "expected a leaf of the form (label word), got 'a' elsewhere"),
+        ("(2 (2 a) b)", "expected a leaf of the form (label word), got 'b' elsewhere"),
+        ("a", "expected a leaf of the form (label word), got 'a' elsewhere"),
+        ("(2)", "expected a word or constituents after a label, got none"),
+        ("((2 a))", "expected a label at the beginning of a bracket, got none"),
+        ("(2 a) (2 b)", "with 1 part outside all brackets, got 2"),
+        ("(2 (2 a)", "expected a ')' for every '(', got 1 left open at the end of the line"),
+        ("(2 a))", "expected an opening '(' for every ')'"),
+        (b"(2 caf\xe9)", "expected UTF-8 text, got the byte 0xe9; convert the file to UTF-8"),
+    ],
+)
+def test_bad_lines(tmp_path: Path, line: str | bytes, message: str) -> None:
+    data = line if isinstance(line, bytes) else line.encode()
+    path = write(tmp_path, b"(2 a)\n" + data + b"\n(2 a)\n")
+    with pytest.raises(TreeError) as caught:
+        read_sst(path)
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert message in str(caught.value)

@@ -1,0 +1,90 @@
+"""Sentences, models over them, and what all models can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from dgltrees import TreeBatch
+from dgltrees.models import MLP, Classifier, GivenVectors, PairHead, Root, WordEmbedding
+from dgltrees.papers.nti.models import (
+    GlobalAttention,
+    NodeByNode,
+    NTIEncoder,
+    QuestionAnswerEncoder,
+    SentencePairEncoder,
+    Sentences,
+    SharedWordCount,
+    TreeAttention,
+    TreeMatching,
+    make_nti_encoder,
+)
+from dgltrees.trees.builders import chains
+
+WORDS, SIZE = 20, 6
+
+ATTENTIONS = {"global": GlobalAttention, "tree": TreeAttention}
+
+
+def texts(lengths: Sequence[int], seed: int = 0) -> TreeBatch:
+    """Sentences of random words, some of them shared with another sentence."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "word": rng.integers(0, WORDS, sum(lengths)),
+        "shared": rng.integers(0, 2, sum(lengths)),
+    }
+    return chains(lengths, columns).batch()
+
+
+def sentences(lengths: Sequence[int], size: int = SIZE) -> Sentences:
+    return Sentences(torch.randn(sum(lengths), size), torch.tensor(lengths))
+
+
+def nti(size: int = SIZE, hidden_size: int = 0, **options: Any) -> NTIEncoder:
+    """An encoder over given vectors, by default of its own size."""
+    return make_nti_encoder(GivenVectors("x", size), hidden_size or size, **options)
+
+
+def word_input(size: int = SIZE) -> WordEmbedding:
+    return WordEmbedding("word", WORDS, size, vectors=torch.randn(WORDS, size))
+
+
+def make(name: str, attention: str = "global", size: int = SIZE, **options: Any) -> nn.Module:
+    """A model over words by a short name, three classes or one."""
+    words = word_input(size)
+    if name == "answers":
+        question = nti(size, node="anf", node_options={"query": "given"})
+        head = PairHead(size, 1, hidden=16, extra=1)
+        pair = QuestionAnswerEncoder(words, question, nti(size))
+        return Classifier(pair, Root(), head, features=SharedWordCount("shared"))
+    encoder = make_nti_encoder(words, size, **options.pop("encoder", {}))
+    if name == "classifier":
+        return Classifier(encoder, Root(), MLP(size, 3, [16]))
+    if name == "pairs":
+        return Classifier(SentencePairEncoder(encoder), Root(), PairHead(size, 3, hidden=16))
+    look = ATTENTIONS[attention](size)
+    if name == "node_by_node":
+        return Classifier(NodeByNode(encoder, look), Root(), PairHead(size, 3, hidden=16))
+    output = MLP(2 * size if options.get("full") else size, 3, [16])
+    matching = TreeMatching(look, output, **options)
+    return Classifier(SentencePairEncoder(encoder), nn.Identity(), matching)
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "classifier": {"name": "classifier"},
+    "classifier, no LSTM": {"name": "classifier", "encoder": {"leaves": "identity"}},
+    "pairs": {"name": "pairs"},
+    "answers": {"name": "answers"},
+    **{f"node by node, {a}": {"name": "node_by_node", "attention": a} for a in ATTENTIONS},
+    "node by node, no LSTM": {"name": "node_by_node", "encoder": {"leaves": "identity"}},
+    **{f"matching, {a}": {"name": "matching", "attention": a} for a in ATTENTIONS},
+    **{
+        f"full matching, {a}": {"name": "matching", "attention": a, "full": True}
+        for a in ATTENTIONS
+    },
+    "matching, code": {"name": "matching", "root_query": False, "last_step": True},
+}

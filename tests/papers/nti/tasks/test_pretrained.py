@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models import GivenVectors
+from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.papers.nti.tasks.settings import SentenceSettings
+from dgltrees.papers.nti.tasks.snli import SNLI
+from dgltrees.papers.nti.tasks.sst_phrases import SST_PHRASES
+from dgltrees.tasks.pretrained import VECTOR
+from dgltrees.tasks.splits import load_examples, load_splits
+from dgltrees.trees import Forest
+from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.tasks.build import build
+
+LINES = "entailment\t( a ( Abc d ) )\t( a d )\nneutral\t( e d )\t( ( a b ) e )\n"
+
+
+@pytest.fixture
+def data(folder: Path, tmp_path: Path) -> SentenceSettings:  # noqa: F811
+    """Settings of two pairs to learn from, which are the ones to watch too."""
+    train = tmp_path / "train.txt"
+    train.write_text(LINES)
+    return SentenceSettings(
+        train=str(train), valid=str(train), lower=True, min_count=2, pretrained=str(folder)
+    )
+
+
+def test_words_have_the_vectors_of_the_encoder_rare_ones_and_capitals_too(
+    data: SentenceSettings,
+    folder: Path,  # noqa: F811
+) -> None:
+    splits = load_splits(SNLI, data)
+    encoder = PretrainedEncoder(folder)
+    expected = encoder([["a", "Abc", "d"], ["a", "d"], ["e", "d"], ["a", "b", "e"]])
+    for part in splits.all:
+        torch.testing.assert_close(torch.from_numpy(part.forest.columns[VECTOR]), expected)
+    assert "Abc" not in splits.train.forest.vocabs["word"].names
+
+
+SIZES = {"words": "pretrained", "embedding": 8, "hidden_size": 6, "head": [5]}
+
+
+@pytest.mark.parametrize("encoder", ["nti", "lstm"])
+def test_a_model_reads_the_vectors(data: SentenceSettings, encoder: str) -> None:
+    train = load_splits(SNLI, data).train
+    model = build(SNLI, train, **SIZES, encoder=encoder)
+    SNLI.init_from_data(model, data, train)
+    assert SNLI.parameters(model)["table"] == sum(p.numel() for p in model.parameters())
+    batch, targets = SNLI.batch(train, np.arange(2))
+    SNLI.losses(model, batch, targets).sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_phrases_are_learned_and_whole_sentences_evaluated(
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "trees.txt"
+    path.write_text("(3 (2 a) (4 (2 d) (2 e)))\n")
+    settings = SST_PHRASES.data(train=str(path), pretrained=str(folder))
+    phrases = load_examples(SST_PHRASES, settings, [path])
+    assert phrases.forest.columns[VECTOR].shape == (8, 8)  # 1 + 1 + 1 + 2 + 3 words
+    for vocabulary in phrases.schema.values():
+        vocabulary.freeze()
+    whole = load_examples(SST_PHRASES, settings, [path], phrases.schema)
+    expected = PretrainedEncoder(folder)([["a", "d", "e"]])
+    torch.testing.assert_close(torch.from_numpy(whole.forest.columns[VECTOR]), expected)
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "message"),
+    [
+        ({"words": "table"}, {}, "together, got only data.pretrained"),
+        ({}, {"pretrained": None}, "got only model.words pretrained"),
+        ({"embedding": 7}, {}, "expected model.embedding 8.*got 7"),
+        ({}, {"vectors": "train.txt"}, "no data.vectors with data.pretrained"),
+    ],
+)
+def test_settings_that_do_not_fit(
+    data: SentenceSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: dict[str, Any],
+    changes: dict[str, Any],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train = load_splits(SNLI, data).train
+    built = build(SNLI, train, **{**SIZES, **model})
+    with pytest.raises(ConfigError, match=message):
+        SNLI.init_from_data(built, replace(data, **changes), train)
+
+
+def test_given_vectors_of_another_size_are_refused() -> None:
+    batch = Forest.build([-1], columns={"v": np.zeros((1, 3), np.float32)}).batch([0])
+    assert GivenVectors("v", 3)(batch).shape == (1, 3)
+    with pytest.raises(TreeError, match=r"'v' of shape \(N, 4\), got \(1, 3\)"):
+        GivenVectors("v", 4)(batch)
+    with pytest.raises(TreeError, match="'w' of shape .*, got only"):
+        GivenVectors("w", 3)(batch)
