@@ -30,7 +30,6 @@ COMMANDS: Registry[Any] = Registry(
         "compress": "dgltrees.commands.generation:compress",
         "simplify": "dgltrees.commands.generation:simplify",
         "explain": "dgltrees.commands.inspection:explain",
-        "compare-trees": "dgltrees.commands.compare_trees:compare_trees",
         "similar": "dgltrees.commands.inspection:similar",
         "make": "dgltrees.commands.data:MAKE",
         "draw": "dgltrees.commands.data:draw",

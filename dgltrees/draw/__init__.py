@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from dgltrees.draw.arcs import ArcDrawing, draw_arcs
 from dgltrees.draw.files import draw_examples, draw_file
-from dgltrees.draw.operations import OperationsDrawing, draw_operations
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 
 __all__ = [
     "ArcDrawing",
     "Drawing",
-    "OperationsDrawing",
     "Picture",
     "draw",
     "draw_arcs",
     "draw_examples",
     "draw_file",
-    "draw_operations",
 ]

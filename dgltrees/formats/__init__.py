@@ -25,17 +25,10 @@ from dgltrees.formats.logic import (
     stream_logic,
     write_logic,
 )
-from dgltrees.formats.logic_sequences import (
-    LOGIC_TOKENS,
-    read_logic_sequences,
-    stream_logic_sequences,
-)
-from dgltrees.formats.mee import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.formats.mrg import read_mrg, stream_mrg
 from dgltrees.formats.nodes import read_nodes, stream_nodes
 from dgltrees.formats.questions import Question, read_answers, read_questions
 from dgltrees.formats.rows import read_rows, stream_rows
-from dgltrees.formats.running_text import read_running_text, stream_running_text
 from dgltrees.formats.table import FORMATS, Format, format_by_suffix, guess_format
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text
 
@@ -44,9 +37,7 @@ __all__ = [
     "FORMATS",
     "LOGIC_OPERATORS",
     "LOGIC_RELATIONS",
-    "LOGIC_TOKENS",
     "LOGIC_VARIABLES",
-    "MEE_ALPHABET",
     "Format",
     "KBest",
     "Layout",
@@ -62,13 +53,10 @@ __all__ = [
     "read_jsonl",
     "read_kbest",
     "read_logic",
-    "read_logic_sequences",
-    "read_mee",
     "read_mrg",
     "read_nodes",
     "read_questions",
     "read_rows",
-    "read_running_text",
     "sentences_of_lines",
     "sentences_of_text",
     "split_sentences",
@@ -77,12 +65,9 @@ __all__ = [
     "stream_dp",
     "stream_jsonl",
     "stream_logic",
-    "stream_logic_sequences",
-    "stream_mee",
     "stream_mrg",
     "stream_nodes",
     "stream_rows",
-    "stream_running_text",
     "tokenize",
     "write_arrow",
     "write_conllu",

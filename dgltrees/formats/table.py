@@ -128,8 +128,6 @@ FORMATS: Registry[Format] = Registry(
         "dp": "dgltrees.formats.dp:DP",
         "logic": "dgltrees.formats.logic:LOGIC",
         "mrg": "dgltrees.formats.mrg:MRG",
-        "mee": "dgltrees.formats.mee:MEE",
-        "text": "dgltrees.formats.running_text:TEXT",
     },
     instance_of(Format),
 )

@@ -26,7 +26,6 @@ from dgltrees.models.language_model.sequence_lm import BidirectionalLM, Sequence
 from dgltrees.models.language_model.simplification import Simplification, simplify
 from dgltrees.models.language_model.stop_symbols import with_stops
 from dgltrees.models.language_model.tree_lm import TreeLM
-from dgltrees.models.number_decoder import NumberDecoder
 from dgltrees.models.ranks import RankTarget
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import SequenceEncoder
@@ -68,7 +67,6 @@ __all__ = [
     "Max",
     "Mean",
     "NodeInput",
-    "NumberDecoder",
     "NumberTargets",
     "OneHot",
     "PairHead",

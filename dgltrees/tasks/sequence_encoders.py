@@ -185,9 +185,7 @@ SEQUENTIAL: dict[str, type[SequenceEncoderSettings]] = {
 
 SENTENCE_ENCODERS: Registry[type[SequenceEncoderSettings]] = Registry(
     "sentence_encoders",
-    {
-        "rrnet": "dgltrees.tasks.rrnet.settings:RRNetSettings",
-    },
+    {},
     subclass_of(SequenceEncoderSettings),
 )
 """More encoders of sentences, by their names: those that papers and other packages add."""

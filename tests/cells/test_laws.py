@@ -15,8 +15,8 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, prop_nodes_topo
 from dgltrees._dgl import dgl
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, RRNetCell
+from dgltrees.papers.rrnet.operations import operation_graph
 from dgltrees.traversal import traverse
-from dgltrees.trees.operations import operation_graph
 from tests.cells.reference import Recursion, given_query, given_states, operations_of
 from tests.cells.table import (
     CHILDREN,

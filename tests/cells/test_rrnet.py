@@ -17,11 +17,11 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeBatch, TreeError, explain_compile, traverse
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.compiled.kernels import available
+from dgltrees.papers.rrnet.operations import operation_graph
 from dgltrees.trees.operation_kinds import Flow
-from dgltrees.trees.operations import operation_graph
 from tests.cells.compiled.interpreter import compiling
 from tests.cells.rrnet_reference import F_4, merged, read, unit
-from tests.trees.operations.sequences import (
+from tests.papers.rrnet.operations.sequences import (
     MERGE,
     OPEN,
     RECUR,

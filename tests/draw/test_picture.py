@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dgltrees.draw import Picture, draw, draw_arcs, draw_operations
+from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.errors import TreeError
 from dgltrees.papers.nti.pictures import draw_attention
+from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.trees.builders import from_heads
 from tests.draw.examples import listops
 from tests.draw.svg import SVG

@@ -10,13 +10,13 @@ from hypothesis import given
 
 from dgltrees import TreeError
 from dgltrees.formats.logic import LOGIC_OPERATORS, read_logic
-from dgltrees.formats.logic_sequences import (
+from dgltrees.papers.rrnet.data.logic_sequences import (
     LOGIC_TOKENS,
     read_logic_sequences,
     stream_logic_sequences,
 )
+from dgltrees.papers.rrnet.operations import match_splits
 from dgltrees.trees import Examples
-from dgltrees.trees.operations import match_splits
 from tests.formats.logic_pairs import BAD_LINES, PAIRS, Pair, lines, text_of
 from tests.formats.table import SAMPLES
 from tests.trees.nested import assert_same, write

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dgltrees.draw import Picture, draw, draw_arcs, draw_operations
+from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.papers.nti.data import full_trees
 from dgltrees.papers.nti.pictures import draw_attention, tree_cells
+from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.trees.builders import from_brackets, from_heads
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operations import Operation
 from dgltrees.trees.vocabulary import Vocabulary
 from tests.golden.rows import SAMPLES, run, sha
 

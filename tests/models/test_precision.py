@@ -18,7 +18,6 @@ from dgltrees.models import (
     ComparisonHead,
     EveryNode,
     Head,
-    NumberDecoder,
     OneHot,
     PairHead,
     Root,
@@ -28,6 +27,7 @@ from dgltrees.models import (
     WordEmbedding,
 )
 from dgltrees.models.parser import BiaffineParser
+from dgltrees.papers.rrnet.models import NumberDecoder
 from tests.models.test_encoder import world
 from tests.papers.nti.models.worlds import make, texts
 from tests.trees.dependencies.sentences import forest_of

@@ -14,7 +14,6 @@ from dgltrees.models import (
     MLP,
     NCE,
     AddDecisions,
-    NumberDecoder,
     OneHot,
     PairHead,
     Sampling,
@@ -26,15 +25,16 @@ from dgltrees.models import (
     WordEmbedding,
 )
 from dgltrees.models.parser import BiaffineParser
-from dgltrees.models.rrnet import (
+from dgltrees.papers.nti.models import GlobalAttention, LSTMLeaves, TreeAttention
+from dgltrees.papers.rrnet.models import (
     LSTMStream,
+    NumberDecoder,
     Policy,
     QLearning,
     Reinforce,
     Replay,
     RRNetEncoder,
 )
-from dgltrees.papers.nti.models import GlobalAttention, LSTMLeaves, TreeAttention
 from tests.papers.nti.models.worlds import nti
 
 WORDS = WordEmbedding("word", 5, 4)

@@ -12,7 +12,6 @@ __all__ = ["GENERATORS"]
 GENERATORS: Registry[Callable[..., dict[str, Path]]] = Registry(
     "generators",
     {
-        "mee": "dgltrees.formats.synthetic.mee:make_mee",
         "plans": "dgltrees.formats.synthetic.plans:make_plans",
     },
 )

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from dgltrees.formats.synthetic.draws import below, stream
-from dgltrees.formats.synthetic.mee import make_mee
 from dgltrees.formats.synthetic.plans import make_plans
+from dgltrees.papers.rrnet.data.generate_mee import make_mee
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.papers.tensor_tree_lstm.data.generate_logic import make_logic
 

@@ -1,0 +1,214 @@
+"""Language models of streams of text, which read window after window, left to right."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.initial import uniform
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models.softmax import softmax_nll
+from dgltrees.options import Fraction, NonNegative, checked
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
+from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import lasts, owner
+
+__all__ = ["PLACE", "StepReward", "StreamLM", "StreamWindow"]
+
+PLACE = "place"
+"""The node column with the number of tokens of its stream that come before each token."""
+
+StepReward = Literal["likely", "log_likelihood"]
+"""The rewards of a policy at each step; see :class:`StreamLM`."""
+
+
+class StreamWindow(NamedTuple):
+    """A window of each of several streams, with its rollout.
+
+    Attributes:
+        start: the number of tokens of each stream before the window.
+        sizes: ``(T,)`` int64 on the CPU, the number of its tokens in each stream.
+        rollout: the input of the encoder, a :class:`Rollout` or an :class:`LSTMWindow`.
+    """
+
+    start: int
+    sizes: Tensor
+    rollout: Any
+
+
+class _Carried(NamedTuple):
+    """The state of ``streams`` streams after ``place`` tokens of each."""
+
+    streams: int
+    place: int
+    state: Any
+
+
+@checked
+class StreamLM(nn.Module):
+    r"""A language model that predicts the next word of each stream from all words before it.
+
+    Jacob et al. (2018), section 3.3. The word after a token is predicted from the state of the step
+    that consumes it, whose operation is decided from the state before it and the token itself, so
+    only from the prefix:
+
+    .. math:: P(w_1, \dots, w_n) = \prod_t P(w_t \mid w_1, \dots, w_{t-1}), \quad
+        y_t = W_{ho} h_{t-1}
+
+    Where RECUR alone consumes a token, the merges and splits before it come after its prediction;
+    with public code by an author every step consumes one. Operations that the data give may depend
+    on the words to come, and what is predicted under them is no language model.
+
+    A batch holds a window of each stream, which continues where the one before it ended: h, c and
+    the stack are carried over without gradients. A window at place 0 starts a new text.
+
+    The policy's reward for a step is that of the next word, minus the mean reward over the
+    other streams of the batch. This is the average-reward setting for continuing tasks (Sutton and
+    Barto, "Reinforcement Learning", 2nd edition, 2018, section 10.3), in which the average must not
+    depend on the stream's own decisions. A single stream is compared with itself. The return after
+    the window is estimated by the value of its last state.
+
+    Arguments:
+        encoder: from a window to the states of its tokens.
+        tied: use the word vectors as output embeddings, for which m = d is needed.
+        dropout: the probability of dropout between the states and the output layer.
+        reward: of each step: the next word's ``"log_likelihood"``, or 1 where its probability is
+            above one half (``"likely"``).
+        weight: of the policy's loss; that of the words has weight 1.
+
+    Raises:
+        ConfigError: the sizes do not fit, there is no such reward, the encoder has no table of word
+            vectors, or its objective has a replay memory.
+    """
+
+    encoder: Any  # of the two, an RRNetEncoder alone has decisions
+
+    def __init__(
+        self,
+        encoder: RRNetEncoder | LSTMStream,
+        *,
+        tied: bool = False,
+        dropout: Fraction = 0.0,
+        reward: StepReward = "log_likelihood",
+        weight: NonNegative = 1.0,
+    ) -> None:
+        super().__init__()
+        table = encoder.input.table
+        if table is None:
+            raise ConfigError(f"expected learned word vectors, got {type(encoder.input).__name__}")
+        rows, size = cast(Tensor, table).shape
+        if tied and size != encoder.size:
+            raise ConfigError(
+                f"expected word vectors of the size {encoder.size} of the states to tie them to "
+                f"the output layer, got size {size}; give both one size (model.hidden_size, "
+                "model.embedding), or tie nothing (model.tied false)"
+            )
+        self.encoder, self.reward, self.weight = encoder, reward, weight
+        self.dropout = nn.Dropout(dropout)
+        uniform(encoder.input)
+        self.W_ho = (
+            None if tied else nn.Parameter(torch.empty(rows, encoder.size).uniform_(-0.1, 0.1))
+        )
+        self.carried: _Carried | None = None
+
+    @property
+    def output(self) -> Tensor:
+        """The output embeddings, ``(V, d)``."""
+        table = self.encoder.input.table
+        assert table is not None
+        return table if self.W_ho is None else self.W_ho
+
+    def rollout(self, batch: TreeBatch) -> StreamWindow:
+        """Decide the operations of a window.
+
+        Raises:
+            TreeError: the window does not follow the one before it.
+        """
+        start = int(batch.on_host(batch.ndata[PLACE])[0])
+        state = self._start(batch.num_trees, start)
+        return StreamWindow(start, batch.sizes, self.encoder.rollout(batch, state))
+
+    def forward(self, window: StreamWindow, targets: Tensor) -> Tensor:
+        """The loss at each token, ``(S,)``; the final state is kept for the next window.
+
+        Arguments:
+            window: a :meth:`rollout`.
+            targets: ``(S,)`` the word after each token.
+        """
+        encoding = self._encode(window)
+        if encoding.decisions is None:
+            return self._nll(encoding, targets)
+        encoding = self._with_bootstrap(encoding, window, targets)
+        nll = self._nll(encoding, targets)
+        return nll + self._policy_loss(encoding, self._rewards(nll, window.sizes))
+
+    def outputs(self, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(S,)``: the ``loss`` of each next word, and what its prediction rests on.
+
+        These are the ``splits`` and ``merges`` of its token's step and of the steps since the token
+        before, and how many operations the data ``gave``; -1 for an encoder without operations.
+        """
+        encoding = self._encode(self.rollout(batch))
+        counts = {name: torch.full_like(targets, -1) for name in ("splits", "merges", "gave")}
+        if encoding.operations is not None:
+            counts = self.encoder.token_operations(encoding)
+        return {"loss": self._nll(encoding, targets), **counts}
+
+    def _encode(self, window: StreamWindow) -> RRNetEncoding:
+        """Encode a window; the final state is kept for the next window."""
+        encoding: RRNetEncoding = self.encoder(window.rollout)
+        streams = len(window.sizes)
+        stop = window.start + int(window.sizes.sum()) // streams
+        self.carried = _Carried(streams, stop, encoding.final)
+        return encoding
+
+    def _policy_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
+        """The weighted loss of the policy, ``(S,)``."""
+        losses: Tensor = self.encoder.token_losses(encoding, rewards)
+        return self.weight * losses
+
+    def _with_bootstrap(
+        self, encoding: RRNetEncoding, window: StreamWindow, targets: Tensor
+    ) -> RRNetEncoding:
+        """Add the value of the state at the end of the window to an encoding's decisions."""
+        ends = lasts(window.sizes).to(targets.device)
+        next_tokens = targets.index_select(0, ends)
+        result: RRNetEncoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
+        return result
+
+    def _nll(self, encoding: RRNetEncoding, targets: Tensor) -> Tensor:
+        """The negative log-likelihood of the next words, ``(S,)``."""
+        return softmax_nll(self.dropout(encoding.tokens), self.output, targets)
+
+    def _start(self, streams: int, place: int) -> Any:
+        """The state in which a window begins."""
+        if place == 0:
+            return self.encoder.initial_state(streams)
+        last = self.carried
+        if last is None or (last.streams, last.place) != (streams, place):
+            got = "none" if last is None else f"{last.streams} streams at token {last.place}"
+            raise TreeError(
+                f"expected windows in order, got those of {streams} streams at token {place} after "
+                f"{got}; begin at token 0"
+            )
+        return last.state
+
+    def _rewards(self, nll: Tensor, sizes: Tensor) -> Tensor:
+        """The reward of each step minus the mean over the other streams, ``(S,)``.
+
+        Arguments:
+            nll: ``(S,)``, the negative log-likelihood of the next words.
+            sizes: ``(T,)`` int64 on the CPU, the number of steps of each stream.
+        """
+        nll = nll.detach()
+        rewards = (torch.exp(-nll) > 0.5).to(nll.dtype) if self.reward == "likely" else -nll
+        if len(sizes) == 1:
+            return rewards - rewards.mean()
+        stream = owner(sizes).to(rewards.device)
+        sums = rewards.new_zeros(len(sizes)).index_add(0, stream, rewards)
+        others = (sums.sum() - sums) / (len(rewards) - sizes).to(sums)
+        return rewards - others.index_select(0, stream)

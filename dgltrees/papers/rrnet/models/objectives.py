@@ -1,0 +1,185 @@
+"""How a policy learns from rewards: REINFORCE and Q-learning.
+
+The fields of the dataclasses are the settings of an objective. In training, the objective chooses
+the operations from the scores; in evaluation, the operation with the highest score is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from dgltrees.options import NonNegative, NonNegativeInt, Share, checked
+from dgltrees.papers.rrnet.models.decisions import Decisions
+from dgltrees.papers.rrnet.models.policy import ILLEGAL
+from dgltrees.trees.segments import lasts, mask_of
+
+__all__ = [
+    "OBJECTIVES",
+    "PolicyObjective",
+    "QLearning",
+    "Reinforce",
+]
+
+
+class PolicyObjective(Protocol):
+    """Chooses operations in training, and computes the loss of the choices."""
+
+    @property
+    def replay(self) -> int:
+        """The number of sentences in the replay memory; 0 for none."""
+        ...
+
+    def choose(self, scores: Tensor) -> Tensor:
+        """Choose actions, ``(n,)``, for scores ``(n, 3)``, with exploration."""
+        ...
+
+    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
+        """The loss of each step, ``(S,)``.
+
+        Arguments:
+            decisions: the decisions of a policy.
+            rewards: ``(S,)``, the reward after each step.
+        """
+        ...
+
+
+@checked
+@dataclass(frozen=True)
+class Reinforce:
+    r"""REINFORCE with a learned value as its baseline.
+
+    Williams, "Simple Statistical Gradient-Following Algorithms for Connectionist Reinforcement
+    Learning" (Machine Learning, 1992). With the advantage A of each step,
+    its discounted return less its value,
+
+    .. math:: -A_t \log \pi(z_t) - \beta H(\pi) + v \, (V_t - (A_t + V_t))^2
+
+    in which A and the target of V are constants.
+
+    Arguments:
+        discount: factor gamma by which a reward counts less, a step earlier.
+        entropy: weight beta of the policy's entropy, which is maximised.
+        value: weight v of the squared error of the learned values.
+    """
+
+    discount: Share = 0.99
+    entropy: NonNegative = 0.02
+    value: NonNegative = 0.5
+
+    @property
+    def replay(self) -> int:
+        """The number of sentences in the replay memory: 0, there is none."""
+        return 0
+
+    def choose(self, scores: Tensor) -> Tensor:
+        """Sample actions, ``(n,)``, from the policy with the scores ``(n, 3)``."""
+        waiting = torch.empty_like(scores).exponential_()
+        waiting.clamp_(min=torch.finfo(scores.dtype).tiny)
+        return (scores - waiting.log_()).argmax(1)  # the first event, at rates exp(scores)
+
+    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
+        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
+        values = decisions.values.detach()
+        advantage = self.advantages(decisions, rewards, values)
+        losses = -advantage * _log_p(decisions.scores, decisions.actions)
+        return losses + self.regularization(decisions, advantage + values)
+
+    def advantages(self, decisions: Decisions, rewards: Tensor, values: Tensor) -> Tensor:
+        """The advantage of each step, ``(S,)``, given the values ``(S,)``."""
+        end = decisions.bootstrap
+        after_end = None if end is None else end.values
+        return _advantages(rewards, values, decisions.sizes, self.discount, after_end)
+
+    def regularization(self, decisions: Decisions, targets: Tensor) -> Tensor:
+        """The weighted entropy plus the weighted squared error of the values, ``(S,)``."""
+        log_p = torch.log_softmax(decisions.scores, 1)
+        entropy = -(log_p.exp() * log_p).sum(1)
+        error = F.mse_loss(decisions.values, targets, reduction="none")
+        return self.value * error - self.entropy * entropy
+
+
+@checked
+@dataclass(frozen=True)
+class QLearning:
+    r"""Deep Q-learning: the scores are the values Q of the operations.
+
+    Mnih et al., "Playing Atari with Deep Reinforcement Learning" (2013), equation (2): the loss is
+    :math:`(r_t + \gamma \max_{z'} Q_{t+1}(z') - Q_t(z_t))^2`, in which the first two terms are
+    constants. Sentences in the replay memory (:class:`Replay`) are used again.
+
+    Arguments:
+        discount: factor gamma by which a reward counts less, a step earlier.
+        epsilon: probability that an operation is drawn evenly from the legal ones.
+        replay: sentences in the replay memory; 0 for none.
+    """
+
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    replay: NonNegativeInt = 10_000
+
+    def choose(self, scores: Tensor) -> Tensor:
+        """Choose actions, ``(n,)``: the highest score, or with ``epsilon`` a random one."""
+        is_legal = (scores > ILLEGAL / 2).to(scores.dtype)
+        random = torch.multinomial(is_legal, 1)[:, 0]
+        explores = torch.rand_like(scores[:, 0]) < self.epsilon
+        return torch.where(explores, random, scores.argmax(1))
+
+    def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
+        """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
+        best = decisions.scores.detach().max(1).values
+        ends = lasts(decisions.sizes).to(best.device)
+        end = decisions.bootstrap
+        after_end = best.new_zeros(len(ends)) if end is None else end.scores.max(1).values
+        best_next = torch.cat([best[1:], best[:1]]).index_copy(0, ends, after_end)
+        q = decisions.scores.gather(1, decisions.actions[:, None])[:, 0]
+        return F.mse_loss(q, rewards + self.discount * best_next, reduction="none")
+
+
+OBJECTIVES: Mapping[str, type[PolicyObjective]] = {
+    "reinforce": Reinforce,
+    "dqn": QLearning,
+}
+"""The objectives by name."""
+
+
+def _log_p(scores: Tensor, actions: Tensor) -> Tensor:
+    """The log-probabilities of actions, ``(S,)``."""
+    return torch.log_softmax(scores, 1).gather(1, actions[:, None])[:, 0]
+
+
+def _advantages(
+    rewards: Tensor, values: Tensor, sizes: Tensor, discount: float, after_end: Tensor | None
+) -> Tensor:
+    r"""The discounted return less the value of each step, ``(S,)``.
+
+    It is summed backwards from the errors of one step, :math:`A_t = \delta_t + \gamma A_{t+1}` with
+    :math:`\delta_t = r_t + \gamma V_{t+1} - V_t`.
+
+    Arguments:
+        rewards, values: ``(S,)``, sequence after sequence.
+        sizes: ``(T,)`` int64 on the CPU, the number of steps of each sequence, at least 1.
+        discount: gamma.
+        after_end: ``(T,)`` the value of the state after the last step of each sequence; without it,
+            sequences end with their last step, and the value after it is 0.
+    """
+    counts = sizes.tolist()
+    r, v = (pad_sequence(list(each.split_with_sizes(counts))) for each in (rewards, values))
+    v_next = torch.cat([v[1:], torch.zeros_like(v[:1])])  # (L, T); 0 after the last step
+    if after_end is not None:
+        ends = (sizes - 1).to(v.device), torch.arange(len(sizes), device=v.device)
+        v_next = v_next.index_put(ends, after_end)
+    errors = r + discount * v_next - v
+    advantage = torch.zeros_like(errors[0])
+    reversed_rows = []
+    for error in reversed(errors.unbind(0)):  # padded steps have error 0
+        advantage = error + discount * advantage
+        reversed_rows.append(advantage)
+    table = torch.stack(reversed_rows[::-1])  # (L, T)
+    return table.t()[mask_of(sizes, len(table)).to(table.device)]

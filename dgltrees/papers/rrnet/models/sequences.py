@@ -1,0 +1,215 @@
+"""The graph of the operations of sentences, from the states they begin in to those they end in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dgltrees.papers.rrnet.models.choosing import Consume, Steps
+from dgltrees.papers.rrnet.models.policy import legal, legal_between_words
+from dgltrees.papers.rrnet.models.stepping import RRNetState
+from dgltrees.papers.rrnet.operations.graph import operation_graph
+from dgltrees.papers.rrnet.operations.matching import match_splits
+from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.operations.words import token_at
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
+
+__all__ = [
+    "final_state",
+    "largest_stack",
+    "legal_steps",
+    "readers_of",
+    "start_fields",
+    "step_sizes",
+    "steps_of",
+    "with_starts",
+    "with_tokens",
+]
+
+
+def with_starts(
+    batch: TreeBatch,
+    operations: Tensor,
+    from_data: Tensor,
+    start: RRNetState | None = None,
+    *,
+    complete: bool = False,
+) -> TreeBatch:
+    """The graph of the operations of sentences, with their node columns; -1 at START and OPEN.
+
+    Arguments:
+        batch: sentences with ``S`` steps, each with the columns of its token.
+        operations: ``(S,)``, the operation of each step.
+        from_data: ``(S,)`` bool, which operations come from the data; becomes a node field.
+        start: the state in which the sentences begin; each has an OPEN per open sub-tree of it.
+        complete: whether a sentence that leaves a split open is an error.
+    """
+    sizes = batch.sizes.numpy()
+    heads = np.ones_like(sizes) if start is None else 1 + start.size.numpy()
+    total = heads + sizes
+    ops = np.full(int(total.sum()), int(Operation.OPEN))
+    ops[starts(total)] = Operation.START
+    nodes = ranges(starts(total) + heads, sizes)
+    ops[nodes] = batch.on_host(operations).numpy()
+    graph = operation_graph(ops, total, complete=complete)
+    steps = torch.from_numpy(nodes).to(batch.device)
+    for name, column in {**batch.ndata, "from_data": from_data.to(batch.device)}.items():
+        if name != "op":
+            wide = column.new_full((len(ops), *column.shape[1:]), _nothing(column))
+            graph.ndata[name] = wide.index_copy_(0, steps, column)
+    return graph.to(batch.device)
+
+
+def with_tokens(batch: TreeBatch, steps: Steps) -> TreeBatch:
+    """Sentences whose nodes are their steps, each with the columns of the token at hand.
+
+    Arguments:
+        batch: sentences with a node per token.
+        steps: their operations, of which RECUR alone consumes a token. After the last token ids
+            are -1 and numbers 0.
+    """
+    operations, sizes = batch.on_host(steps.operations).numpy(), steps.sizes.numpy()
+    token = torch.from_numpy(token_at(operations, sizes, batch.sizes.numpy())).to(batch.device)
+    none = torch.empty(0, dtype=torch.long)
+    columns = {}
+    for name, column in batch.ndata.items():
+        last = column.new_full((1, *column.shape[1:]), _nothing(column))
+        columns[name] = torch.cat([column, last])[token]
+    return TreeBatch(none, none, steps.sizes, ndata=columns)
+
+
+def _nothing(column: Tensor) -> int:
+    """What stands in a column where there is no token."""
+    return -1 if column.dtype != torch.bool and not column.is_floating_point() else 0
+
+
+def largest_stack(steps: Steps, start: RRNetState | None = None) -> int:
+    """The largest number of open sub-trees in any sentence with these operations."""
+    ops, sizes = steps.operations.cpu().numpy(), steps.sizes.numpy()
+    change = (ops == Operation.SPLIT).astype(np.int64) - (ops == Operation.MERGE)
+    opened = 0 if start is None else start.size.numpy().repeat(sizes)
+    return int((running_sum(change, sizes) + opened).max(initial=0))
+
+
+def steps_of(graph: TreeBatch) -> Tensor:
+    """The nodes that are steps, ``(S,)``; cached with the graph."""
+    return graph.cache.get(
+        "steps",
+        lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
+        device=graph.device,
+    )
+
+
+def readers_of(graph: TreeBatch, consume: Consume) -> Tensor:
+    """The place among the steps of each that consumes a token, ``(S,)``; cached with the graph."""
+    return graph.cache.get(
+        f"readers {consume}", lambda: _readers(graph, consume), device=graph.device
+    )
+
+
+def _readers(graph: TreeBatch, consume: Consume) -> Tensor:
+    operations = graph.on_host(graph.ndata["op"]).numpy()[_is_step(graph)]
+    return torch.from_numpy(np.flatnonzero((operations == Operation.RECUR) | (consume == "step")))
+
+
+def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
+    """The operations that are legal at each step, ``(L, 3)`` bool.
+
+    Arguments:
+        graph: the graph of the operations.
+        max_open: the most sub-trees that can be open at a time.
+        consume: which operations consume their token.
+    """
+    before = steps_of(graph) - 1
+    open_trees = graph.ndata["open"].index_select(0, before)
+    if consume == "step":
+        return legal(open_trees, max_open)
+    left = graph.cache.get("left", lambda: _has_token(graph), device=graph.device)
+    return legal_between_words(
+        open_trees, max_open, graph.ndata["op"].index_select(0, before), left
+    )
+
+
+def _has_token(graph: TreeBatch) -> Tensor:
+    """Whether a RECUR comes at each step or after it, ``(L,)`` bool."""
+    recurs = graph.on_host(graph.ndata["op"]).numpy() == Operation.RECUR
+    sizes = graph.sizes.numpy()
+    so_far = running_sum(recurs, sizes)
+    left = so_far[lasts(sizes)].repeat(sizes) - so_far + recurs
+    return torch.from_numpy((left > 0)[_is_step(graph)])
+
+
+def step_sizes(graph: TreeBatch) -> Tensor:
+    """The number of steps of each sequence, ``(T,)`` int64 on the CPU; cached with the graph."""
+    return graph.cache.get("step_sizes", lambda: _count_steps(graph))
+
+
+def _count_steps(graph: TreeBatch) -> Tensor:
+    sequence = owner(graph.sizes.numpy())
+    return torch.from_numpy(np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees))
+
+
+def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
+    """The node fields from which a cell reads the state in which sequences begin.
+
+    OPEN nodes have h and c of their START, so that the node before a step has the state before it.
+    """
+    heads = np.flatnonzero(~_is_step(graph))
+    sequence = owner(graph.sizes.numpy())[heads]
+    rows = torch.from_numpy(sequence).to(start.h.device)
+    level = within(graph.sizes.numpy())[heads] - 1  # on the stack, -1 at START
+    is_open = level >= 0
+    places = tuple(torch.from_numpy(a[is_open]).to(start.h.device) for a in (sequence, level))
+    nodes, opens = (torch.from_numpy(a).to(start.h.device) for a in (heads, heads[is_open]))
+
+    def spread(nodes: Tensor, values: Tensor) -> Tensor:
+        return values.new_zeros(graph.num_nodes, values.shape[1]).index_copy(0, nodes, values)
+
+    fields = {name: spread(nodes, getattr(start, name)[rows]) for name in ("h", "c")}
+    fields["down"] = spread(opens, start.stack[places])
+    if start.stack_c.shape[2]:
+        fields["down_c"] = spread(opens, start.stack_c[places])
+    return fields
+
+
+def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -> RRNetState:
+    """The state in which sequences end, detached.
+
+    Arguments:
+        graph: the graph of the operations.
+        states: the cell's state fields of all nodes.
+        max_open: K, the most sub-trees that can be open at a time.
+    """
+    operations = graph.on_host(graph.ndata["op"]).numpy()
+    matching = match_splits(operations, graph.sizes.numpy())
+    sequence = owner(graph.sizes.numpy())[matching.open]
+    size = np.bincount(sequence, minlength=graph.num_trees)
+    level = within(size)
+    h, c, down = (states[name].detach() for name in ("h", "c", "down"))
+    places = tuple(torch.from_numpy(each).to(h.device) for each in (sequence, level))
+    left = torch.from_numpy(matching.open).to(h.device)
+    ends = lasts(graph.sizes).to(h.device)
+
+    def stacked(pushed: Tensor) -> Tensor:
+        stack = pushed.new_zeros(graph.num_trees, max_open, pushed.shape[1])
+        return stack.index_put(places, pushed.index_select(0, left))
+
+    memory = states["down_c"].detach() if "down_c" in states else down[:, :0]
+    return RRNetState(
+        h.index_select(0, ends),
+        c.index_select(0, ends),
+        stacked(down),
+        stacked(memory),
+        torch.from_numpy(size),
+    )
+
+
+def _is_step(graph: TreeBatch) -> NDArray[np.bool_]:
+    operations = graph.on_host(graph.ndata["op"]).numpy()
+    is_step: NDArray[np.bool_] = (operations != Operation.START) & (operations != Operation.OPEN)
+    return is_step

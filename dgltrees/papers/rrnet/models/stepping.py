@@ -1,0 +1,129 @@
+"""A recurrent-recursive network that runs step by step, with a stack of tensors.
+
+It is needed when a policy chooses the operations, since these depend on the state. Parameters,
+equations and results are those of the traversal of the operation graph
+(:class:`~dgltrees.cells.RRNetCell`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltrees.cells.rrnet import RRNetCell, Step
+from dgltrees.errors import TreeError
+from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.trees.segments import inverse
+
+__all__ = ["RRNetState", "advance", "initial_state"]
+
+
+class RRNetState(NamedTuple):
+    """The state of B sequences between two steps.
+
+    Attributes:
+        h, c: ``(B, d)``, state and memory.
+        stack, stack_c: ``(B, K, d)``, the pushed states and memories, bottom first; rows from
+            ``size`` on are arbitrary.
+        size: ``(B,)`` int64 on the CPU, the number of open sub-trees.
+    """
+
+    h: Tensor
+    c: Tensor
+    stack: Tensor
+    stack_c: Tensor
+    size: Tensor
+
+    def first(self, count: int) -> RRNetState:
+        """The state of the first ``count`` sequences, as views."""
+        return RRNetState(*(t[:count] for t in self))
+
+    def select(self, rows: Tensor) -> RRNetState:
+        """The state of the sequences ``rows``, a tensor of indices on the CPU."""
+        index = rows.to(self.h.device)
+        h, c, stack, stack_c = (t.index_select(0, index) for t in self[:4])
+        return RRNetState(h, c, stack, stack_c, self.size[rows])
+
+
+def initial_state(cell: RRNetCell, count: int, max_open: int) -> RRNetState:
+    """The state before the first token: zeros, and an empty stack.
+
+    Arguments:
+        cell: the cell.
+        count: B.
+        max_open: K, the most sub-trees that can be open at a time.
+    """
+    like, d = cell.U, cell.hidden_size
+    h, c = like.new_zeros(count, d), like.new_zeros(count, d)
+    stack = like.new_zeros(count, max_open, d)
+    stack_c = torch.zeros_like(stack) if cell.stack_cell else like.new_zeros(count, max_open, 0)
+    return RRNetState(h, c, stack, stack_c, torch.zeros(count, dtype=torch.long))
+
+
+def advance(
+    cell: RRNetCell,
+    x: Tensor,
+    operations: Tensor,
+    state: RRNetState,
+    mask: Tensor | None = None,
+    *,
+    in_place: bool = False,
+) -> RRNetState:
+    """One step of each sequence.
+
+    Arguments:
+        cell: the cell.
+        x: ``(B, m)``, the inputs of the step.
+        operations: ``(B,)``, the :class:`Operation` of each sequence.
+        state: the state before.
+        mask: ``(B, d)``, the dropout mask of h as input of the step.
+        in_place: whether to push on the stack of ``state`` itself, which must not be used again;
+            only without gradients.
+
+    Raises:
+        TreeError: a merge with an empty stack, a split with a full one, or an unknown operation.
+    """
+    op = operations.cpu()
+    _check(op, state)
+    order = torch.argsort(op, stable=True)
+    counts = torch.bincount(op, minlength=len(Operation)).tolist()
+    groups = [(value, count) for value, count in enumerate(counts) if count]
+    index, back = order.to(x.device), inverse(order).to(x.device)
+    size = state.size[order].to(x.device)
+    top = (size - 1).clamp_(min=0)
+    x, h, c = (each.index_select(0, index) for each in (x, state.h, state.c))
+    parts = x.split_with_sizes([count for _, count in groups])
+    W, b = cell.W.unbind(), cell.b.unbind()
+    units = (value - 1 for value, _ in groups)
+    wx = torch.cat([torch.addmm(b[unit], part, W[unit]) for part, unit in zip(parts, units)])
+    top_c = state.stack_c[index, top] if cell.stack_cell else c
+    last = Step(h, c, state.stack[index, top], top_c)
+    step = cell.step(x, wx, last, groups, None if mask is None else mask.index_select(0, index))
+    splits = counts[Operation.SPLIT]  # they stand first
+    places = index[:splits], size[:splits]
+    stack, stack_c = state.stack, state.stack_c
+    if splits:
+        index_put = Tensor.index_put_ if in_place else Tensor.index_put
+        stack = index_put(stack, places, step.down[:splits])
+        stack_c = index_put(stack_c, places, step.down_c[:splits]) if cell.stack_cell else stack_c
+    change = (op == Operation.SPLIT).long() - (op == Operation.MERGE).long()
+    h, c = step.h.index_select(0, back), step.c.index_select(0, back)
+    return RRNetState(h, c, stack, stack_c, state.size + change)
+
+
+def _check(op: Tensor, state: RRNetState) -> None:
+    max_open = state.stack.shape[1]
+    for wrong, message in (
+        ((op < Operation.SPLIT) | (op > Operation.MERGE), "expected SPLIT, RECUR or MERGE"),
+        ((op == Operation.MERGE) & (state.size == 0), "expected a split for every merge"),
+        (
+            (op == Operation.SPLIT) & (state.size == max_open),
+            f"expected at most {max_open} open sub-trees, the limit of the stack",
+        ),
+    ):
+        if wrong.any():
+            row = int(wrong.byte().argmax())
+            got = f"{int(op[row])} with {int(state.size[row])} open"
+            raise TreeError(f"{message}, got operation {got}", tree=row)

@@ -1,0 +1,1 @@
+"""Operations of this paper."""

@@ -1,0 +1,8 @@
+"""Pictures of this paper."""
+
+from dgltrees.papers.rrnet.pictures.operations import (
+    OperationsDrawing,
+    draw_operations,
+)
+
+__all__ = ["OperationsDrawing", "draw_operations"]

@@ -1,0 +1,177 @@
+"""Language modelling of running text, word by word.
+
+Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018), section 3.3. Texts have one sentence per
+line, or are trees. Every word and every end of a line is predicted once, from everything before it
+in its stream. Decisions of a policy depend only on the prefix, so the perplexities of all models
+are comparable; but not those under given operations, the trees of the data, which know what comes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees._files import PathLike
+from dgltrees.formats import FORMATS, format_by_suffix
+from dgltrees.formats.lines import gather
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.options import Options
+from dgltrees.papers.rrnet.data.running_text import stream_running_text
+from dgltrees.papers.rrnet.data.running_trees import stream_running_trees
+from dgltrees.papers.rrnet.data.windows import WindowSampler
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
+from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
+from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings
+from dgltrees.tasks.reader import ReaderTask
+from dgltrees.tasks.sequence_encoders import encoder_settings
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Names
+from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.segments import within
+
+__all__ = ["PTB"]
+
+STREAMS = 10
+"""The number of streams of a text in evaluation; each starts without context."""
+
+_NO_EDGES = torch.empty(0, dtype=torch.long)
+
+
+@dataclass(frozen=True)
+class StreamTask(ReaderTask):
+    """Language modelling of streams: examples are lines, rows are words, batches have windows.
+
+    The ids of a batch are the indices of its words, ``(B, T)``.
+    """
+
+    has_majority = False
+
+    def targets(self, data: Examples) -> NDArray[np.int64]:
+        """All words, ``(N,)``."""
+        return np.asarray(data.forest.columns["word"], dtype=np.int64)
+
+    def rows(self, data: Examples, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The words that a batch predicts."""
+        return np.asarray(ids[ids >= 0])
+
+    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+        """The words to consume of each stream, and the words to predict after them.
+
+        The first input of a stream is the word before it; that of the text is its last word, END.
+        """
+        words, rows = self.targets(data), self.rows(data, ids)
+        columns = {name: column[rows - 1] for name, column in data.forest.columns.items()}
+        sizes = np.count_nonzero(ids >= 0, axis=1)
+        # the first stream begins at place 0 of the text, and all have read as far as it
+        place = ids[0, 0] + within(sizes)
+        ndata = {name: torch.from_numpy(column).long() for name, column in columns.items()}
+        ndata[PLACE] = torch.from_numpy(place)
+        batch = TreeBatch(_NO_EDGES, _NO_EDGES, torch.from_numpy(sizes), ndata=ndata)
+        return batch, torch.from_numpy(words[rows])
+
+    def training_batches(
+        self, data: Examples, settings: StreamSettings, batch_size: int
+    ) -> WindowSampler:
+        """The windows of ``batch_size`` streams of the text.
+
+        Raises:
+            TreeError: the text is too short for the number of streams.
+        """
+        words = len(self.targets(data))
+        return WindowSampler(words, streams=batch_size, window=settings.window)
+
+    def evaluation_batches(self, data: Examples, max_nodes: int) -> list[NDArray[np.int64]]:
+        """The windows of a few streams of the text.
+
+        Raises:
+            TreeError: the text has only one word.
+        """
+        words = len(self.targets(data))
+        streams = min(STREAMS, max(1, words // 2))
+        return WindowSampler(words, streams=streams, window=max(1, max_nodes // streams)).batches()
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(R,)``: ``loss``, and what came before each word.
+
+        These are ``splits`` and ``merges``, and ``gave``, the operations that come from the data.
+        """
+        return cast(StreamLM, model).outputs(batch, targets)
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The word vectors and the output layer, which may be tied."""
+        lm = cast(StreamLM, model)
+        return (lm.output, *lm.encoder.input.parameters())
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``loss``, the mean over words and ends of lines, in nats; ``perplexity``; counts.
+
+        For an RRNet, ``splits`` and ``merges`` are the numbers of these operations per word. Where
+        the data give the operations, ``given_operations`` says so: they know the words to come.
+        """
+        loss = float(outputs["loss"].mean())
+        report: dict[str, Any] = {
+            "loss": loss,
+            "perplexity": math.exp(loss) if loss < 700 else math.inf,
+            "words": len(outputs["loss"]),
+            "examples": len(data),
+        }
+        for name in ("splits", "merges"):
+            if (outputs[name] >= 0).all():
+                report[name] = float(outputs[name].mean())
+        if (outputs["gave"] > 0).any():
+            report["given_operations"] = True
+        return report
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """For each line: ``example``, its ``log_prob`` given the lines before, and ``words``.
+
+        Of a file that is read in parts, each part begins without context.
+        """
+        losses = np.add.reduceat(outputs["loss"], data.forest.offsets[:-1])
+        for example, (loss, size) in enumerate(zip(losses.tolist(), data.forest.sizes.tolist())):
+            yield {"example": example, "log_prob": round(-loss, 6), "words": size}
+
+
+def _read(
+    path: PathLike, settings: StreamSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    is_trees = format_by_suffix(path) == "mrg"
+    parts = (stream_running_trees if is_trees else stream_running_text)(path, trees, vocabs=vocabs)
+    # a text is learned and measured in streams, from many places; what predicts reads on
+    return iter([gather(parts)]) if labeled else parts
+
+
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    inputs = WordEmbedding("word", len(vocabs["word"]), model["embedding"])
+    reader = encoder_settings(model).make(model, inputs)
+    return StreamLM(
+        cast(RRNetEncoder | LSTMStream, reader),
+        tied=model["tied"],
+        dropout=model["output_dropout"],
+        reward=model.get("policy.reward", "log_likelihood"),
+        weight=model.get("policy.weight", 1.0),
+    )
+
+
+PTB = StreamTask(
+    "ptb",
+    StreamSettings,
+    StreamModel,
+    {"text": _read, "mrg": _read},
+    _build,
+    nodes=True,
+    max_children=1,
+    metrics=(PERPLEXITY, LOSS),
+    stateful=True,
+    reads=f"{FORMATS['text'].description} Or trees: {FORMATS['mrg'].description}",
+)

@@ -1,0 +1,135 @@
+"""The settings of language models over running text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
+
+from dgltrees.models.encoding import Encoder
+from dgltrees.models.inputs import Input, NodeInput
+from dgltrees.options import Count, Fraction, Options
+from dgltrees.papers.rrnet.models.choosing import Consume
+from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
+from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, QLearning
+from dgltrees.papers.rrnet.tasks.settings import (
+    Consumption,
+    FixedOperationsSettings,
+    LearnedOperations,
+    LimitedStack,
+    PolicySettings,
+    RRNetSettings,
+)
+from dgltrees.tasks.sequence_encoders import LSTMSettings
+from dgltrees.tasks.settings import WordSettings
+
+__all__ = ["StreamModel", "StreamSettings"]
+
+
+@dataclass(frozen=True)
+class StreamSettings(WordSettings):
+    """The data of language models over running text, whose order stays."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("seed",)
+
+    window: Count = 35
+    """Words of each stream in a batch; truncated backpropagation goes back no further."""
+
+
+@dataclass(frozen=True)
+class WordRewards:
+    """Where the rewards of a policy come from: the words it predicts."""
+
+    reward: Literal["likely", "log_likelihood"] = "log_likelihood"
+    """Reward: the log-probability of the next word, or 1 where its probability is above 0.5."""
+
+
+@dataclass(frozen=True)
+class StreamQLearning(QLearning):
+    """Deep Q-learning; windows continue from each other, so there is no replay memory."""
+
+    hidden: ClassVar[tuple[str, ...]] = ("replay",)
+
+
+@dataclass(frozen=True)
+class StreamLearnedOperations(LearnedOperations):
+    """A policy network and how it learns."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "agent": {
+            "none": None,
+            **{
+                name: (kind, WordRewards)
+                for name, kind in {**OBJECTIVES, "dqn": StreamQLearning}.items()
+            },
+        }
+    }
+
+    agent: str = "reinforce"
+    """Reinforcement learning of the policy; none: it imitates the trees of the data."""
+
+
+@dataclass(frozen=True)
+class GivenOperations(LimitedStack, Consumption):
+    """Operations of the trees in the data."""
+
+    consume: Consume = "recur"
+    """Operations that consume a token: recur alone, with any number of splits and merges between
+    two words as in trees, or every one (step)."""
+
+
+@dataclass(frozen=True)
+class StreamPolicySettings(PolicySettings):
+    """What a recurrent-recursive network does at each token of a text."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "operations": {
+            "given": GivenOperations,
+            "policy": StreamLearnedOperations,
+            "fixed": FixedOperationsSettings,
+            "recur": None,
+        }
+    }
+
+    operations: str = "policy"
+    """Whether to split, recur or merge: as a network says that is trained with the model (policy),
+    one choice for each word of the vocabulary, drawn once (fixed), never anything but recur, which
+    is an LSTM, or as the trees of the data say (given), which know the words to come."""
+
+
+@dataclass(frozen=True)
+class StreamRRNetSettings(RRNetSettings):
+    """A recurrent-recursive network over running text."""
+
+    includes: ClassVar[tuple[type, ...]] = (StreamPolicySettings,)
+
+
+@dataclass(frozen=True)
+class StreamLSTMSettings(LSTMSettings):
+    """An LSTM over running text."""
+
+    @staticmethod
+    def make(model: Options, inputs: Input) -> Encoder:
+        """Make the encoder."""
+        size, layers, dropout = model["hidden_size"], model["layers"], model["dropout"]
+        return LSTMStream(cast(NodeInput, inputs), size, layers=layers, dropout=dropout)
+
+
+@dataclass(frozen=True)
+class StreamModel:
+    """A language model over running text."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "encoder": {"rrnet": StreamRRNetSettings, "lstm": StreamLSTMSettings}
+    }
+
+    encoder: str = "rrnet"
+    """Encoder: a recurrent-recursive network (RRNet), or an LSTM."""
+    hidden_size: Count = 50
+    """Size of a state."""
+    embedding: Count = 100
+    """Size of a word's vector."""
+    tied: bool = False
+    """Use the word vectors as output embeddings; both sizes must be equal."""
+    output_dropout: Fraction = 0.0
+    """Probability of dropout between the states and the output layer."""

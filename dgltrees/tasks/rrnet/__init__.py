@@ -1,1 +1,0 @@
-"""Tasks whose models may split, recur and merge while they read."""

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from dgltrees.cells import RRNetCell
+from dgltrees.models import WordEmbedding
+from dgltrees.papers.rrnet.models import Policy, RRNetEncoder
+from dgltrees.trees import TreeBatch
+
+WORDS, SIZE, STATE = 6, 4, 5
+EMPTY = torch.empty(0, dtype=torch.long)
+
+
+def sentences(lengths: list[int], operations: list[int] | None = None, seed: int = 0) -> TreeBatch:
+    """Random tokens of some sentences."""
+    sizes = torch.tensor(lengths)
+    words = torch.randint(WORDS, (int(sizes.sum()),), generator=torch.Generator().manual_seed(seed))
+    ndata = {"word": words}
+    if operations is not None:
+        ndata["op"] = torch.tensor(operations)
+    return TreeBatch(EMPTY, EMPTY, sizes, ndata=ndata)
+
+
+def network(
+    *, cell: dict[str, Any] | None = None, policy: bool = True, **options: Any
+) -> RRNetEncoder:
+    """A network in float64, whose parameters are all drawn, so that each matters."""
+    torch.manual_seed(0)
+    encoder = RRNetEncoder(
+        WordEmbedding("word", WORDS, SIZE),
+        RRNetCell(SIZE, STATE, **(cell or {})),
+        policy=Policy(STATE, SIZE) if policy else None,
+        **options,
+    ).double()
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.uniform_(-0.8, 0.8)
+    return encoder
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(1)

@@ -1,0 +1,129 @@
+"""The operations that build given trees, against a recursion over them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgltrees.formats import read_mrg
+from dgltrees.papers.rrnet.operations import (
+    OracleOperations,
+    inferred_trees,
+    operation_graph,
+    oracle_operations,
+    spans,
+)
+from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.trees import Forest
+
+Step = tuple[Operation, int]
+
+
+def walk(forest: Forest, node: int, steps: list[Step]) -> None:
+    """Append the steps of a subtree: its leaf or, between a split and a merge, its children."""
+    children = [v for v in range(forest.num_nodes) if forest.global_parent[v] == node]
+    children.sort(key=lambda v: forest.pos[v])
+    if not children:
+        steps.append((Operation.RECUR, node))
+    elif len(children) == 1:
+        walk(forest, children[0], steps)
+    else:
+        steps.append((Operation.SPLIT, -1))
+        for child in children:
+            walk(forest, child, steps)
+        steps.append((Operation.MERGE, -1))
+
+
+def slow(forest: Forest, root: int) -> tuple[list[int], list[int]]:
+    """Operations of a tree, and the token of each: the next one that is consumed."""
+    steps: list[Step] = []
+    walk(forest, root, steps)
+    tokens, next_token = [], -1
+    for operation, token in reversed(steps):
+        if operation == Operation.RECUR:
+            next_token = token
+        tokens.append(next_token)
+    return [Operation.START, *(op for op, _ in steps)], [-1, *reversed(tokens)]
+
+
+def check(forest: Forest) -> OracleOperations:
+    """The operations of a forest, which equal those of the recursion."""
+    oracle = oracle_operations(forest)
+    cuts = np.cumsum(oracle.sizes)[:-1]
+    parts = zip(np.split(oracle.operations, cuts), np.split(oracle.token, cuts))
+    for root, (operations, tokens) in zip(forest.roots, parts):
+        expected = slow(forest, root)
+        assert (operations.tolist(), tokens.tolist()) == expected
+    return oracle
+
+
+def test_a_sentence_in_brackets(tmp_path: Path) -> None:
+    path = tmp_path / "one.mrg"
+    path.write_text(
+        "( (S (NP (DT the) (NN cat)) (VP (VBD sat) (ADVP (RB there))) (. .)) )\n(X a)\n"
+    )
+    forest = read_mrg(path).forest
+    oracle = check(forest)
+    letters = "".join(Operation(op).name[:2] for op in oracle.operations)
+    assert letters == "STSPSPREREMESPREREMEREMESTRE"
+    words = np.append(forest.columns["word"], -1)[oracle.token]
+    names = ["-" if word < 0 else forest.vocabs["word"].names[word] for word in words]
+    assert " ".join(names) == "- the the the cat sat sat sat there . . - - a"
+    assert oracle.sizes.tolist() == [12, 2]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 14))
+def test_any_trees_in_any_node_order(seed: int, trees: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    parents, pos, sizes = [], [], []
+    for _ in range(trees):
+        size = int(rng.integers(1, most + 1))
+        parent = np.array([-1, *(int(rng.integers(0, v)) for v in range(1, size))])
+        order = rng.permutation(size)  # node v becomes order[v]
+        shuffled = np.empty(size, np.int64)
+        shuffled[order] = np.where(parent < 0, -1, order[parent])
+        places = np.zeros(size, np.int64)
+        for node in range(size):
+            children = rng.permutation(np.flatnonzero(shuffled == node))
+            places[children] = np.arange(len(children))
+        parents.append(shuffled)
+        pos.append(places)
+        sizes.append(size)
+    forest = Forest.build(
+        np.concatenate(parents), pos=np.concatenate(pos), offsets=np.cumsum([0, *sizes])
+    )
+    oracle = check(forest)
+    graph = operation_graph(oracle.operations, oracle.sizes, complete=True)
+    graph.ndata["leaf"] = torch.from_numpy(oracle.token)
+    inferred = inferred_trees(graph, ["leaf"], recur_only=True)
+    found = {tuple(span) for span in spans(inferred).tolist()}
+    expected = set()  # every tree's span, and those of its nodes with several children
+    leaves = [int(leaf) for leaf in inferred.columns["leaf"] if leaf >= 0]
+    place = {leaf: i for i, leaf in enumerate(leaves)}
+    firsts = {t: min(place[v] for v in leaves if forest.tree_of_node[v] == t) for t in range(trees)}
+    for node in range(forest.num_nodes):
+        if forest.degree[node] > 1 or forest.parent[node] < 0:
+            below = [place[v] for v in leaves if is_below(forest, v, node)]
+            tree = int(forest.tree_of_node[node])
+            expected.add((tree, min(below) - firsts[tree], max(below) - firsts[tree]))
+    assert found == expected
+
+
+def is_below(forest: Forest, node: int, top: int) -> bool:
+    while node >= 0 and node != top:
+        node = forest.global_parent[node]
+    return node == top
+
+
+def test_deep_trees_and_none() -> None:
+    parent = np.repeat(np.arange(-1, 2999), 2)[1:]  # a spine with a leaf at each node
+    parent[1:] = np.repeat(np.arange(0, 2999) * 2, 2)[: len(parent) - 1]
+    forest = Forest.build(parent)
+    oracle = oracle_operations(forest)
+    assert np.bincount(oracle.operations).tolist() == [1, 2999, 3000, 2999]
+    nothing = oracle_operations(forest.select([]))
+    assert [len(each) for each in nothing] == [0, 0, 0]
