@@ -11,10 +11,8 @@ from dgltrees.formats.conllu import (
     stream_conllu,
     write_conllu,
 )
-from dgltrees.formats.dp import read_dp, stream_dp
 from dgltrees.formats.english import split_sentences, tokenize
 from dgltrees.formats.jsonl import read_jsonl, stream_jsonl, write_jsonl
-from dgltrees.formats.kbest import KBest, read_kbest
 from dgltrees.formats.layout import Layout
 from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.logic import (
@@ -27,7 +25,6 @@ from dgltrees.formats.logic import (
 )
 from dgltrees.formats.mrg import read_mrg, stream_mrg
 from dgltrees.formats.nodes import read_nodes, stream_nodes
-from dgltrees.formats.questions import Question, read_answers, read_questions
 from dgltrees.formats.rows import read_rows, stream_rows
 from dgltrees.formats.table import FORMATS, Format, format_by_suffix, guess_format
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text
@@ -39,30 +36,23 @@ __all__ = [
     "LOGIC_RELATIONS",
     "LOGIC_VARIABLES",
     "Format",
-    "KBest",
     "Layout",
-    "Question",
     "WordRules",
     "conllu_blocks",
     "format_by_suffix",
     "guess_format",
-    "read_answers",
     "read_arrow",
     "read_conllu",
-    "read_dp",
     "read_jsonl",
-    "read_kbest",
     "read_logic",
     "read_mrg",
     "read_nodes",
-    "read_questions",
     "read_rows",
     "sentences_of_lines",
     "sentences_of_text",
     "split_sentences",
     "stream_arrow",
     "stream_conllu",
-    "stream_dp",
     "stream_jsonl",
     "stream_logic",
     "stream_mrg",

@@ -125,7 +125,6 @@ FORMATS: Registry[Format] = Registry(
         "python": "dgltrees.formats.documents:PYTHON",
         "python-functions": "dgltrees.formats.python_functions:PYTHON_FUNCTIONS",
         "conllu": "dgltrees.formats.conllu:CONLLU",
-        "dp": "dgltrees.formats.dp:DP",
         "logic": "dgltrees.formats.logic:LOGIC",
         "mrg": "dgltrees.formats.mrg:MRG",
     },

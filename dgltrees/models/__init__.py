@@ -16,16 +16,6 @@ from dgltrees.models.inputs import (
     Thermometer,
     WordEmbedding,
 )
-from dgltrees.models.language_model.add_decisions import AddDecisions, JointTreeLM
-from dgltrees.models.language_model.base import LanguageModel, Predictions
-from dgltrees.models.language_model.compression import Compression, compress
-from dgltrees.models.language_model.nce import NCE
-from dgltrees.models.language_model.sample_trees import SampledTrees, sample_trees
-from dgltrees.models.language_model.sampling import Sampling
-from dgltrees.models.language_model.sequence_lm import BidirectionalLM, SequenceLM
-from dgltrees.models.language_model.simplification import Simplification, simplify
-from dgltrees.models.language_model.stop_symbols import with_stops
-from dgltrees.models.language_model.tree_lm import TreeLM
 from dgltrees.models.ranks import RankTarget
 from dgltrees.models.readout import Attention, EveryNode, Max, Mean, Root, RootAndMax
 from dgltrees.models.sequence_encoder import SequenceEncoder
@@ -39,19 +29,15 @@ from dgltrees.models.word_vectors import read_word_vectors
 
 __all__ = [
     "MLP",
-    "NCE",
-    "AddDecisions",
     "Attention",
     "BagEncoder",
     "BidirectionalEncoder",
-    "BidirectionalLM",
     "ClassHead",
     "ClassTarget",
     "Classifier",
     "ColumnsInput",
     "Comparison",
     "ComparisonHead",
-    "Compression",
     "Concat",
     "ConvolutionEncoder",
     "Encoder",
@@ -62,8 +48,6 @@ __all__ = [
     "GivenVectors",
     "Head",
     "Input",
-    "JointTreeLM",
-    "LanguageModel",
     "Max",
     "Mean",
     "NodeInput",
@@ -71,28 +55,18 @@ __all__ = [
     "OneHot",
     "PairHead",
     "PlaceVectors",
-    "Predictions",
     "RankTarget",
     "Root",
     "RootAndMax",
-    "SampledTrees",
-    "Sampling",
     "SequenceEncoder",
-    "SequenceLM",
-    "Simplification",
     "SubwordEncoder",
     "TargetHead",
     "Thermometer",
     "TransformerEncoder",
     "TreeConvolution",
     "TreeEncoder",
-    "TreeLM",
     "WordEmbedding",
-    "compress",
     "encode_roots",
     "read_word_vectors",
-    "sample_trees",
-    "simplify",
     "softmax_nll",
-    "with_stops",
 ]

@@ -23,9 +23,6 @@ def _wrong(name: str, task: Any) -> str:
 TASKS: Registry[Task] = Registry(
     "tasks",
     {
-        "tree-lm": "dgltrees.tasks.language_models.tree_lm:TREE_LM",
-        "tree-shape": "dgltrees.tasks.language_models.tree_shape:TREE_SHAPE",
-        "parser": "dgltrees.tasks.parser:PARSER",
         "classify": "dgltrees.tasks.own_trees.classes:CLASSIFY",
         "classify-pairs": "dgltrees.tasks.own_trees.classes:CLASSIFY_PAIRS",
         "label": "dgltrees.tasks.own_trees.classes:LABEL",

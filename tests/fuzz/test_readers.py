@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
-from dgltrees.formats import FORMATS, Layout, read_kbest, read_questions, write_arrow, write_parquet
+from dgltrees.formats import FORMATS, Layout, write_arrow, write_parquet
 from dgltrees.papers.nti.data import read_entailment, read_wikiqa
+from dgltrees.papers.top_down.data import read_kbest, read_questions
 from dgltrees.training.catalog import preset_values
 from tests.training.samples import SAMPLES
 

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
-from dgltrees.formats import FORMATS, Layout, read_kbest, read_questions, sentences_of_text
+from dgltrees.formats import FORMATS, Layout, sentences_of_text
 from dgltrees.papers.nti.data import read_entailment, read_wikiqa
 from dgltrees.papers.rrnet.data import read_logic_sequences
+from dgltrees.papers.top_down.data import read_kbest, read_questions
 from dgltrees.tasks.table import get_task
 from dgltrees.training.catalog import preset_values
 from dgltrees.trees import Examples

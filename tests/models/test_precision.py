@@ -23,14 +23,13 @@ from dgltrees.models import (
     Root,
     TransformerEncoder,
     TreeEncoder,
-    TreeLM,
     WordEmbedding,
 )
-from dgltrees.models.parser import BiaffineParser
 from dgltrees.papers.rrnet.models import NumberDecoder
+from dgltrees.papers.top_down.models import BiaffineParser, TreeLM
 from tests.models.test_encoder import world
 from tests.papers.nti.models.worlds import make, texts
-from tests.trees.dependencies.sentences import forest_of
+from tests.papers.top_down.dependencies.sentences import forest_of
 
 EXACT: dict[str, Any] = {"rtol": 1e-13, "atol": 1e-13}
 

@@ -12,19 +12,13 @@ from dgltrees.cells import RRNetCell, make_cell
 from dgltrees.errors import ConfigError
 from dgltrees.models import (
     MLP,
-    NCE,
-    AddDecisions,
     OneHot,
     PairHead,
-    Sampling,
     SequenceEncoder,
-    SequenceLM,
     TransformerEncoder,
     TreeEncoder,
-    TreeLM,
     WordEmbedding,
 )
-from dgltrees.models.parser import BiaffineParser
 from dgltrees.papers.nti.models import GlobalAttention, LSTMLeaves, TreeAttention
 from dgltrees.papers.rrnet.models import (
     LSTMStream,
@@ -34,6 +28,14 @@ from dgltrees.papers.rrnet.models import (
     Reinforce,
     Replay,
     RRNetEncoder,
+)
+from dgltrees.papers.top_down.models import (
+    NCE,
+    AddDecisions,
+    BiaffineParser,
+    Sampling,
+    SequenceLM,
+    TreeLM,
 )
 from tests.papers.nti.models.worlds import nti
 

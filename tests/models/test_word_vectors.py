@@ -9,7 +9,8 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees import TreeError
-from dgltrees.models import TreeLM, read_word_vectors
+from dgltrees.models import read_word_vectors
+from dgltrees.papers.top_down.models import TreeLM
 from dgltrees.trees import Vocabulary
 
 VOCAB = Vocabulary(["<root>", "a", "b c", "ü"], frozen=True)

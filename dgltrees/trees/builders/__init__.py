@@ -1,6 +1,5 @@
 """Forests of Python objects, documents, source code and sequences."""
 
-from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.dot import to_dot
 from dgltrees.trees.builders.elements import from_elements
@@ -13,7 +12,6 @@ from dgltrees.trees.builders.networkx import from_networkx, to_networkx
 from dgltrees.trees.builders.newick import from_newick
 from dgltrees.trees.builders.nltk_trees import from_nltk, to_nltk
 from dgltrees.trees.builders.objects import from_objects, to_objects
-from dgltrees.trees.builders.ordered import brackets, constituents, right_branching
 from dgltrees.trees.builders.parses import from_parses
 from dgltrees.trees.builders.python_source import from_python
 from dgltrees.trees.builders.tables import from_table
@@ -22,10 +20,7 @@ from dgltrees.trees.builders.xml_documents import from_xml
 
 __all__ = [
     "JSON_KINDS",
-    "brackets",
     "chains",
-    "constituents",
-    "from_brackets",
     "from_dgl",
     "from_elements",
     "from_heads",
@@ -42,8 +37,6 @@ __all__ = [
     "from_table",
     "from_tree_sitter",
     "from_xml",
-    "right_branching",
-    "to_brackets",
     "to_dot",
     "to_networkx",
     "to_nltk",

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
 from dgltrees.papers.nti.data import phrases, read_sst
+from dgltrees.papers.top_down.data import from_brackets
 from dgltrees.trees import Vocabulary
-from dgltrees.trees.builders import chains, from_brackets
+from dgltrees.trees.builders import chains
 from tests.papers.nti.data.test_sst import TREES, text_of
 from tests.trees.nested import write
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dgltrees import TreeError
+from dgltrees.papers.top_down.dependencies import generation_forest
 from dgltrees.trees.builders import from_parses
-from dgltrees.trees.dependencies import generation_forest
 from tests.trees.nested import names_of
 
 WORDS = [["A", "cat", "sat", "."], ["Go"]]

@@ -1,0 +1,200 @@
+"""Sentences parsed by a trained parser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike, replacing
+from dgltrees._progress import progress
+from dgltrees.analyses.require import require
+from dgltrees.errors import ConfigError
+from dgltrees.formats import conllu_blocks, format_by_suffix, sentences_of_lines, sentences_of_text
+from dgltrees.formats.conllu import conllu_sentences
+from dgltrees.formats.lengths import leave_out_long
+from dgltrees.formats.lines import chunks
+from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.papers.top_down.data.kbest import KBest
+from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
+from dgltrees.papers.top_down.tasks.parser import ParserSettings, best_labels, sentences
+from dgltrees.training.loaded import LoadedRun
+from dgltrees.trees import BatchSampler, Forest, Vocabulary
+from dgltrees.trees.segments import offsets_of, owner
+
+__all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
+
+FORMATS = ("conllu", "lines", "text")
+"""Formats of sentences: CoNLL-U, one sentence of words per line, running text."""
+
+
+def read_sentences(
+    path: PathLike,
+    form: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    after: str | None = None,
+) -> Iterator[Sentence]:
+    """The sentences of a file, one by one.
+
+    Arguments:
+        path: the file.
+        form: one of :data:`FORMATS`; by default ``conllu`` for ``.conllu`` and ``.conll``, else
+            ``lines``.
+        encoding, after: see :func:`~dgltrees.formats.sentences_of_text`; CoNLL-U is UTF-8.
+
+    Raises:
+        ConfigError: there is no such format.
+        TreeError: the file is not of that form.
+    """
+    if form is None:
+        form = "conllu" if format_by_suffix(path) == "conllu" else "lines"
+    if form not in FORMATS:
+        raise ConfigError(f"expected the format to be {' or '.join(FORMATS)}, got {form!r}")
+    if form == "conllu":
+        return conllu_sentences(path, heads=False)
+    if form == "lines":
+        return sentences_of_lines(path, encoding=encoding)
+    return sentences_of_text(path, encoding=encoding, after=after)
+
+
+class _Parse(NamedTuple):
+    """The heads, labels and scores of one sentence's trees, best first."""
+
+    heads: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def parse(
+    run: LoadedRun,
+    forest: Forest,
+    k: int = 1,
+    *,
+    projective: bool | None = None,
+    max_nodes: int = 2000,
+) -> KBest:
+    """The k trees with the highest log-probability of their heads, for each sentence.
+
+    Each arc has its likeliest label. A short sentence may have fewer than k trees.
+
+    Arguments:
+        run: the run of a parser.
+        forest: sentences with a column ``word``, and ``upos`` with its vocabulary; their heads
+            are not read.
+        k: the number of trees per sentence.
+        projective: whether the trees are projective; by default as the run's settings say.
+        max_nodes: the largest number of nodes in a batch; a longer sentence is a batch by itself.
+
+    Returns:
+        the trees, with the columns of ``forest``, and ``deprel`` from the parser.
+
+    Raises:
+        ConfigError: the run is not one of a parser, or ``k`` is not positive.
+        TreeError: the parser reads parts of speech, and a word has none.
+    """
+    model = require(run, run.model, BiaffineParser, "a parser")
+    settings = require(run, run.settings.data, ParserSettings, "a parser")
+    projective = model.projective if projective is None else projective
+    inputs = sentences(forest, run.vocabularies, lower=settings.lower)
+    order = np.argsort(forest.sizes, kind="stable")
+    parses: dict[int, _Parse] = {}
+    batches = BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False)
+    for ids in progress(batches, "parse", unit="batch"):
+        batch = inputs.batch(order[ids]).to(run.fabric.device)
+        with torch.no_grad(), run.fabric.autocast():
+            scores = model(batch)
+        parses.update(zip(order[ids].tolist(), _best_trees(scores, k, projective)))
+    in_order = [parses[i] for i in range(len(forest))]
+    counts = np.array([len(each.scores) for each in in_order], dtype=np.int64)
+    repeated = forest.select(owner(counts))
+    scores = np.concatenate([each.scores for each in in_order])
+    trees = _with_heads(repeated, in_order, run.vocabularies["deprel"])
+    return KBest(trees, offsets_of(counts), scores, [None] * len(forest))
+
+
+@torch.no_grad()
+def _best_trees(scores: ArcScores, k: int, projective: bool) -> Iterator[_Parse]:
+    """The k best trees of each sentence of a batch."""
+    heads, totals = scores.kbest(k, projective=projective)
+    labels = best_labels(scores, heads.clamp(min=0))
+    rows = zip(scores.sizes.tolist(), heads.cpu(), labels.cpu(), totals.cpu())
+    for size, tree, label, total in rows:
+        exists = ~torch.isinf(total)
+        yield _Parse(
+            tree[exists, : size + 1].numpy(),
+            label[exists, : size + 1].numpy(),
+            total[exists].double().numpy(),
+        )
+
+
+def _with_heads(forest: Forest, parses: Sequence[_Parse], names: Vocabulary) -> Forest:
+    """The forest with its heads and labels replaced by those of ``parses``."""
+    parent = np.concatenate([each.heads.ravel() for each in parses])
+    labels = np.concatenate([each.labels.ravel() for each in parses])
+    none = (parent < 0) | (labels == 0)  # label 0 is that of none
+    return Forest.build(
+        parent,
+        offsets=forest.offsets,
+        columns={**forest.columns, "deprel": np.where(none, -1, labels).astype(np.int32)},
+        vocabs={**forest.vocabs, "deprel": names},
+    )
+
+
+def parse_files(
+    run: LoadedRun,
+    stream: Iterator[Sentence],
+    out: PathLike,
+    *,
+    k: int = 1,
+    projective: bool | None = None,
+    max_words: int | None = None,
+    chunk: int = 1000,
+) -> dict[str, Any]:
+    """Parse sentences and write their k-best lists as CoNLL-U, a chunk at a time.
+
+    The comments of each tree have the ``sent_id`` of its sentence, if any, ``analysis`` (1 for the
+    best) and ``score``, as ``read_kbest`` reads them.
+
+    Arguments:
+        run: the run of a parser.
+        stream: sentences; tags that they have are carried over.
+        out: the file; it is replaced only if everything was parsed.
+        k, projective: see :func:`parse`.
+        max_words: skip longer sentences; a warning says how many.
+        chunk: the number of sentences to parse at a time.
+
+    Returns:
+        the numbers of ``sentences``, ``words`` and ``trees`` that were written.
+
+    Raises:
+        ConfigError: the run is not one of a parser, or ``k`` is not positive.
+        TreeError: the parser reads parts of speech, and a word has none.
+    """
+    require(run, run.model, BiaffineParser, "a parser")
+    counts = {"sentences": 0, "words": 0, "trees": 0}
+    short = leave_out_long(stream, lambda sentence: len(sentence.words), max_words)
+    with replacing(out) as file:
+        for batch in progress(chunks(short, chunk), "read", unit=f" times {chunk} sentences"):
+            trees = parse(run, sentence_forest(batch), k, projective=projective)
+            file.writelines(conllu_blocks(trees.forest, comments=_comments(batch, trees)))
+            counts["sentences"] += len(batch)
+            counts["words"] += sum(len(sentence.words) for sentence in batch)
+            counts["trees"] += len(trees.forest)
+    return counts
+
+
+def _comments(batch: Sequence[Sentence], trees: KBest) -> list[dict[str, object]]:
+    """The comments of each tree."""
+    comments: list[dict[str, object]] = []
+    bounds = trees.offsets.tolist()
+    for sentence, first, stop in zip(batch, bounds, bounds[1:]):
+        name = sentence.comments.get("sent_id")
+        identity: dict[str, object] = {} if name is None else {"sent_id": name}
+        for tree in range(first, stop):
+            score = f"{trees.score[tree]:.6f}"
+            comments.append({**identity, "analysis": tree - first + 1, "score": score})
+    return comments

@@ -1,0 +1,189 @@
+"""K-best parses reranked by a language model over trees.
+
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats import read_conllu, write_conllu
+from dgltrees.formats.conllu import conllu_sentences
+from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
+from dgltrees.papers.top_down.attachment import attachment, punctuation
+from dgltrees.papers.top_down.data.kbest import KBest
+from dgltrees.training.loaded import LoadedRun
+from dgltrees.trees import Forest
+from dgltrees.trees.segments import owner, within
+
+__all__ = [
+    "choose",
+    "longest_list",
+    "measure",
+    "read_gold",
+    "table",
+    "tree_scores",
+    "tune",
+    "write_chosen",
+]
+
+Scores = NDArray[np.float64]
+Trees = NDArray[np.int64]
+
+
+def longest_list(kbest: KBest) -> int:
+    """The number of trees of the longest list."""
+    return int(np.diff(kbest.offsets).max())
+
+
+def tree_scores(run: LoadedRun, kbest: KBest, weight: float = 0.0) -> Scores:
+    """The log-probability of each tree plus ``weight`` times the parser's score, ``(T,)``.
+
+    Arguments:
+        run: the run of a language model over trees.
+        kbest: the lists; with a weight every tree must have a score, which
+            ``read_kbest(..., scored=True)`` checks.
+        weight: the weight of the parser's score.
+
+    Raises:
+        ConfigError: the model reads no trees, so that it cannot rank the trees of a sentence.
+    """
+    tree_language_model(run)
+    scores = log_probs(run, kbest.forest)
+    return scores if weight == 0.0 else scores + weight * kbest.score
+
+
+def choose(scores: Scores, offsets: Trees, k: int) -> Trees:
+    """The best of the first ``k`` trees of each list, ``(G,)``; of equal ones the first.
+
+    Arguments:
+        scores: ``(T,)``, the scores of all trees.
+        offsets: ``(G + 1,)``; list g has the trees ``offsets[g]:offsets[g + 1]``.
+        k: the number of trees to choose from, at least 1.
+    """
+    sizes = np.diff(offsets)
+    is_first = within(sizes) < k
+    first_scores = np.where(is_first, scores, -np.inf)
+    best = np.repeat(np.maximum.reduceat(first_scores, offsets[:-1]), sizes)
+    hit = np.flatnonzero((first_scores == best) & is_first)
+    return hit[np.unique(owner(sizes)[hit], return_index=True)[1]]
+
+
+def read_gold(path: PathLike, kbest: KBest, *, single_root: bool = True) -> Forest:
+    """Read the gold trees of the sentences of k-best lists, with the lists' vocabularies.
+
+    Arguments:
+        path: a CoNLL-U file.
+        kbest: the lists.
+        single_root: whether a tree with two words below ROOT is an error.
+
+    Raises:
+        TreeError: with file and line: there are more or fewer sentences, or one has other words.
+    """
+    lists, count = _words_of_lists(kbest), 0
+    for count, sentence in enumerate(conllu_sentences(path), start=1):
+        if count > len(lists):
+            expected = f"no more than the {len(lists)} sentences of the k-best lists"
+        elif list(sentence.words) != lists[count - 1]:
+            expected = f"sentence {count} of the k-best lists, {_start(lists[count - 1])}"
+        else:
+            continue
+        raise TreeError(
+            f"expected {expected}, got {_start(sentence.words)}", file=path, line=sentence.line
+        )
+    if count < len(lists):
+        raise TreeError(
+            f"expected a tree for each of the {len(lists)} sentences of the k-best lists, "
+            f"got {count}",
+            file=path,
+            line=sentence.lines[-1],
+        )
+    return read_conllu(path, vocabs=kbest.forest.vocabs, single_root=single_root).forest
+
+
+def _words_of_lists(kbest: KBest) -> list[list[str]]:
+    """The words of each sentence, without ROOT."""
+    first = kbest.forest.select(kbest.offsets[:-1])
+    ids = np.split(first.columns["word"], first.offsets[1:-1])
+    return [first.vocabs["word"].decode(words[1:]) for words in ids]
+
+
+def _start(words: Sequence[str]) -> str:
+    return repr(" ".join(words)[:60])
+
+
+def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str, Any]]]:
+    """Find the number K of trees to choose from, and compute the metrics of every K.
+
+    K is the one with the highest UAS (without punctuation if the gold trees have parts of speech);
+    of equal ones the largest. At K = 1 the parser's best tree is chosen. ``oracle`` is the same
+    metric for the best trees among the first K.
+
+    Arguments:
+        kbest: the lists.
+        scores: ``(T,)``, the scores of all trees.
+        gold: the gold trees, see :func:`read_gold`.
+
+    Returns:
+        K; and a row for every K with ``k``, the metrics of :func:`measure` and ``oracle``.
+    """
+    hits, rows = _hits(kbest, gold), []
+    for k in range(1, longest_list(kbest) + 1):
+        metrics = measure(kbest, choose(scores, kbest.offsets, k), gold)
+        nearest = measure(kbest, choose(hits, kbest.offsets, k), gold)
+        by = "uas_no_punct" if "uas_no_punct" in metrics else "uas"
+        rows.append({"k": k, **metrics, "oracle": nearest[by]})
+    best = max(range(len(rows)), key=lambda i: (rows[i][by], i))
+    return best + 1, rows
+
+
+def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
+    """UAS and LAS of one tree per list; see :func:`~dgltrees.papers.top_down.attachment.attachment`.
+
+    Arguments:
+        kbest: the lists.
+        trees: ``(G,)``, the result of :func:`choose`.
+        gold: the gold trees, see :func:`read_gold`.
+    """
+    chosen = kbest.forest.select(trees)
+    return attachment(
+        chosen.parent,
+        chosen.columns["deprel"],
+        gold.parent,
+        gold.columns["deprel"],
+        punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
+    )
+
+
+def _hits(kbest: KBest, gold: Forest) -> Scores:
+    """The number of words of each tree with the gold head, without punctuation, ``(T,)``."""
+    punct = punctuation(gold.columns["upos"], gold.vocabs["upos"].names)
+    punct *= (punct[gold.parent >= 0] >= 0).all()  # as attachment has it
+    counted = Forest(gold.parent, gold.pos, gold.offsets, {"punct": punct})
+    repeated = counted.select(owner(np.diff(kbest.offsets)))
+    hits = (repeated.parent == kbest.forest.parent) & (repeated.columns["punct"] != 1)
+    return np.add.reduceat(hits.astype(np.float64), kbest.forest.offsets[:-1])
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows of :func:`tune` as a text table, in per cent; K = 1 is the parser's best tree."""
+    names = [name for name in rows[0] if name != "k"]
+    lines = ["   K" + "".join(f"{name:>14}" for name in names)]
+    for row in rows:
+        lines.append(f"{row['k']:4}" + "".join(f"{100 * row[name]:14.2f}" for name in names))
+    return "\n".join(lines)
+
+
+def write_chosen(kbest: KBest, trees: Trees, scores: Scores, out: PathLike) -> None:
+    """Write one tree per list as CoNLL-U, with its rank in the list and its score as comments."""
+    comments: list[dict[str, object]] = []
+    for name, first, tree in zip(kbest.ids, kbest.offsets.tolist(), trees.tolist()):
+        identity: dict[str, object] = {} if name is None else {"sent_id": name}
+        comments.append({**identity, "chosen": tree - first + 1, "score": f"{scores[tree]:.6f}"})
+    write_conllu(kbest.forest.select(trees), out, comments=comments)

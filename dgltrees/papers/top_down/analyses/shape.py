@@ -1,0 +1,225 @@
+"""The probability of trees with their words: log P(S, T) of a language model over trees.
+
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), section 3.4. To
+a language model that generates only words, four classifiers are added, which decide on every edge;
+they are a run of the task ``tree-shape`` in the folder ``shape`` of the language model's run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dgltrees._progress import progress
+from dgltrees.analyses.require import require
+from dgltrees.errors import ConfigError
+from dgltrees.papers.top_down.analyses.scoring import generation_log_probs, tree_language_model
+from dgltrees.papers.top_down.dependencies.batch import generation_batch
+from dgltrees.papers.top_down.models.add_decisions import (
+    AddDecisions,
+    JointTreeLM,
+    decision_features,
+)
+from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
+from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
+from dgltrees.tasks.files import fingerprint
+from dgltrees.tasks.settings import Files
+from dgltrees.tasks.splits import load_splits
+from dgltrees.training.catalog import preset_values
+from dgltrees.training.loaded import LoadedRun, load
+from dgltrees.training.run import train
+from dgltrees.training.rundir import RunDirectory, fingerprints
+from dgltrees.training.settings import Settings, layered
+from dgltrees.trees import BatchSampler, Forest
+from dgltrees.trees.segments import rows_of
+
+__all__ = ["joint_loss", "joint_report", "load_joint", "train_shape"]
+
+SHAPE, STATES, WEIGHTS = "shape", "shape-states", "shape.json"
+
+
+def train_shape(
+    run: LoadedRun,
+    *,
+    model: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    root: str | None = None,
+    bar: bool | None = None,
+) -> dict[str, Any]:
+    """Train the classifiers that add edges to trees, on the states of a run's language model.
+
+    The language model is not changed. Its states of all training trees are written to
+    ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
+    in the run directory ``shape`` beside it, and interrupted training is resumed. All four
+    learn from the same batches, and the weights are those of the epoch with the lowest loss on the
+    validation trees.
+
+    Arguments:
+        run: the run of a language model over trees.
+        model: settings ``hidden``, ``dropout`` and ``state`` of
+            :class:`~dgltrees.papers.top_down.models.AddDecisions`; by default those of the preset ``tree-shape``.
+        training: settings of the training loop; by default those of the preset.
+        root: folder of the data sets; by default the run's.
+        bar: whether to show a progress bar; by default where there is a terminal.
+
+    Returns: the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
+    -log P(S, T)
+        per word of the validation trees, if the run has some.
+
+    Raises:
+        ConfigError: the run is not one of a TreeLM, its model generates the shape already
+            (``model.stops``), it has been trained on since its shape was, or its data have changed;
+            or a setting is not one that the classifiers have.
+    """
+    words = tree_language_model(run)
+    if words.start is not None:
+        raise ConfigError(
+            f"expected a language model of words alone at {run.directory.path}, got one that "
+            "generates the shape of trees by START and STOP (model.stops); its log P is joint"
+        )
+    run_settings = run.settings if root is None else run.settings.replace("data", root=root)
+    run.directory.check(run_settings, fingerprints(run_settings))
+    device = ("accelerator", "precision", "threads", "deterministic")
+    loop = {name: getattr(run.settings.training, name) for name in device}
+    layer = {
+        "model": {"hidden_size": words.output.shape[1], **(model or {})},
+        "training": {**loop, **(training or {})},
+    }
+    settings = Settings(layered(preset_values("tree-shape"), layer))
+    _check_or_drop_states(run)
+    splits = load_splits(run.task, run_settings.data, run.max_children)
+    state = settings.model["state"]
+    folder = run.directory / STATES / state
+    if not (folder / "train" / "forest.json").exists():  # what is written last
+        if splits.valid is not None:
+            _write_states(run, words, splits.valid.forest, state, folder / "valid")
+        _write_states(run, words, splits.train.forest, state, folder / "train")
+    files: dict[str, Any] = {"train": str(folder / "train"), "valid_fraction": 0.0}
+    if splits.valid is not None:
+        files = {name: str(folder / name) for name in ("train", "valid")}
+    settings = settings.replace("data", **files)
+    result = train(settings, run.directory / SHAPE, bar=bar)
+    if splits.valid is not None:
+        loss = _mean_loss(run, load_joint(run), splits.valid.forest)
+        result = {**result, "joint_loss": loss}
+    return result
+
+
+def load_joint(run: LoadedRun) -> JointTreeLM | TreeLM:
+    """A run's model of words and shape, in evaluation mode, whose ``log_prob`` is log P(S, T).
+
+    Arguments:
+        run: the run of a language model over trees, with or without START and STOP.
+
+    Raises:
+        ConfigError: the run is not one of a TreeLM, no shape has been trained for it, or it has
+            been trained on since.
+    """
+    words = tree_language_model(run)
+    if words.start is not None:
+        return words
+    path = run.directory.path
+    if not _has_shape(run):
+        raise ConfigError(
+            f"expected the shape of trees to be trained at {path}, got none; train it: dgltrees "
+            f"train-shape {path}"
+        )
+    _check_weights(run)
+    shape = load(run.directory / SHAPE)
+    decisions = require(shape, shape.model, AddDecisions, "a run of the task tree-shape")
+    return JointTreeLM(words, decisions).eval()
+
+
+def joint_loss(run: LoadedRun, test: Files = None, root: str | None = None) -> float | None:
+    """The mean of -log P(S, T) per word of test files, in nats; None if no shape was trained.
+
+    Arguments:
+        run: a run of any task.
+        test, root: see :meth:`~dgltrees.training.loaded.LoadedRun.test_examples`.
+
+    Raises:
+        ConfigError: the shape cannot be used, see :func:`load_joint`; or there are no test files.
+    """
+    if not _has_shape(run):
+        return None
+    return _mean_loss(run, load_joint(run), run.test_examples(test, root).forest)
+
+
+def joint_report(run: LoadedRun, test: Files, root: str | None) -> dict[str, float]:
+    """What ``evaluate`` adds to the report of a run: ``joint_loss``, if a shape was trained.
+
+    Where the shape cannot be used, a warning says so, and the loss of the words stays alone.
+    """
+    try:
+        joint = joint_loss(run, test, root)
+    except ConfigError as error:
+        warnings.warn(f"no joint_loss: {error}", stacklevel=2)
+        return {}
+    return {} if joint is None else {"joint_loss": joint}
+
+
+def _mean_loss(run: LoadedRun, model: JointTreeLM | TreeLM, forest: Forest) -> float:
+    words = forest.num_nodes - len(forest)
+    return -float(generation_log_probs(model, forest, run.fabric).sum()) / words
+
+
+@torch.no_grad()
+def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, folder: Path) -> None:
+    """Save the inputs and targets of the classifiers for all words of a generation forest."""
+    source, output = forest.global_parent, model.output
+    dtype = torch.promote_types(output.dtype, torch.float32)  # numpy has no bfloat16
+    features = torch.zeros(forest.num_nodes, 2 * output.shape[1], dtype=dtype)
+    batches = BatchSampler(forest.sizes, max_nodes=20_000, shuffle=False)
+    for ids in progress(batches, "states", unit="batch"):
+        batch = generation_batch(forest, ids).to(run.fabric.device)
+        rows = torch.from_numpy(rows_of(forest.offsets, ids))
+        features[rows] = decision_features(batch, model.states(batch), output, state).to(features)
+    has_edge = outgoing_edges(forest.pos, source)
+    added = np.where(allowed_edges(forest.pos, source < 0), has_edge, -1).astype(np.int8).T
+    words = source >= 0  # ROOT decides nothing
+    shape_forest(features.numpy()[words], added[words]).save(folder)
+
+
+def _check_or_drop_states(run: LoadedRun) -> None:
+    """Check that the states in the run directory belong to the current language model.
+
+    Outdated states are removed.
+
+    Raises:
+        ConfigError: they are outdated, and the shape was trained on them.
+    """
+    if RunDirectory(run.directory / SHAPE).started:
+        _check_weights(run)
+    if _weights_of_states(run) != _weights(run):
+        shutil.rmtree(run.directory / STATES, ignore_errors=True)
+        run.directory.write_values(WEIGHTS, _weights(run))
+
+
+def _check_weights(run: LoadedRun) -> None:
+    if _weights_of_states(run) != _weights(run):
+        path = run.directory.path
+        raise ConfigError(
+            f"the language model at {path} has been trained on since its shape was; remove "
+            f"{path / SHAPE} and train it again: dgltrees train-shape {path}"
+        )
+
+
+def _weights(run: LoadedRun) -> dict[str, Any]:
+    """A fingerprint of the language model's weights."""
+    return fingerprint(run.directory / "weights.safetensors")
+
+
+def _weights_of_states(run: LoadedRun) -> dict[str, Any] | None:
+    """The fingerprint of the language model whose states were written; None before that."""
+    return run.directory.values(WEIGHTS) if (run.directory / WEIGHTS).exists() else None
+
+
+def _has_shape(run: LoadedRun) -> bool:
+    return (run.directory / SHAPE / "run.json").exists()

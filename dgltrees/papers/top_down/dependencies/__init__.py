@@ -1,0 +1,1 @@
+"""Dependencies of this paper."""

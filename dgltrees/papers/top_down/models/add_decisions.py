@@ -1,0 +1,149 @@
+"""The probability of a tree's shape, by binary decisions to add edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dgltrees.cells.grouped import to_device
+from dgltrees.errors import ConfigError
+from dgltrees.models.heads import MLP
+from dgltrees.options import Count, Fraction, checked
+from dgltrees.papers.top_down.dependencies.dependencies import EDGE_TYPES
+from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
+from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM", "decision_features"]
+
+
+class EdgeDecisions(NamedTuple):
+    """The decisions to add edges of one type in a batch, M of them.
+
+    Attributes:
+        logits: ``(M,)``, the logits of adding an edge.
+        added: ``(M,)``, 1.0 where the tree has that edge, else 0.0.
+        nodes: ``(M,)``, the source node of each edge.
+    """
+
+    logits: Tensor
+    added: Tensor
+    nodes: Tensor
+
+
+@checked
+class AddDecisions(nn.Module):
+    r"""The classifiers ADD-LEFT, ADD-RIGHT, ADD-NX-LEFT and ADD-NX-RIGHT.
+
+    Zhang, Lu and Lapata (2016), section 3.4: rectifier networks over the hidden state and the
+    output embedding of the node's word, :math:`[H[:, t]; W_{ho} e(w_t)]`.
+
+    Arguments:
+        hidden_size: size d of a state, and of an output embedding, of the language model; found in
+            the run by ``dgltrees train-shape``.
+        hidden: sizes of the classifiers' hidden layers.
+        dropout: probability of dropout before every layer.
+        state: state of the language model that is read: own, from which the node's own word was
+            predicted, or source, that of the node it depends on, as the paper prints it.
+
+    Shapes:
+        the :func:`decision_features` ``(N, 2 d)`` to ``(N, 4)`` logits of an edge of each type.
+
+    Raises:
+        ConfigError: there is no such state.
+    """
+
+    def __init__(
+        self,
+        hidden_size: Count,
+        *,
+        hidden: Sequence[Count] = (300, 300),
+        dropout: Fraction = 0.5,
+        state: Literal["own", "source"] = "own",
+    ) -> None:
+        super().__init__()
+        self.hidden_size, self.state = hidden_size, state
+        self.add = nn.ModuleList(
+            MLP(2 * hidden_size, 1, hidden, dropout=dropout) for _ in EDGE_TYPES.names
+        )
+
+    def forward(self, features: Tensor) -> Tensor:
+        """The logits of an edge of each type, ``(N, 2 d)`` to ``(N, 4)``."""
+        return torch.cat([add(features) for add in self.add], 1)
+
+    def decide(self, batch: TreeBatch, H: Tensor, output: Tensor) -> list[EdgeDecisions]:
+        """The decisions of all trees, one entry per type of edge.
+
+        Arguments:
+            batch: a batch for :class:`~dgltrees.papers.top_down.models.TreeLM`.
+            H: ``(N, d)`` the states of all nodes.
+            output: ``(V, d)`` the output embeddings.
+        """
+        features = decision_features(batch, H, output, self.state)
+        etype = batch.on_host(batch.ndata["etype"]).numpy()
+        source = np.full(batch.num_nodes, -1)
+        source[batch.dst.numpy()] = batch.src.numpy()
+        has_edge = outgoing_edges(etype, source).astype(np.float32)
+        decisions = []
+        for kind, nodes in enumerate(map(np.flatnonzero, allowed_edges(etype, source < 0))):
+            rows = to_device(nodes, H.device)
+            logits = self.add[kind](features.index_select(0, rows)).squeeze(1)
+            added = torch.from_numpy(has_edge[kind][nodes]).to(logits)
+            decisions.append(EdgeDecisions(logits, added, rows))
+        return decisions
+
+    def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:
+        """The log-probability of each tree's decisions, ``(T,)``; arguments: see :meth:`decide`."""
+        total = H.new_zeros(batch.num_trees)
+        for logits, added, nodes in self.decide(batch, H, output):
+            log_p = -F.binary_cross_entropy_with_logits(logits, added, reduction="none")
+            total = total.index_add(0, batch.tree_of_node.index_select(0, nodes), log_p)
+        return total
+
+
+def decision_features(batch: TreeBatch, H: Tensor, output: Tensor, state: str) -> Tensor:
+    """The classifiers' input for each node, ``(N, 2 d)``: a state, and its word's embedding.
+
+    Arguments:
+        batch: a batch for :class:`~dgltrees.papers.top_down.models.TreeLM`.
+        H: ``(N, d)`` the states of all nodes.
+        output: ``(V, d)`` the output embeddings.
+        state: ``"own"`` or ``"source"``, see :class:`AddDecisions`.
+    """
+    if state == "source":
+        H = H.index_select(0, source_of_node(batch))
+    return torch.cat([H, F.embedding(batch.ndata["word"], output)], 1)
+
+
+class JointTreeLM(nn.Module):
+    r"""The joint probability of a sentence and its tree, by words and decisions to add edges.
+
+    .. math:: \log P(S, T) = \log P(S|T) + \sum \log P(\text{decision})
+
+    Arguments:
+        words: the model of the words.
+        decisions: the classifiers over its states.
+
+    Raises:
+        ConfigError: the model of the words already generates the shape (``stops``).
+    """
+
+    def __init__(self, words: TreeLM, decisions: AddDecisions) -> None:
+        super().__init__()
+        if words.start is not None:
+            raise ConfigError(
+                "expected a model of words alone, got one with START and STOP (stops=True), whose "
+                "log_prob is joint already"
+            )
+        self.words, self.decisions = words, decisions
+
+    def log_prob(self, batch: TreeBatch) -> Tensor:
+        """The log-probability of each sentence together with its tree, ``(T,)``."""
+        H = self.words.states(batch)
+        log_p = self.words.total(self.words.predictions(batch, H), batch)
+        return log_p + self.decisions.log_prob(batch, H, self.words.output)

@@ -1,0 +1,164 @@
+"""Language models over dependency trees: TreeLSTM and LdTreeLSTM."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from dgltrees.cells.base import BaseCell
+from dgltrees.cells.initial import uniform
+from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
+from dgltrees.options import Count, Fraction, NonNegativeInt, checked
+from dgltrees.papers.top_down.dependencies.batch import left_chains
+from dgltrees.papers.top_down.models.base import LanguageModel, Predictions, half
+from dgltrees.papers.top_down.models.stop_symbols import with_stops
+from dgltrees.traversal import traverse
+from dgltrees.trees.batch import TreeBatch
+
+__all__ = ["TreeLM", "nodes_but_root", "source_of_node"]
+
+
+@checked
+class TreeLM(LanguageModel):
+    r"""The probability of a sentence given its dependency tree.
+
+    Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016), equations
+    (1) to (7):
+
+    .. math:: P(S|T) = \prod_{w \in BFS(T) \setminus ROOT} P(w | D(w))
+
+    where D(w) is the path from ROOT to w, which :class:`~dgltrees.cells.TopDownLSTM` runs over.
+    With ``left_dependents`` it is the LdTreeLSTM, whose GEN-R also has as input the state of
+    :class:`~dgltrees.cells.LeftDependentLSTM` after the left dependents of the same head.
+
+    Batches are those of :func:`~dgltrees.papers.top_down.dependencies.dependencies.generation_batch`, with a node column
+    ``word``.
+
+    Arguments:
+        words: V, the size of the vocabulary with ROOT.
+        hidden_size: d.
+        embedding: s, the size of a word vector; by default d/2.
+        layers: L, the number of layers of the four LSTMs; the LD LSTM has one.
+        left_dependents: LdTreeLSTM instead of TreeLSTM.
+        shared: use one LSTM for all types of edges.
+        tied: use the word vectors as output embeddings, for which s = d is needed.
+        dropout: the probability of dropout between the top layer and the output layer.
+        vectors: ``(V, s)`` the initial word vectors (TreeLSTM*), with ``stops`` two rows more; by
+            default they are drawn.
+        labels: the number of labels of dependencies, which are predicted too; by default 0, as in
+            the paper.
+        stops: generate the shape too, by START and STOP (:func:`~dgltrees.papers.top_down.models.with_stops`), two
+            more rows of the tables of words: ``log_prob`` is log P(S, T) then.
+        fused: use the cells' own ways through all levels; False where a second derivative is
+            needed.
+
+    Raises:
+        ConfigError: a size is not positive or sizes do not fit.
+    """
+
+    decisions: None = None
+    """The classifiers of the shape; only :class:`~dgltrees.papers.top_down.models.JointTreeLM` has them."""
+
+    def __init__(
+        self,
+        words: Count,
+        hidden_size: Count,
+        *,
+        embedding: Count | None = None,
+        layers: Count = 1,
+        left_dependents: bool = False,
+        shared: bool = False,
+        tied: bool = False,
+        dropout: Fraction = 0.0,
+        vectors: Tensor | None = None,
+        labels: NonNegativeInt = 0,
+        stops: bool = False,
+        fused: bool = True,
+    ) -> None:
+        s = half(hidden_size, embedding)
+        rows = words + 2 * stops
+        super().__init__(rows, hidden_size, s, tied=tied, dropout=dropout, vectors=vectors)
+        self.start = words if stops else None  # the id of START; STOP's is the next
+        left_size = hidden_size if left_dependents else 0
+        self.cell = TopDownLSTM(s, hidden_size, layers=layers, left_size=left_size, shared=shared)
+        self.left = LeftDependentLSTM(s, hidden_size) if left_dependents else None
+        self.labels = nn.Linear(2 * hidden_size, labels) if labels else None
+        if self.labels is not None:
+            uniform(self.labels)
+        self.fused = fused
+
+    def states(self, batch: TreeBatch) -> Tensor:
+        """The states H from which the nodes' words are predicted, ``(N, d)``; 0.01 at ROOT."""
+        x = self.embed(batch)  # (N, s)
+        ndata = {
+            "x": x.index_select(0, source_of_node(batch)),
+            "etype": batch.ndata["etype"],
+        }
+        if self.left is not None:
+            ndata["left"] = self._left(self.left, batch, x)
+        return self._run(self.cell, batch, ndata)
+
+    def _run(self, cell: BaseCell, batch: TreeBatch, ndata: dict[str, Tensor]) -> Tensor:
+        """Run a cell and return the states of its top layer, ``(N, d)``."""
+        states = traverse(cell, batch, ndata, outputs=["h"], fused=self.fused)
+        return states["h"][:, -1]  # of (N, L, d)
+
+    def _left(self, cell: BaseCell, batch: TreeBatch, x: Tensor) -> Tensor:
+        """The state q_K after the left dependents for RIGHT edges, else q_0, ``(N, d)``."""
+        chains = left_chains(batch)
+        nodes = chains.ndata["node"]
+        q = self._run(cell, chains, {"x": x.index_select(0, nodes)})
+        states = q.new_full((len(x) + 1, q.shape[1]), INITIAL).index_copy(0, nodes, q)
+        return states.index_select(0, batch.ndata["nearest_left"] % len(states))  # -1: the last row
+
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """Predict all words except ROOT in node order; with ``stops``, also START and STOP."""
+        if self.start is None:
+            return self.predictions(batch, self.states(batch))
+        extended = with_stops(batch, self.start)
+        predictions = self.predictions(extended, self.states(extended))
+        node = extended.ndata["node"].index_select(0, predictions.node)
+        return predictions._replace(node=node)
+
+    def predictions(self, batch: TreeBatch, H: Tensor) -> Predictions:
+        """Predict all words except ROOT, from the :meth:`states` of all nodes."""
+        rows = nodes_but_root(batch)
+        h = self.dropout(H.index_select(0, rows))
+        return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
+
+    @property
+    def words(self) -> TreeLM:
+        """The model of the words: this model itself."""
+        return self
+
+    def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
+        r"""The logits of the labels of P dependencies, ``(P, K)``, for P(label | w, D(w)).
+
+        The paper's trees have no labels. Here the label of a word is predicted after the word, by a
+        softmax layer over the features of the decisions, :math:`[H[:, t]; W_{ho} e(w_t)]`. Labels
+        do not change the probability of the words.
+
+        Arguments:
+            h: ``(P, d)`` the states that the words are predicted from.
+            words: ``(P,)`` the words.
+
+        Returns:
+            the scores, or None if the model has no labels.
+        """
+        if self.labels is None:
+            return None
+        scores: Tensor = self.labels(torch.cat([h, F.embedding(words, self.output)], 1))
+        return scores
+
+
+def source_of_node(batch: TreeBatch) -> Tensor:
+    """The source of each node's incoming edge, ``(N,)``, on the device; ROOT's is itself."""
+    source = torch.arange(batch.num_nodes)
+    source[batch.dst] = batch.src
+    return source.to(batch.device, non_blocking=True)
+
+
+def nodes_but_root(batch: TreeBatch) -> Tensor:
+    """The indices of all nodes except ROOT, ``(P,)``, on the device."""
+    return batch.dst.sort().values.to(batch.device, non_blocking=True)

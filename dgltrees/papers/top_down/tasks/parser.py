@@ -1,0 +1,300 @@
+"""A dependency parser: the head of each word and the relation to it.
+
+T. Dozat and C. D. Manning, "Deep Biaffine Attention for Neural Dependency Parsing", ICLR 2017. The
+data are CoNLL-U files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from dgltrees._files import PathLike
+from dgltrees.formats import FORMATS, sentences_of_lines, tokenize
+from dgltrees.formats.conllu import conllu_sentences, stream_conllu
+from dgltrees.formats.lines import chunks
+from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.options import Count, Fraction, Options
+from dgltrees.papers.top_down.attachment import attachment, punctuation
+from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
+from dgltrees.papers.top_down.tasks.spelling import with_spelling
+from dgltrees.tasks.settings import WordSettings
+from dgltrees.tasks.task import LOSS, Columns, Metric, Names, Reader, Task
+from dgltrees.traversal.order import node_error
+from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees.segments import mask_of, starts, within
+from dgltrees.trees.words import UNKNOWN, recode
+
+__all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"]
+
+PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
+NONE = 0
+"""The id of missing and unknown labels, which is the first of the vocabulary."""
+
+
+@dataclass(frozen=True)
+class ParserSettings(WordSettings):
+    """The data of a dependency parser."""
+
+    lower: bool = False
+    """Turn words to lower case."""
+    max_words: Count | None = None
+    """Longest training sentence in words; longer ones are left out."""
+
+
+@dataclass(frozen=True)
+class ParserModel:
+    """A biaffine dependency parser."""
+
+    hidden_size: Count = 50
+    """Size of a state of the LSTM, in each direction."""
+    embedding: Count = 100
+    """Size of a word's vector; those of its ending and tag have half of it."""
+    layers: Count = 1
+    """Layers of the LSTM."""
+    dropout: Fraction = 0.0
+    """Probability of dropout on the inputs and between the layers."""
+    arc_size: Count = 200
+    """Size of the vectors that arcs are scored from."""
+    label_size: Count = 50
+    """Size of the vectors that labels are scored from."""
+    tags: bool = False
+    """Read the words' UPOS tags too, which the data must then have."""
+    projective: bool = True
+    """Predict projective trees alone, in which no arcs cross."""
+
+
+class TagEmbedding(WordEmbedding):
+    """A vector for each part of speech, which every word must have."""
+
+    def _check(self, batch: TreeBatch, ids: Tensor) -> None:
+        super()._check(batch, ids)
+        lacking = batch.on_host(ids) < 0
+        lacking[starts(batch.sizes)] = False  # ROOT has none
+        if lacking.any():
+            node = int(lacking.byte().argmax())
+            raise node_error(
+                batch,
+                node,
+                "expected a part of speech (UPOS) at each word, which this parser reads, got none; "
+                "train one with model.tags false",
+            )
+
+
+@dataclass(frozen=True)
+class ParserTask(Task):
+    """Dependency parsing: rows are nodes, and their classes are their heads; -1 at ROOT."""
+
+    has_majority = False
+
+    def display_name(self, model: Options) -> str:
+        """The name of the model."""
+        return "biaffine LSTM"
+
+    def targets(self, data: Examples) -> NDArray[np.int64]:
+        """The heads of all nodes, ``(N,)``."""
+        return np.asarray(data.forest.columns["head"], dtype=np.int64)
+
+    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+        """The sentences ``ids`` and the heads."""
+        batch = data.forest.batch(ids)
+        return batch, batch.ndata["head"].long()
+
+    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """The loss of head and label together, ``(N,)``, 0 at ROOT."""
+        return _losses(model(batch), batch, targets)
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(N,)``: ``loss``, the ``head`` and ``label`` of each word in the best tree."""
+        scores: ArcScores = model(batch)
+        best, _ = scores.kbest(projective=cast(BiaffineParser, model).projective)
+        heads = best.clamp(min=0)  # (B, 1, n + 1)
+        labels = best_labels(scores, heads)
+        return {
+            "loss": _losses(scores, batch, targets),
+            "head": _rows(heads[:, 0], batch),
+            "label": _rows(labels[:, 0], batch),
+        }
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """The numbers of parameters of the LSTM (``cell``) and in total."""
+        counts = [
+            sum(p.numel() for p in part.parameters())
+            for part in (cast(BiaffineParser, model).lstm, model)
+        ]
+        return {"table": None, "cell": counts[0], "model": counts[1]}
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``uas`` and ``las`` with and without punctuation; the mean ``loss``; counts."""
+        columns = data.forest.columns
+        gold = columns["head"]
+        words = gold >= 0
+        heads, labels = outputs["head"], outputs["label"]
+        labels = np.where(labels == NONE, -2, labels)  # a relation never met is never right
+        return {
+            **attachment(heads, labels, gold, columns["deprel"], columns["punct"]),
+            "loss": float(outputs["loss"][words].mean()),
+            "words": int(words.sum()),
+            "examples": len(data),
+        }
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """``example``, and the ``heads`` and ``deprels`` of its words."""
+        heads, labels = outputs["head"], outputs["label"]
+        names = data.forest.vocabs["deprel"].names
+        for example, (start, stop) in enumerate(
+            zip(data.forest.offsets[:-1], data.forest.offsets[1:])
+        ):
+            yield {
+                "example": example,
+                "heads": heads[start + 1 : stop].tolist(),
+                "deprels": [names[i] for i in labels[start + 1 : stop]],
+            }
+
+
+def best_labels(scores: ArcScores, heads: Tensor) -> Tensor:
+    """The likeliest label of each arc, ``(B, k, n + 1)``; ``NONE`` only if there is no other.
+
+    Arguments:
+        scores: the scores.
+        heads: see :meth:`~dgltrees.papers.top_down.models.ArcScores.labels`.
+    """
+    labels = scores.labels(heads)
+    if labels.shape[3] == 1:
+        return torch.full_like(heads, NONE)
+    return labels[..., NONE + 1 :].argmax(3) + NONE + 1
+
+
+def _losses(scores: ArcScores, batch: TreeBatch, heads: Tensor) -> Tensor:
+    padded = pad_sequence(list(heads.split_with_sizes(batch.sizes.tolist())), True, -1)
+    at = padded.clamp(min=0)  # (B, n + 1)
+    arcs = -torch.gather(scores.arcs, 2, at.unsqueeze(2)).squeeze(2)
+    labels = scores.labels(at.unsqueeze(1))[:, 0]
+    gold = batch.ndata["deprel"].long()
+    gold = gold.masked_fill(gold == NONE, -1)
+    nll = F.cross_entropy(_rows(labels, batch), gold, ignore_index=-1, reduction="none")
+    return torch.where(heads >= 0, _rows(arcs, batch) + nll, 0.0)
+
+
+def _rows(padded: Tensor, batch: TreeBatch) -> Tensor:
+    """Remove padding, ``(B, n + 1, ...)`` to ``(N, ...)``, in the order of the nodes."""
+    mask = mask_of(batch.sizes, padded.shape[1])
+    index = torch.nonzero(mask.flatten())[:, 0].to(padded.device)
+    return padded.flatten(0, 1).index_select(0, index)
+
+
+def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Forest:
+    """The parser's input from a dependency forest: chains of words, without the heads.
+
+    The columns are ``word``, ``ending``, ``shape`` and ``upos``, encoded by the parser's
+    vocabularies; others are dropped.
+    """
+    spelled = with_spelling(forest, vocabs)
+    names = PARSER_COLUMNS[:-1]
+    coded = recode(spelled, {name: vocabs[name] for name in ("word", "upos")}, lower=lower)
+    return Forest(
+        (within(forest.sizes) - 1).astype(np.int32),
+        np.zeros(forest.num_nodes, np.int32),
+        forest.offsets,
+        {name: coded.columns[name] for name in names},
+        {name: coded.vocabs[name] for name in names},
+    )
+
+
+def _read(
+    path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    if vocabs is None:
+        vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
+    if not labeled:
+        yield from _unlabeled(conllu_sentences(path, heads=False), settings, vocabs, trees)
+        return
+    training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
+    for data in stream_conllu(path, trees, max_words=settings.max_words if training else None):
+        yield _examples(data.forest, vocabs, lower=settings.lower)
+
+
+def _plain(split: Callable[[str], list[str]]) -> Reader:
+    """Reads a sentence per line, whose words ``split`` gives."""
+
+    def read(
+        path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        assert vocabs is not None  # the format of training comes first
+        return _unlabeled(sentences_of_lines(path, split=split), settings, vocabs, trees)
+
+    return read
+
+
+def _unlabeled(
+    stream: Iterator[Sentence],
+    settings: ParserSettings,
+    vocabs: Mapping[str, Vocabulary],
+    trees: int,
+) -> Iterator[Examples]:
+    """Sentences without heads and relations, ``trees`` at a time."""
+    for chunk in chunks(stream, trees):
+        forest = sentence_forest(chunk)
+        none = np.full(forest.num_nodes, -1, np.int32)
+        columns = {**forest.columns, "deprel": none}
+        named = {**forest.vocabs, "deprel": Vocabulary()}
+        forest = replace(forest, columns=columns, vocabs=named)
+        read = _examples(forest, vocabs, lower=settings.lower).forest
+        yield Examples(replace(read, columns={**read.columns, "head": none}))
+
+
+def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Examples:
+    read = sentences(gold, vocabs, lower=lower)
+    columns = {
+        **read.columns,
+        "deprel": recode(gold, {"deprel": vocabs["deprel"]}).columns["deprel"],
+        "head": gold.parent,
+        "punct": punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
+    }
+    names = {**read.vocabs, "deprel": vocabs["deprel"]}
+    return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
+
+
+def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    embedding = model["embedding"]
+    sizes = {"word": embedding, "ending": embedding // 2, "shape": 16}
+    inputs: list[WordEmbedding] = [
+        WordEmbedding(name, len(vocabs[name]), max(1, size)) for name, size in sizes.items()
+    ]
+    if model["tags"]:
+        inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, embedding // 2)))
+    return BiaffineParser(
+        inputs,
+        len(vocabs["deprel"]),
+        hidden_size=model["hidden_size"],
+        layers=model["layers"],
+        arc_size=model["arc_size"],
+        label_size=model["label_size"],
+        dropout=model["dropout"],
+        projective=model["projective"],
+    )
+
+
+PARSER = ParserTask(
+    "parser",
+    ParserSettings,
+    ParserModel,
+    {"conllu": _read, "text": _plain(tokenize), "lines": _plain(str.split)},
+    _build,
+    nodes=True,
+    max_children=1,
+    metrics=(Metric("las", label="LAS"), Metric("uas", label="UAS"), LOSS),
+    reads=f"{FORMATS['conllu'].description} To predict: these with heads or without, or a sentence "
+    "per line, as text in English or as lines of words with spaces between them.",
+)

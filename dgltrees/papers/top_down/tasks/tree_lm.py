@@ -1,0 +1,271 @@
+"""Language models over dependency trees, and over sequences for comparison.
+
+Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 2016). The data are
+CoNLL-U files, Penn brackets or saved forests. Losses are negative log-likelihoods of words
+without ROOT and the ends of sentences, so that trees and sequences are comparable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dgltrees._files import PathLike
+from dgltrees.errors import ConfigError
+from dgltrees.models.heads import class_nll
+from dgltrees.models.softmax import softmax_nll
+from dgltrees.models.word_vectors import read_word_vectors
+from dgltrees.options import Options
+from dgltrees.papers.top_down.dependencies.batch import generation_batch
+from dgltrees.papers.top_down.dependencies.generation import generation_forest
+from dgltrees.papers.top_down.models.base import LanguageModel
+from dgltrees.papers.top_down.models.nce import NCE
+from dgltrees.papers.top_down.models.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
+from dgltrees.papers.top_down.tasks.dependencies import LABEL, stream_trees
+from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
+from dgltrees.tasks.files import data_files
+from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
+from dgltrees.trees import Examples, TreeBatch, Vocabulary
+
+__all__ = ["TREE_LM", "LanguageModelTask", "Objective"]
+
+
+JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
+
+
+class Objective(nn.Module):
+    """A language model with its training loss.
+
+    Arguments:
+        model: the model.
+        nce: noise-contrastive estimation, used in training; without it, and in evaluation, the loss
+            is the full softmax.
+    """
+
+    def __init__(self, model: LanguageModel, nce: NCE | None = None) -> None:
+        super().__init__()
+        self.model, self.nce = model, nce
+
+    @property
+    def stops(self) -> bool:
+        """Whether the model generates trees by START and STOP."""
+        return self.model.start is not None
+
+    def forward(self, batch: TreeBatch) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The loss of each word except ROOT, and of ends; their nodes; the scores of labels.
+
+        Returns:
+            ``(P,)``; ``(P,)``, see :class:`~dgltrees.papers.top_down.models.Predictions`; and ``(P, K)`` or None if
+            the model has no labels.
+        """
+        h, words, node = self.model(batch)
+        objective = self.nce if self.nce is not None and self.training else softmax_nll
+        loss: Tensor = objective(h, self.model.output, words)
+        return loss, node, self.model.label_scores(h, words)
+
+
+@dataclass(frozen=True)
+class LanguageModelTask(Task):
+    """Language modelling of trees: rows are nodes, and their classes are words; ROOT has none."""
+
+    has_majority = False
+    evaluate_more: ClassVar[str | None] = "dgltrees.papers.top_down.analyses.shape:joint_report"
+
+    def display_name(self, model: Options) -> str:
+        """The paper's name of the model."""
+        tree = "LdTreeLSTM" if model.get("left_dependents") else "TreeLSTM"
+        names = {"tree": tree, "sequence": "LSTM", "bidirectional": "bidirectional LSTM"}
+        return names[model["language_model"]]
+
+    def targets(self, data: Examples) -> NDArray[np.int64]:
+        """``(N,)`` the word of every node, -1 at ROOT."""
+        words = np.asarray(data.forest.columns["word"], dtype=np.int64)
+        return np.where(data.forest.parent < 0, -1, words)
+
+    def batch(self, data: Examples, ids: NDArray[np.int64]) -> tuple[TreeBatch, Tensor]:
+        """The trees of the examples ``ids``, with edges to dependents, and the words to predict."""
+        batch = generation_batch(data.forest, ids)
+        targets = torch.full((batch.num_nodes,), -1)
+        targets[batch.dst] = batch.ndata["word"][batch.dst]
+        return batch, targets
+
+    def init_from_data(  # type: ignore[override]
+        self, model: nn.Module, settings: TreeLMSettings, data: Examples
+    ) -> None:
+        """Count the words for the noise distribution, and read the word vectors.
+
+        Raises:
+            TreeError: the file of word vectors is invalid, or its vectors have the wrong size.
+        """
+        objective, vocab = cast(Objective, model), data.forest.vocabs["word"]
+        if objective.nce is not None:
+            counts = np.bincount(data.forest.columns["word"], minlength=len(vocab))
+            words = data.forest.num_nodes - len(data)
+            # One START per word, and one STOP more per sentence, for the root.
+            symbols = [words, words + len(data)][: 2 * objective.stops]
+            objective.nce.set_counts(torch.from_numpy(np.append(counts, symbols)))
+        weight = objective.model.embed.weight
+        for path in data_files(settings, "vectors"):
+            vectors, _ = read_word_vectors(path, vocab, weight.detach())
+            with torch.no_grad():
+                weight.copy_(vectors)
+
+    def losses(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> Tensor:
+        """The loss of every node's word, and of its label if the model has labels, ``(N,)``.
+
+        The loss at ROOT is that of the ends: of the sentence, or of all dependents.
+        """
+        loss, node, scores = model(batch)
+        if scores is not None:
+            loss = loss + class_nll(scores, batch.ndata[LABEL].index_select(0, node))
+        spread: Tensor = loss.new_zeros(len(targets)).index_add(0, node, loss)
+        return spread
+
+    def loss_denominator(self, examples: int, rows: int) -> int:
+        """The number of sentences: equation (8)."""
+        return examples
+
+    def outputs(self, model: nn.Module, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
+        """Columns ``(N,)``: the word's ``loss``; with labels ``label`` and ``label_probability``.
+
+        The loss at ROOT is that of the sentence's end, or of START and STOP; 0 if the model
+        predicts neither. ``label`` is the likeliest label, -1 at ROOT; ``label_probability`` is
+        that of the true label, -1 if the word has none.
+        """
+        loss, node, scores = model(batch)
+        columns = {"loss": loss.new_zeros(len(targets), dtype=torch.float64)}
+        columns["loss"] = columns["loss"].index_add(0, node, loss.double())
+        if scores is None:
+            return columns
+        words = torch.nonzero(targets.index_select(0, node) >= 0)[:, 0]
+        node, scores = node[words], scores[words]
+        label = batch.ndata[LABEL].index_select(0, node)
+        p = torch.exp(-class_nll(scores, label)).double().masked_fill(label < 0, -1.0)
+        likeliest = torch.full_like(targets, -1)
+        likeliest[node] = scores.argmax(1)
+        probability = torch.full_like(columns["loss"], -1.0)
+        probability[node] = p
+        return {**columns, "label": likeliest, "label_probability": probability}
+
+    def parameters(self, model: nn.Module) -> dict[str, Any]:
+        """The numbers of parameters of the LSTMs (``cell``), as in Table 1, and in total."""
+        return super().parameters(cast(Objective, model).model)
+
+    def word_parameters(self, model: nn.Module) -> Iterable[Tensor]:
+        """The word vectors and the output layer, which may be tied."""
+        lm = cast(LanguageModel, model)
+        return (lm.embed.weight, lm.output)
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``loss``, the mean over the words, in nats; ``perplexity``, its exponential; counts.
+
+        If the model predicts the ends of sentences, or a tree's shape by START and STOP,
+        ``joint_loss`` is the loss of words and ends per word: the mean of -log P(S, T). If it has
+        labels, ``label_loss`` and ``label_accuracy`` are added.
+        """
+        words, ends = data.forest.num_nodes - len(data), outputs["loss"][data.forest.parent < 0]
+        total = float(outputs["loss"].sum())
+        loss = (total - float(ends.sum())) / words
+        perplexity = math.exp(loss) if loss < 700 else math.inf
+        return {
+            "loss": loss,
+            "perplexity": perplexity,
+            **({"joint_loss": total / words} if ends.any() else {}),
+            **_label_report(data, outputs),
+            "words": words,
+            "examples": len(data),
+        }
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """``example``, ``log_prob`` of the sentence, and the number of its ``words``.
+
+        If the model predicts ends, ``joint_log_prob`` is log P(S, T). If it has labels, ``labels``
+        are the likeliest labels of the words in order.
+        """
+        offsets = data.forest.offsets
+        ends = outputs["loss"][data.forest.parent < 0]
+        words = np.add.reduceat(np.where(data.forest.parent < 0, 0, outputs["loss"]), offsets[:-1])
+        for example, size in enumerate(data.forest.sizes.tolist()):
+            loss, end = float(words[example]), float(ends[example])
+            line = {"example": example, "log_prob": round(-loss, 6), "words": size - 1}
+            if end:
+                line["joint_log_prob"] = round(-loss - end, 6)
+            if "label" in outputs:
+                labels = outputs["label"][offsets[example] + 1 : offsets[example + 1]]
+                line["labels"] = data.forest.vocabs[LABEL].decode(labels)
+            yield line
+
+
+def _label_report(data: Examples, outputs: Columns) -> dict[str, float]:
+    if "label" not in outputs:
+        return {}
+    labeled = outputs["label_probability"] >= 0
+    if not labeled.any():
+        return {}
+    p = np.maximum(outputs["label_probability"][labeled], np.finfo(np.float64).tiny)
+    right = outputs["label"][labeled] == data.forest.columns[LABEL][labeled]
+    return {"label_loss": float(-np.log(p).mean()), "label_accuracy": float(right.mean())}
+
+
+def _read(
+    path: PathLike, settings: TreeLMSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    for forest in stream_trees(path, settings, vocabs, trees):
+        yield Examples(generation_forest(forest))
+
+
+def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    words, hidden_size = len(vocabs["word"]), options["hidden_size"]
+    shared: dict[str, Any] = {
+        "embedding": options["embedding"],
+        "layers": options["layers"],
+        "tied": options["tied"],
+        "dropout": options["output_dropout"],
+    }
+    model: LanguageModel
+    if options["language_model"] == "tree":
+        model = TreeLM(
+            words,
+            hidden_size,
+            left_dependents=options["left_dependents"],
+            shared=options["shared"],
+            labels=_count_labels(vocabs) if options["labels"] else 0,
+            stops=options["stops"],
+            **shared,
+        )
+    elif options["language_model"] == "sequence":
+        model = SequenceLM(words, hidden_size, end=options["end"], **shared)
+    else:
+        model = BidirectionalLM(words, hidden_size, **shared)
+    rows = torch.ones(len(model.output))
+    nce = NCE(rows, noise=options["noise"]) if options["objective"] == "nce" else None
+    return Objective(model, nce)
+
+
+def _count_labels(vocabs: Mapping[str, Vocabulary]) -> int:
+    if len(vocabs.get(LABEL, ())) < 2:  # the unknown one
+        raise ConfigError("model.labels needs dependency labels (DEPREL), the data have none")
+    return len(vocabs[LABEL])
+
+
+TREE_LM = LanguageModelTask(
+    "tree-lm",
+    TreeLMSettings,
+    TreeLMModel,
+    {"conllu": _read},
+    _build,
+    nodes=True,
+    max_children=4,
+    metrics=(PERPLEXITY, LOSS, JOINT_LOSS),
+    reads="trees as CoNLL-U, CoNLL-X, .dp or Penn brackets (.mrg), or saved by Forest.save",
+)

@@ -1,1 +1,0 @@
-"""Language models over dependency trees, and over running text."""

@@ -1,0 +1,125 @@
+"""Generation forests and orders, and back to dependency forests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dgltrees import Forest, TreeError
+from dgltrees.papers.top_down.dependencies import (
+    dependency_forest,
+    generation_forest,
+    generation_order,
+)
+from dgltrees.papers.top_down.dependencies.dependencies import EDGE_TYPES, EdgeType
+from tests.papers.top_down.dependencies.sentences import (
+    ORDER,
+    figure_2,
+    forest_of,
+    paths_of,
+    sentences,
+    slow_order,
+    slow_paths,
+)
+from tests.papers.top_down.models.brute_force import is_projective
+from tests.trees.nested import names_of
+from tests.worlds import chain, star
+
+
+def test_the_names_of_the_edge_types() -> None:
+    assert EDGE_TYPES.names == ["LEFT", "RIGHT", "NX-LEFT", "NX-RIGHT"]
+    assert [EDGE_TYPES.names[e] for e in EdgeType] == [str(e) for e in EdgeType]
+
+
+def test_the_order_of_figure_2() -> None:
+    assert generation_order(figure_2()).tolist() == [0, *ORDER]
+    assert generation_forest(figure_2()).columns["t"].tolist() == [0, *ORDER]
+
+
+def test_several_dependents_of_root_are_right_and_next_right() -> None:
+    generation = generation_forest(forest_of([[0, 1, 0, 0]]))
+    assert generation.parent.tolist() == [-1, 0, 1, 1, 3]
+    assert [str(EdgeType(e)) for e in generation.pos[1:]] == [
+        *("RIGHT", "RIGHT", "NX-RIGHT", "NX-RIGHT")
+    ]
+    assert dependency_forest(generation).parent.tolist() == [-1, 0, 1, 0, 0]
+
+
+@given(sentences(projective=False))
+def test_paths_and_order_follow_their_definitions(heads: list[list[int]]) -> None:
+    forest = forest_of(heads)
+    generation = generation_forest(forest)
+    for tree, one in enumerate(heads):
+        wanted = [[(f"w{w - 1}" if w else "<root>", e) for w, e in p] for p in slow_paths(one)]
+        assert paths_of(generation, tree) == wanted
+        t = generation.columns["t"][generation.tree_of_node == tree]
+        assert np.argsort(t).tolist() == slow_order(one)
+    assert Forest.build(generation.parent, pos=generation.pos, offsets=forest.offsets)
+    assert generation.columns["word"] is forest.columns["word"]
+    np.testing.assert_array_equal(generation.columns["etype"], generation.pos)
+
+
+@given(sentences(projective=True))
+def test_a_generation_forest_in_any_order_gives_the_words_in_theirs(heads: list[list[int]]) -> None:
+    forest = forest_of(heads)
+    generation = generation_forest(forest)
+    rows = np.lexsort((generation.columns["t"], generation.tree_of_node))  # as it is generated
+    t = generation.columns["t"]
+    up = generation.global_parent[rows]
+    generated = Forest.build(
+        np.where(up < 0, -1, t[up]),
+        pos=generation.pos[rows],
+        offsets=forest.offsets,
+        columns={name: column[rows] for name, column in generation.columns.items()},
+        vocabs=generation.vocabs,
+    )
+    for source in (generation, generated):
+        found = dependency_forest(source)
+        np.testing.assert_array_equal(found.parent, forest.parent)
+        np.testing.assert_array_equal(found.columns["word"], forest.columns["word"])
+        assert list(found.columns) == list(found.vocabs) == ["word"]
+
+
+@given(sentences(projective=True))
+def test_the_projective_trees_of_the_tests_are(heads: list[list[int]]) -> None:
+    assert all(is_projective((-1, *one)) for one in heads)
+
+
+def test_a_tree_that_is_not_projective_keeps_its_heads_but_not_its_order() -> None:
+    forest = forest_of([[3, 4, 0, 3]])
+    assert not is_projective(tuple(forest.parent.tolist()))
+    generation = generation_forest(forest)
+    assert generation.parent.tolist() == [-1, 3, 4, 0, 3]
+    assert names_of(dependency_forest(generation), "word") == ["<root>", "w0", "w2", "w1", "w3"]
+
+
+@pytest.mark.parametrize("shape", [chain, star])
+def test_a_hundred_thousand_words(shape: Callable[[int], Forest]) -> None:
+    forest = shape(100_000)
+    generation = generation_forest(forest)
+    np.testing.assert_array_equal(generation.parent[1:], np.arange(forest.num_nodes - 1))
+    np.testing.assert_array_equal(generation.columns["t"], np.arange(forest.num_nodes))
+    np.testing.assert_array_equal(dependency_forest(generation).parent, forest.parent)
+
+
+def test_no_trees() -> None:
+    forest = Forest.build([], offsets=[0])
+    assert len(generation_forest(forest)) == len(dependency_forest(forest)) == 0
+
+
+@pytest.mark.parametrize("function", [generation_forest, generation_order])
+def test_node_0_is_the_root(function: Callable[[Forest], Any]) -> None:
+    with pytest.raises(TreeError, match=r"tree 1: expected a dependency tree, whose node 0 is R"):
+        function(Forest.build([-1, 0, 1, -1], offsets=[0, 2, 4]))
+
+
+@pytest.mark.parametrize(
+    ("pos", "node"), [([0, 0, 1], 1), ([0, 1, 2], 2), ([0, 1, 4], 2), ([0, 3, 1], 1)]
+)
+def test_edges_that_no_generation_has(pos: list[int], node: int) -> None:
+    with pytest.raises(TreeError, match=rf"tree 0, node {node}: expected of ROOT the edge RIGHT"):
+        dependency_forest(Forest.build([-1, 0, 1], pos=pos))

@@ -1,0 +1,110 @@
+"""The parser task, from files to attachment scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from dgltrees import TreeError
+from dgltrees.formats import read_conllu
+from dgltrees.papers.top_down.tasks.parser import PARSER, best_labels
+from dgltrees.training.loaded import load
+from dgltrees.training.run import prepare, train
+from dgltrees.training.settings import Settings
+from tests.training.samples import SENTENCES
+from tests.trees.nested import write
+
+
+def settings(**parts: Any) -> Settings:
+    data = {"train": str(SENTENCES), "valid": str(SENTENCES), **parts.get("data", {})}
+    loop = {"optimizer": "adam", "lr": 0.02, "epochs": 30, "batch_size": 2, "patience": None}
+    loop = {**loop, "monitor": "las", "accelerator": "cpu", **parts.get("training", {})}
+    model = {"hidden_size": 16, "embedding": 8, "arc_size": 16, "label_size": 8, "layers": 1}
+    model = {**model, **parts.get("model", {})}
+    return Settings({"task": "parser", "data": data, "training": loop, "model": model})
+
+
+def test_sentences_are_read_as_chains_with_heads_beside() -> None:
+    gold = read_conllu(SENTENCES).forest
+    read = PARSER.read(SENTENCES, PARSER.data(lower=True), None).forest
+    assert (read.columns["head"] == gold.parent).all()
+    assert read.parent[:4].tolist() == [-1, 0, 1, 2]
+    names = read.vocabs["word"].decode(read.columns["word"][:4])
+    assert names == ["<root>", "the", "gardener", "did"]
+    assert read.vocabs["shape"].decode(read.columns["shape"][1:3]) == ["Xx", "x"]
+    relations = read.vocabs["deprel"].decode(read.columns["deprel"][1:4])
+    assert relations == ["det", "nsubj", "aux"]
+    assert (read.columns["punct"] == 1).sum() == 5
+
+
+def test_sentences_to_be_evaluated_are_never_left_out() -> None:
+    with pytest.warns(UserWarning, match="left out"):
+        train = PARSER.read(SENTENCES, PARSER.data(max_words=8), None)
+    vocabs = {name: vocab.freeze() for name, vocab in train.forest.vocabs.items()}
+    assert len(PARSER.read(SENTENCES, PARSER.data(max_words=8), vocabs)) == 5
+
+
+@pytest.mark.parametrize("model", [{}, {"tags": True, "projective": False}])
+def test_a_parser_learns_five_sentences_by_heart(tmp_path: Path, model: dict[str, Any]) -> None:
+    result = train(settings(model=model), tmp_path / "run", bar=False)
+    valid = result["valid"]
+    assert valid["las"] > 0.9
+    assert set(valid) >= {"uas", "las", "uas_no_punct", "las_no_punct", "loss"}
+    run = load(tmp_path / "run")
+    assert run.evaluate(test=[str(SENTENCES)]) == valid
+    gold = read_conllu(SENTENCES).forest
+    parses = list(run.predict([SENTENCES]))
+    heads = np.concatenate([parse["heads"] for parse in parses])
+    right = heads == gold.parent[gold.parent >= 0]
+    assert_close(float(right.mean()), valid["uas"])
+    assert len(parses[0]["heads"]) == len(parses[0]["deprels"]) == 8
+
+
+def test_the_loss_is_of_heads_and_labels() -> None:
+    ready = prepare(settings(data={"min_count": 3}))
+    model, data = ready.model.double().eval(), ready.splits.train
+    for p in model.parameters():
+        torch.nn.init.normal_(p, std=0.5)
+    batch, heads = PARSER.batch(data, np.arange(len(data)))
+    losses = PARSER.losses(model, batch, heads)
+    scores = model(batch)
+    m = scores.arcs.shape[1]
+    labels = scores.labels(torch.arange(m)[None, :, None].expand(len(data), m, m))  # by head first
+    for node in range(batch.num_nodes):
+        tree = int(data.forest.tree_of_node[node])
+        d, h = node - int(data.forest.offsets[tree]), int(heads[node])
+        label = int(batch.ndata["deprel"][node])
+        expected = torch.zeros(())
+        if h >= 0:
+            expected = -scores.arcs[tree, d, h]
+        if label > 0:  # 0 is a relation too rare to have a name
+            expected = expected - torch.log_softmax(labels[tree, h, d], 0)[label]
+        assert_close(losses[node], expected, check_dtype=False)
+
+
+def test_an_unknown_relation_is_never_named_and_never_right() -> None:
+    ready = prepare(settings(data={"min_count": 3}))
+    model, data = ready.model.eval(), ready.splits.train
+    batch, heads = PARSER.batch(data, np.arange(len(data)))
+    assert (data.forest.columns["deprel"] == 0).any()
+    scores = model(batch)
+    assert (best_labels(scores, scores.kbest()[0].clamp(min=0)) > 0).all()
+    columns = data.forest.columns
+    words = columns["head"] >= 0
+    perfect = {"head": columns["head"], "label": columns["deprel"], "loss": np.zeros(len(words))}
+    report = PARSER.report(data, perfect, {})
+    assert report["uas"] == 1.0
+    assert_close(report["las"], float((columns["deprel"][words] > 0).mean()))
+
+
+def test_a_parser_that_reads_tags_refuses_words_without_one(tmp_path: Path) -> None:
+    untagged = SENTENCES.read_text(encoding="utf-8").replace("\tDET\t", "\t_\t")
+    data = {"valid": str(write(tmp_path, untagged))}
+    tagged = settings(data=data, model={"tags": True}, training={"epochs": 1})
+    with pytest.raises(TreeError, match=r"a part of speech \(UPOS\) at each word"):
+        train(tagged, tmp_path / "run", bar=False)
