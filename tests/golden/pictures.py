@@ -12,10 +12,9 @@ import numpy as np
 from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.papers.nti.data import full_trees
 from dgltrees.papers.nti.pictures import draw_attention, tree_cells
-from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.operations import Operation
 from dgltrees.papers.rrnet.pictures import draw_operations
-from dgltrees.papers.top_down.data import from_brackets
-from dgltrees.trees.builders import from_heads
+from dgltrees.trees.builders import from_brackets, from_heads
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 from tests.golden.rows import SAMPLES, run, sha

@@ -1,5 +1,6 @@
 """Forests of Python objects, documents, source code and sequences."""
 
+from dgltrees.trees.builders.bracketed import from_brackets, to_brackets
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.dot import to_dot
 from dgltrees.trees.builders.elements import from_elements
@@ -21,6 +22,7 @@ from dgltrees.trees.builders.xml_documents import from_xml
 __all__ = [
     "JSON_KINDS",
     "chains",
+    "from_brackets",
     "from_dgl",
     "from_elements",
     "from_heads",
@@ -37,6 +39,7 @@ __all__ = [
     "from_table",
     "from_tree_sitter",
     "from_xml",
+    "to_brackets",
     "to_dot",
     "to_networkx",
     "to_nltk",

@@ -23,7 +23,7 @@ def from_parses(
 
     As files of CoNLL-U are read: node 0 of each tree is ROOT, node i is its i-th word, and the
     parent of a node is its head. The graphs of the top-down family are made of such forests
-    (:func:`~dgltrees.papers.top_down.dependencies.dependencies.generation_forest`).
+    (:func:`~dgltrees.papers.top_down.dependencies.generation_forest`).
 
     Node columns: ``word``, which is ``<root>`` at ROOT; ``upos``, ``xpos`` and ``deprel``, -1 at
     ROOT and where the document has none.

@@ -27,7 +27,7 @@ from dgltrees.papers.nti.models import (
 from dgltrees.papers.nti.models.encoding import NTIEncoding
 from dgltrees.trees.builders import chains
 from tests.backends import by_backend
-from tests.models.nti.attend_edges import attend_along_edges
+from tests.papers.nti.models.attend_edges import attend_along_edges
 
 SIZE, LENGTH, BATCH, LARGE = 300, 32, 32, 1024
 

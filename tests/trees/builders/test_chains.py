@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
 from dgltrees.papers.nti.data import phrases, read_sst
-from dgltrees.papers.top_down.data import from_brackets
 from dgltrees.trees import Vocabulary
-from dgltrees.trees.builders import chains
+from dgltrees.trees.builders import chains, from_brackets
 from tests.papers.nti.data.test_sst import TREES, text_of
 from tests.trees.nested import write
 

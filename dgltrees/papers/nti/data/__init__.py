@@ -1,4 +1,4 @@
-"""Data of this paper."""
+"""The data of Neural Tree Indexers."""
 
 from dgltrees.papers.nti.data.entailment import (
     ENTAILMENT_LABELS,

@@ -147,7 +147,7 @@ class NTIEncoder(Encoder):
         return self.encode(Sentences(self.input(batch), batch.sizes))
 
     def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
-        """Like :meth:`forward`; see :meth:`~dgltrees.papers.nti.models.PairEncoder.encode_alone`."""
+        """Like :meth:`forward`; see ``encode_alone``."""
         return self(batch)
 
     def encode(

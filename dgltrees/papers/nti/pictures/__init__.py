@@ -1,4 +1,4 @@
-"""Pictures of this paper."""
+"""The pictures of Neural Tree Indexers."""
 
 from dgltrees.papers.nti.pictures.attention import (
     AttentionDrawing,

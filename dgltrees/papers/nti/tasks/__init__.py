@@ -1,1 +1,1 @@
-"""Tasks of this paper."""
+"""The tasks of Neural Tree Indexers."""

@@ -30,9 +30,9 @@ from dgltrees.papers.rrnet.analyses.brackets import (
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.policy import Policy
 from dgltrees.papers.rrnet.models.rollout import OPERATION
+from dgltrees.papers.rrnet.operations import Operation
 from dgltrees.papers.rrnet.operations.graph import operation_graph
 from dgltrees.papers.rrnet.operations.inferred import inferred_trees, spans
-from dgltrees.papers.rrnet.operations.operations import Operation
 from dgltrees.papers.rrnet.operations.words import token_at, word_operations
 from dgltrees.papers.rrnet.pictures.operations import draw_operations
 from dgltrees.tasks.settings import Files

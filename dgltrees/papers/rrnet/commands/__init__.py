@@ -1,1 +1,1 @@
-"""Commands of this paper."""
+"""The commands of RRNet."""

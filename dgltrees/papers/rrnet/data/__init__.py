@@ -1,4 +1,4 @@
-"""Data of this paper."""
+"""The data of RRNet."""
 
 from dgltrees.papers.rrnet.data.logic_sequences import (
     LOGIC_TOKENS,

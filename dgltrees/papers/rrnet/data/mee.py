@@ -25,7 +25,7 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     SMALLEST_VALUE,
     evaluate,
 )
-from dgltrees.papers.rrnet.operations.operations import OPERATIONS, Operation
+from dgltrees.papers.rrnet.operations import OPERATIONS, Operation
 from dgltrees.trees.builders.balance import check_utf8, line_ends
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
@@ -55,7 +55,7 @@ def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> 
     operator and its two operands. An expression is a chain with a node per character.
 
     Node columns: ``word``, the character's row of :data:`MEE_ALPHABET`, and ``op``, the character's
-    :class:`~dgltrees.papers.rrnet.operations.operations.Operation`: SPLIT for an opening bracket, MERGE for a closing
+    ``Operation``: SPLIT for an opening bracket, MERGE for a closing
     one, RECUR for all others. Example columns: ``target``, the value, 10 to 99, and ``operators``,
     the number of operators.
 

@@ -14,8 +14,8 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import gather
 from dgltrees.formats.mrg import stream_mrg
+from dgltrees.papers.rrnet.data.surface import surface_trees
 from dgltrees.trees.builders.chains import chains
-from dgltrees.trees.builders.surface import surface_trees
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest

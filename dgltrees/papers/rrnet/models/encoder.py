@@ -34,7 +34,7 @@ from dgltrees.papers.rrnet.models.sequences import (
 )
 from dgltrees.papers.rrnet.models.stepping import RRNetState, initial_state
 from dgltrees.papers.rrnet.models.supervision import supervised_tokens
-from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.operations import Operation
 from dgltrees.papers.rrnet.operations.words import word_operations
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch

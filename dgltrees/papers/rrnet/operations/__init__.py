@@ -1,1 +1,27 @@
-"""Operations of this paper."""
+"""The operations of a recurrent-recursive network, and the graphs it runs over.
+
+Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly with a
+Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
+"""
+
+from dgltrees.papers.rrnet.operations.graph import operation_graph
+from dgltrees.papers.rrnet.operations.inferred import inferred_trees, spans
+from dgltrees.papers.rrnet.operations.matching import Matching, match_splits
+from dgltrees.papers.rrnet.operations.oracle import OracleOperations, oracle_operations
+from dgltrees.papers.rrnet.operations.words import token_at, word_operations
+from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
+
+__all__ = [
+    "OPERATIONS",
+    "Flow",
+    "Matching",
+    "Operation",
+    "OracleOperations",
+    "inferred_trees",
+    "match_splits",
+    "operation_graph",
+    "oracle_operations",
+    "spans",
+    "token_at",
+    "word_operations",
+]

@@ -40,7 +40,7 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
     the split. So, sorted by sequence, depth and step, each merge comes right after its split.
 
     Arguments:
-        operations: ``(N,)`` :class:`~dgltrees.papers.rrnet.operations.operations.Operation`, sequence after sequence.
+        operations: ``(N,)`` ``Operation``, sequence after sequence.
         sizes: ``(T,)`` the number of operations of each sequence.
         complete: whether a split without a merge is an error.
 

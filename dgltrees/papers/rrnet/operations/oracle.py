@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 class OracleOperations(NamedTuple):
-    """Operations and sizes for :func:`~dgltrees.papers.rrnet.operations.operations.operation_graph`, and tokens.
+    """Operations and sizes for ``operation_graph``, and tokens.
 
     Attributes:
         operations: ``(N,)`` :class:`Operation`, tree after tree, each with START first.

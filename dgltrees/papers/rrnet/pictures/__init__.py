@@ -1,4 +1,4 @@
-"""Pictures of this paper."""
+"""The pictures of RRNet."""
 
 from dgltrees.papers.rrnet.pictures.operations import (
     OperationsDrawing,

@@ -1,4 +1,4 @@
-"""Data of this paper."""
+"""The data of tensor Tree-LSTMs."""
 
 from dgltrees.papers.tensor_tree_lstm.data.boolsent import (
     BOOLSENT_OPERATORS,

@@ -1,1 +1,1 @@
-"""Tasks of this paper."""
+"""The tasks of tensor Tree-LSTMs."""

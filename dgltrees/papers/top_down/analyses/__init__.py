@@ -1,1 +1,1 @@
-"""Analyses of this paper."""
+"""The analyses of top-down TreeLSTMs."""

@@ -32,7 +32,7 @@ def compress_files(
     beam: int = 8,
     joint: bool = False,
 ) -> GeneratedTrees:
-    """Compress all sentences of CoNLL-U files; see :func:`~dgltrees.papers.top_down.models.compress`.
+    """Compress all sentences of CoNLL-U files; see ``compress``.
 
     Arguments:
         run: the run of a language model over trees.

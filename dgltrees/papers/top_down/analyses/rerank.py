@@ -144,7 +144,7 @@ def tune(kbest: KBest, scores: Scores, gold: Forest) -> tuple[int, list[dict[str
 
 
 def measure(kbest: KBest, trees: Trees, gold: Forest) -> dict[str, float]:
-    """UAS and LAS of one tree per list; see :func:`~dgltrees.papers.top_down.attachment.attachment`.
+    """UAS and LAS of one tree per list; see ``attachment``.
 
     Arguments:
         kbest: the lists.

@@ -68,7 +68,7 @@ def log_probs(
         run: the run of a language model.
         forest: dependency trees with a column ``word`` and its vocabulary.
         model: a model to use instead of the run's, such as the result of
-            :func:`~dgltrees.papers.top_down.analyses.shape.load_joint`, whose scores are log P(S, T).
+            ``load_joint``, whose scores are log P(S, T).
         max_nodes: the largest number of nodes in a batch.
 
     Raises:

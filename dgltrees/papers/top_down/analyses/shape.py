@@ -64,7 +64,7 @@ def train_shape(
     Arguments:
         run: the run of a language model over trees.
         model: settings ``hidden``, ``dropout`` and ``state`` of
-            :class:`~dgltrees.papers.top_down.models.AddDecisions`; by default those of the preset ``tree-shape``.
+            ``AddDecisions``; by default those of the preset ``tree-shape``.
         training: settings of the training loop; by default those of the preset.
         root: folder of the data sets; by default the run's.
         bar: whether to show a progress bar; by default where there is a terminal.

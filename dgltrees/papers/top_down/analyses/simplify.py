@@ -36,7 +36,7 @@ def simplify_files(
     number: int = 10,
     min_cosine: float = 0.4,
 ) -> GeneratedTrees:
-    """Simplify all sentences of CoNLL-U files; see :func:`~dgltrees.papers.top_down.models.simplify`.
+    """Simplify all sentences of CoNLL-U files; see ``simplify``.
 
     Every word of the sentences that the model knows, and that is not simple, may be replaced by the
     simple words with the nearest output embeddings: words that the model expects in the same

@@ -1,9 +1,5 @@
-"""Data of this paper."""
+"""The data of top-down TreeLSTMs."""
 
-from dgltrees.papers.top_down.data.bracketed import (
-    from_brackets,
-    to_brackets,
-)
 from dgltrees.papers.top_down.data.dp import (
     read_dp,
     stream_dp,
@@ -28,12 +24,10 @@ __all__ = [
     "Question",
     "brackets",
     "constituents",
-    "from_brackets",
     "read_answers",
     "read_dp",
     "read_kbest",
     "read_questions",
     "right_branching",
     "stream_dp",
-    "to_brackets",
 ]

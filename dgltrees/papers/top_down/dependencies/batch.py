@@ -18,7 +18,7 @@ __all__ = ["generation_batch", "left_chains", "nearest_left"]
 def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
     """One graph of the trees ``ids`` (by default all), with edges from source to dependent.
 
-    Edge data: ``etype``, the :class:`~dgltrees.papers.top_down.dependencies.dependencies.EdgeType`. Node data: the
+    Edge data: ``etype``, the ``EdgeType``. Node data: the
     columns, including the ``etype`` of the edge into each node (0 at ROOT); and ``nearest_left``:
     for a node whose incoming edge is RIGHT, the nearest left dependent of its head (``w_1`` in
     Figure 4) as an index into the nodes of the batch; -1 for other nodes.

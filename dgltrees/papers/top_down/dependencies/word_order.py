@@ -18,7 +18,7 @@ def dependency_forest(forest: Forest) -> Forest:
     """The projective dependency forest of a generation forest: its nodes in word order.
 
     For projective trees this is the inverse of
-    :func:`~dgltrees.papers.top_down.dependencies.dependencies.generation_forest`. The nodes of the generation forest may
+    ``generation_forest``. The nodes of the generation forest may
     be in any order. The columns ``etype`` and ``t`` are dropped.
 
     Arguments:

@@ -14,7 +14,7 @@ from torch import Tensor
 from dgltrees.cells.top_down import INITIAL
 from dgltrees.errors import ConfigError
 from dgltrees.options import Count
-from dgltrees.papers.top_down.dependencies.dependencies import EDGE_TYPES, EdgeType
+from dgltrees.papers.top_down.dependencies import EDGE_TYPES, EdgeType
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.papers.top_down.models.edges import allowed_edges
 from dgltrees.papers.top_down.models.sampling import Sampling
@@ -63,7 +63,7 @@ def sample_trees(
     Zhang, Lu and Lapata (2016), section 3.4: a classifier decides on every edge, and if it is
     added, the LSTM of its type predicts the new word. A model with ``stops`` needs no classifier:
     if it samples START or STOP, there is no edge. The order is that of training,
-    :func:`~dgltrees.papers.top_down.dependencies.dependencies.generation_order`. Every step adds one word or symbol to
+    ``generation_order``. Every step adds one word or symbol to
     each tree. ROOT has only right dependents.
 
     Arguments:

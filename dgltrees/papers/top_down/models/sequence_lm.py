@@ -60,7 +60,7 @@ class SequenceLM(_SequenceModel):
         hidden_size: d.
         embedding: s, the size of a word vector; by default d/2.
         layers: the number of layers.
-        tied, dropout, vectors: see :class:`~dgltrees.papers.top_down.models.LanguageModel`; tied needs s = d.
+        tied, dropout, vectors: see ``LanguageModel``; tied needs s = d.
         end: predict the end of every sentence too; ``log_prob`` is that of the sentence with it.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from dgltrees.papers.top_down.dependencies import EdgeType
 from dgltrees.papers.top_down.dependencies.batch import nearest_left
-from dgltrees.papers.top_down.dependencies.dependencies import EdgeType
 from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, owner
@@ -25,7 +25,7 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
     dependents.
 
     Arguments:
-        batch: the result of :func:`~dgltrees.papers.top_down.dependencies.dependencies.generation_batch`, with a node
+        batch: the result of ``generation_batch``, with a node
             column ``word``.
         start: the id of START, which no word may have; that of STOP is the next.
 

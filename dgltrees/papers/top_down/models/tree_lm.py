@@ -32,7 +32,7 @@ class TreeLM(LanguageModel):
     With ``left_dependents`` it is the LdTreeLSTM, whose GEN-R also has as input the state of
     :class:`~dgltrees.cells.LeftDependentLSTM` after the left dependents of the same head.
 
-    Batches are those of :func:`~dgltrees.papers.top_down.dependencies.dependencies.generation_batch`, with a node column
+    Batches are those of ``generation_batch``, with a node column
     ``word``.
 
     Arguments:
@@ -48,7 +48,7 @@ class TreeLM(LanguageModel):
             default they are drawn.
         labels: the number of labels of dependencies, which are predicted too; by default 0, as in
             the paper.
-        stops: generate the shape too, by START and STOP (:func:`~dgltrees.papers.top_down.models.with_stops`), two
+        stops: generate the shape too, by START and STOP (``with_stops``), two
             more rows of the tables of words: ``log_prob`` is log P(S, T) then.
         fused: use the cells' own ways through all levels; False where a second derivative is
             needed.
@@ -58,7 +58,7 @@ class TreeLM(LanguageModel):
     """
 
     decisions: None = None
-    """The classifiers of the shape; only :class:`~dgltrees.papers.top_down.models.JointTreeLM` has them."""
+    """The classifiers of the shape; only ``JointTreeLM`` has them."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class Objective(nn.Module):
         """The loss of each word except ROOT, and of ends; their nodes; the scores of labels.
 
         Returns:
-            ``(P,)``; ``(P,)``, see :class:`~dgltrees.papers.top_down.models.Predictions`; and ``(P, K)`` or None if
+            ``(P,)``; ``(P,)``, see ``Predictions``; and ``(P, K)`` or None if
             the model has no labels.
         """
         h, words, node = self.model(batch)

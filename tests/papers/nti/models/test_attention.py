@@ -12,7 +12,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.papers.nti.models import GlobalAttention, TreeAttention, attention
 from dgltrees.papers.nti.models.encoding import NTIEncoding
 from tests.backends import by_backend
-from tests.models.nti.attend_edges import attend_along_edges
+from tests.papers.nti.models.attend_edges import attend_along_edges
 from tests.papers.nti.models.reference import attend
 from tests.papers.nti.models.worlds import nti, sentences
 

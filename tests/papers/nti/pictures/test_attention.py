@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from dgltrees import TreeError
 from dgltrees.papers.nti.data import full_trees
 from dgltrees.papers.nti.pictures import AttentionDrawing, draw_attention, tree_cells
-from dgltrees.papers.top_down.data import from_brackets
+from dgltrees.trees.builders import from_brackets
 from tests.draw.svg import SVG, of_class, rectangle
 
 WORDS = [None, "a", "<b>", "cat"]

@@ -16,13 +16,13 @@ from dgltrees.papers.rrnet.analyses.brackets import (
     right_branching_spans,
 )
 from dgltrees.papers.rrnet.operations import (
+    Operation,
     inferred_trees,
     match_splits,
     operation_graph,
     spans,
     word_operations,
 )
-from dgltrees.papers.rrnet.operations.operations import Operation
 
 Span = tuple[int, int, int]
 

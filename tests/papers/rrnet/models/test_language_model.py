@@ -25,7 +25,7 @@ from dgltrees.papers.rrnet.models import (
 )
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
 from dgltrees.papers.rrnet.models.language_model import StreamWindow
-from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.operations import Operation
 from dgltrees.trees import TreeBatch
 from tests.papers.rrnet.models.conftest import EMPTY, SIZE, STATE, WORDS, network
 

@@ -21,8 +21,7 @@ from dgltrees.papers.rrnet.models import (
     StreamLM,
 )
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
-from dgltrees.papers.rrnet.operations import token_at, word_operations
-from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.operations import Operation, token_at, word_operations
 from dgltrees.trees import TreeBatch
 from tests.cells.rrnet_reference import read
 from tests.papers.rrnet.models.conftest import WORDS, network, sentences

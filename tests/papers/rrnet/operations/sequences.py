@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.operations import Operation
 
 START, SPLIT, RECUR, MERGE, OPEN = (int(operation) for operation in Operation)
 LETTERS = {"S": SPLIT, "R": RECUR, "M": MERGE, "O": OPEN}

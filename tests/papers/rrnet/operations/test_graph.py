@@ -8,8 +8,7 @@ import torch
 from hypothesis import given
 
 from dgltrees import TreeBatch, TreeError
-from dgltrees.papers.rrnet.operations import operation_graph
-from dgltrees.papers.rrnet.operations.operations import OPERATIONS, Flow, Operation
+from dgltrees.papers.rrnet.operations import OPERATIONS, Flow, Operation, operation_graph
 from tests.papers.rrnet.operations.sequences import (
     MERGE,
     OPEN,

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from dgltrees.formats import read_mrg
 from dgltrees.papers.rrnet.operations import (
+    Operation,
     OracleOperations,
     inferred_trees,
     operation_graph,
     oracle_operations,
     spans,
 )
-from dgltrees.papers.rrnet.operations.operations import Operation
 from dgltrees.trees import Forest
 
 Step = tuple[Operation, int]

@@ -15,8 +15,7 @@ from dgltrees.errors import TreeError
 from dgltrees.papers.nti.data import read_entailment
 from dgltrees.papers.nti.tasks.sst_phrases import SST_PHRASES
 from dgltrees.papers.rrnet.data.running_trees import read_running_trees
-from dgltrees.papers.rrnet.operations import token_at, word_operations
-from dgltrees.papers.rrnet.operations.operations import Operation
+from dgltrees.papers.rrnet.operations import Operation, token_at, word_operations
 from dgltrees.trees.constituents import bracket_counts
 
 LETTERS = {Operation.SPLIT: "(", Operation.RECUR: "w", Operation.MERGE: ")", Operation.START: "?"}

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from dgltrees.papers.top_down.dependencies import dependency_path
-from dgltrees.papers.top_down.dependencies.dependencies import ROOT
+from dgltrees.papers.top_down.dependencies import ROOT, dependency_path
 from dgltrees.trees import Forest, Vocabulary
 
 # Figure 2 of Zhang, Lu & Lapata (2016), with the order of generation it shows as subscripts.

@@ -11,11 +11,12 @@ from hypothesis import given
 
 from dgltrees import Forest, TreeError
 from dgltrees.papers.top_down.dependencies import (
+    EDGE_TYPES,
+    EdgeType,
     dependency_forest,
     generation_forest,
     generation_order,
 )
-from dgltrees.papers.top_down.dependencies.dependencies import EDGE_TYPES, EdgeType
 from tests.papers.top_down.dependencies.sentences import (
     ORDER,
     figure_2,

@@ -1,6 +1,6 @@
 """Global attention as message passing along ATTEND edges, from each tree node to each query.
 
-This is the reference for :class:`~dgltrees.papers.nti.models.attention.GlobalAttention`, which computes
+This is the reference for ``GlobalAttention``, which computes
 the same by batched products.
 """
 

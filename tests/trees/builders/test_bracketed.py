@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.papers.top_down.data import from_brackets, to_brackets
 from dgltrees.trees import Forest, Vocabulary
-from dgltrees.trees.builders import from_nested
+from dgltrees.trees.builders import from_brackets, from_nested, to_brackets
 from tests.trees.nested import Tree, arrays, assert_shape, nested
 from tests.worlds import chain, forests, star
 
