@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from dgltrees.cli import COMMANDS
 from dgltrees.training.catalog import preset_names
-from tests.golden.rows import run
+from tests.golden.rows import run, sha
 from tests.golden.samples import task_of
 
 FAMILIES = [
@@ -20,14 +21,19 @@ FAMILIES = [
 
 
 def record() -> dict[str, Any]:
-    """A row for each command line."""
-    top = {"": run([]), "--help": run(["--help"]), "--version": run(["--version"])}
+    """A row for each command line; settings of presets have hashes, and a row for each text."""
+    rows = {" ".join(words): run(words) for words in ([], ["--help"], ["--version"])}
     table = run(["make", "--help"])["out"].splitlines()
     makers = [line.split()[0] for line in table if line.startswith("  ")]
-    lines = [[name] for name in COMMANDS] + [["make", name] for name in makers]
-    presets = list({task_of(name): name for name in reversed(preset_names())}.values())
-    lines += [["train", preset] for preset in sorted({*presets, *FAMILIES})]
-    return top | {" ".join(words): run([*words, "--help"]) for words in lines}
+    for words in [[name] for name in COMMANDS] + [["make", name] for name in makers]:
+        rows[" ".join(words)] = run([*words, "--help"])
+    presets = {task_of(name): name for name in reversed(preset_names())}.values()
+    for preset in sorted({*presets, *FAMILIES}):
+        row = rows[f"train {preset}"] = {}
+        for text in re.split(r"(?m)^(?=  \S)", run(["train", preset, "--help"])["out"]):
+            row[text.split("\n")[0]] = sha(text)
+            rows[f"text {sha(text)}"] = text
+    return rows
 
 
 fast = record
