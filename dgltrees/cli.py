@@ -79,9 +79,8 @@ def _run(words: Sequence[str]) -> int:
         return _fail(str(error))
     except OSError as error:
         return _fail(file_problem(error))
-    except KeyboardInterrupt:
-        resumes = name in ("train", "train-shape", "sweep", "demo")
-        _fail("stopped" + ("; the same command goes on from here" if resumes else ""))
+    except KeyboardInterrupt as stop:
+        _fail("; ".join(["stopped", *map(str, stop.args)]))
         return 130
     return 0
 

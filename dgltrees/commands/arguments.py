@@ -8,6 +8,7 @@ takes all flags ``--data.…``, ``--model.…`` and ``--training.…``; one of t
 
 from __future__ import annotations
 
+import functools
 import inspect
 import shutil
 import textwrap
@@ -21,7 +22,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats.layout import Layout
 from dgltrees.options import Option, nearest, options_of
 
-__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings"]
+__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable"]
 
 Command = Callable[..., None]
 
@@ -40,6 +41,19 @@ class Layer(dict[str, list[str]]):
 
 
 SECTIONS = ("data", "model", "training")
+
+
+def resumable(command: Command) -> Command:
+    """A command that continues where it was stopped, and says so when it is."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **flags: Any) -> None:
+        try:
+            command(*args, **flags)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the same command goes on from here") from None
+
+    return run
 
 
 def needs_settings(command: Command) -> bool:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from dgltrees.commands import plots, sweeps
-from dgltrees.commands.arguments import Layer
+from dgltrees.commands.arguments import Layer, resumable
 from dgltrees.commands.output_plots import draw_outputs
 from dgltrees.commands.settings_help import settings_of
 from dgltrees.options import Seed
@@ -18,6 +18,7 @@ from dgltrees.training.settings import Settings
 __all__ = ["sweep", "train"]
 
 
+@resumable
 def train(
     preset: str,
     *,
@@ -52,6 +53,7 @@ def train(
         print(json.dumps(result))
 
 
+@resumable
 def sweep(
     presets: list[str],
     *,

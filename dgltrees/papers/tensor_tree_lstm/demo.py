@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dgltrees.commands.arguments import resumable
 from dgltrees.commands.plots import has_matplotlib, learning_curve
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
 from dgltrees.tasks.task import ACCURACY
@@ -17,6 +18,7 @@ PRESETS = {"hosvd": "listops-demo-hosvd", "sum": "listops-demo-sum"}
 TRAIN, TEST, SEED = 22_000, 5_000, 0
 
 
+@resumable
 def demo(*, out: str = "demo") -> None:
     """Make ListOps data, train two models of equal size, and compare them: demo --out DIR.
 

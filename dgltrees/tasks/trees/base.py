@@ -12,7 +12,7 @@ from dgltrees.cells import CELLS, BaseCell, count_parameters
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import MLP, Head
-from dgltrees.models.inputs import Concat, Input, OneHot
+from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Attention, Mean, Root
 from dgltrees.options import Options, options_of
 from dgltrees.tasks.task import Task
@@ -24,7 +24,6 @@ __all__ = [
     "make_cell_of",
     "make_encoder",
     "make_head",
-    "make_operator_encoder",
     "make_readout",
 ]
 
@@ -74,25 +73,6 @@ def make_encoder(model: Options, inputs: Input, operators: int = 0) -> Encoder:
     if not model["bidirectional"]:
         return up
     return BidirectionalEncoder(up, make_cell_of(model, up.size))
-
-
-def make_operator_encoder(
-    model: Options, leaves: Input, vocabs: Mapping[str, Vocabulary]
-) -> Encoder:
-    """The encoder of trees whose nodes with children are operators, as the settings say.
-
-    Arguments:
-        model: the model's settings, with ``operator_labels``.
-        leaves: the inputs of the leaves, zero elsewhere.
-        vocabs: that of the node field ``op`` names the operators.
-
-    Raises:
-        ConfigError: each operator is to have parameters, and the cell has none per operator.
-    """
-    operators = len(vocabs["op"])
-    if model["operator_labels"] == "one_hot":
-        return make_encoder(model, Concat([leaves, OneHot("op", operators)]))
-    return make_encoder(model, leaves, operators)
 
 
 def make_cell_of(model: Options, input_size: int, operators: int = 0, **arguments: Any) -> BaseCell:

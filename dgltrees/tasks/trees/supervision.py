@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
+from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples
 
-__all__ = ["root_labels"]
+__all__ = ["SupervisedSettings", "root_labels"]
+
+
+@dataclass(frozen=True)
+class SupervisedSettings(DataSettings):
+    """The data of trees whose nodes all have labels."""
+
+    supervise: Literal["nodes", "root"] = "nodes"
+    """Learn from the labels of all nodes, or of the root alone."""
 
 
 def root_labels(data: Examples) -> Examples:

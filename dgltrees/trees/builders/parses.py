@@ -22,8 +22,8 @@ def from_parses(
     """A dependency forest with one tree per sentence of parsed documents.
 
     As files of CoNLL-U are read: node 0 of each tree is ROOT, node i is its i-th word, and the
-    parent of a node is its head. The graphs of the top-down family are made of such forests
-    (:func:`~dgltrees.papers.top_down.dependencies.generation_forest`).
+    parent of a node is its head. The graphs of top-down language models are made of such
+    forests.
 
     Node columns: ``word``, which is ``<root>`` at ROOT; ``upos``, ``xpos`` and ``deprel``, -1 at
     ROOT and where the document has none.

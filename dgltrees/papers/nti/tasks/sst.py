@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from torch import nn
@@ -17,18 +18,38 @@ from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
-from dgltrees.options import Options
+from dgltrees.options import Count, Options
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
+from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
-from dgltrees.tasks.trees.settings import SSTSettings, WordNodesModel
-from dgltrees.tasks.trees.supervision import root_labels
+from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
+from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders.binary import binary_constituents, binary_dependencies
 from dgltrees.trees.words import UNKNOWN, recode
 
-__all__ = ["SST"]
+__all__ = ["SST", "SSTSettings", "WordNodesModel"]
+
+
+@dataclass(frozen=True)
+class SSTSettings(SupervisedSettings, PretrainedSettings):
+    """The data of the Stanford Sentiment Treebank."""
+
+    binary: bool = False
+    """Learn positive against negative, without neutral trees and nodes; by default five classes."""
+
+
+@dataclass(frozen=True)
+class WordNodesModel(HeadSettings, TreeModel):
+    """A classifier of all nodes, with a vector per word."""
+
+    words: Literal["table", "pretrained"] = "table"
+    """Word vectors: a table that is learned, or those of ``data.pretrained``."""
+    embedding: Count = 100
+    """Size of a word's vector."""
+
 
 _NEUTRAL = 2
 _CLASSES = {

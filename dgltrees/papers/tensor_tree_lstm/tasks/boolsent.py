@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from torch import nn
 
@@ -13,13 +14,19 @@ from dgltrees.models.inputs import OneHot
 from dgltrees.models.readout import EveryNode
 from dgltrees.options import Options
 from dgltrees.papers.tensor_tree_lstm.data.boolsent import stream_boolsent
+from dgltrees.papers.tensor_tree_lstm.tasks.operators import OperatorModel, make_operator_encoder
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_head, make_operator_encoder
-from dgltrees.tasks.trees.settings import OperatorNodesModel, SupervisedSettings
-from dgltrees.tasks.trees.supervision import root_labels
+from dgltrees.tasks.trees.base import TreeTask, make_head
+from dgltrees.tasks.trees.settings import HeadSettings
+from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Vocabulary
 
-__all__ = ["BOOLSENT"]
+__all__ = ["BOOLSENT", "OperatorNodesModel"]
+
+
+@dataclass(frozen=True)
+class OperatorNodesModel(HeadSettings, OperatorModel):
+    """A classifier of all nodes, some of which are operators."""
 
 
 def _read(

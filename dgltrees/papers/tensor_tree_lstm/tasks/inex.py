@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from torch import nn
 
@@ -15,11 +16,16 @@ from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
-from dgltrees.tasks.trees.settings import TreesModel
+from dgltrees.tasks.trees.settings import ReadoutSettings, TreeModel
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.words import UNKNOWN
 
-__all__ = ["INEX"]
+__all__ = ["INEX", "TreesModel"]
+
+
+@dataclass(frozen=True)
+class TreesModel(ReadoutSettings, TreeModel):
+    """A classifier of trees."""
 
 
 def _read(

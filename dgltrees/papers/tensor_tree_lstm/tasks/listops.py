@@ -7,6 +7,8 @@ thermometer codes, and a network with two hidden layers classifies the root's st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from torch import nn
 
@@ -16,13 +18,23 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.inputs import NodeInput, OneHot, Thermometer
 from dgltrees.options import Options
 from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
+from dgltrees.papers.tensor_tree_lstm.tasks.operators import OperatorModel, make_operator_encoder
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_head, make_operator_encoder, make_readout
-from dgltrees.tasks.trees.settings import ListOpsModel
+from dgltrees.tasks.trees.base import TreeTask, make_head, make_readout
+from dgltrees.tasks.trees.settings import ReadoutSettings
 from dgltrees.trees import Examples, Vocabulary
 
-__all__ = ["LISTOPS"]
+__all__ = ["LISTOPS", "ListOpsModel"]
+
+
+@dataclass(frozen=True)
+class ListOpsModel(ReadoutSettings, OperatorModel):
+    """A classifier of trees over digits."""
+
+    digits: Literal["thermometer", "one_hot"] = "thermometer"
+    """Input vector of a leaf's digit d: d + 1 ones, then zeros (thermometer), or a single one."""
+
 
 _CODES: dict[str, Callable[[str, int], NodeInput]] = {"thermometer": Thermometer, "one_hot": OneHot}
 

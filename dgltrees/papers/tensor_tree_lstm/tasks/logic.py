@@ -9,6 +9,7 @@ together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from torch import nn
 
@@ -19,13 +20,31 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import ComparisonHead
 from dgltrees.models.inputs import OneHot
 from dgltrees.models.readout import Root
-from dgltrees.options import Options
+from dgltrees.options import Count, Options
+from dgltrees.papers.tensor_tree_lstm.tasks.operators import OperatorModel, make_operator_encoder
+from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_operator_encoder
-from dgltrees.tasks.trees.settings import LogicModel, LogicSettings
+from dgltrees.tasks.trees.base import TreeTask
 from dgltrees.trees import Examples, Vocabulary
 
-__all__ = ["LOGIC"]
+__all__ = ["LOGIC", "LogicModel", "LogicSettings"]
+
+
+@dataclass(frozen=True)
+class LogicSettings(OperatorSettings):
+    """The data of logical relations."""
+
+    max_operators: Count | None = None
+    """Train on pairs with at most this many operators; by default on all."""
+
+
+@dataclass(frozen=True)
+class LogicModel(OperatorModel):
+    """A classifier of pairs of trees."""
+
+    comparison: Count | None = None
+    """Width of the layer that compares two trees; by default the number of classes."""
+
 
 _VARIABLES = 6
 

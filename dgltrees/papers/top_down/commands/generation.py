@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Literal
 
+from dgltrees.commands.arguments import resumable
 from dgltrees.options import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
 from dgltrees.papers.top_down.analyses import generate as generation
 from dgltrees.papers.top_down.analyses import shape
@@ -18,6 +19,7 @@ from dgltrees.training.loaded import load
 __all__ = ["compress", "generate", "simplify", "train_shape"]
 
 
+@resumable
 def train_shape(
     run: str,
     *,
