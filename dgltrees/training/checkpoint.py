@@ -155,6 +155,6 @@ def _random_state(device: torch.device) -> Tensor:
 
 def _set_random_state(state: Tensor, device: torch.device) -> None:
     size = len(torch.get_rng_state())
-    torch.set_rng_state(state[:size])
+    torch.set_rng_state(state[:size].clone())  # torch reads a slice from the start of its storage
     if device.type == "cuda":
-        torch.cuda.set_rng_state(state[size:], device)
+        torch.cuda.set_rng_state(state[size:].clone(), device)

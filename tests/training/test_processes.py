@@ -79,7 +79,12 @@ def test_own_trees_in_two_processes(tmp_path: Path, task: str, batch_size: int) 
 
 def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
     settings = with_model(quick("listops-sum-c25", batch_size=7), hidden_size=5)
-    losses_of_one_and_two(tmp_path, settings)
+    for epochs in (1, 2):
+        settings = settings.replace("training", epochs=epochs)
+        one, two = losses_of_one_and_two(tmp_path, settings)
+    for left, right in zip(one, two):
+        assert right["train_loss"] == pytest.approx(left["train_loss"], rel=TOLERANCE)
+    assert len(one) == len(two) == 2
     with pytest.raises(ConfigError, match="trained with 2 processes, now there are 1; go on with"):
         train(settings.replace("training", epochs=3), tmp_path / "two")
 
