@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv$(patsubst python3%,%,$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check docs pythons bench gpu fuzz kills results golden clean
+.PHONY: install demo test check deletion docs pythons bench gpu fuzz kills results golden clean
 
 install: $(VENV)/.installed
 
@@ -18,14 +18,20 @@ $(VENV)/.installed: setup.cfg setup.py constraints.txt
 demo: install
 	$(BIN)/dgltrees demo --out demo
 
-test: check
-	$(BIN)/python -m pytest -n auto --dist loadfile
+# The core's tests run in a copy without the papers, and the others here.
+test: check deletion
+	$(BIN)/python -m pytest -n auto --dist loadfile tests/papers tests/golden
 	$(BIN)/python -m pytest --nbmake --override-ini filterwarnings=default notebooks
 
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Copies without each paper are whole, and the core's tests pass in one without all of them; with
+# FULL=1 all tests of every copy run.
+deletion: install
+	$(BIN)/python -m tests.deletion $(if $(FULL),--full)
 
 # Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
 fuzz: install
