@@ -1,1 +1,8 @@
-"""Castellana and Bacciu, Generalising Recursive Neural Models by Tensor Decomposition, 2020."""
+"""Tensor Tree-LSTMs: state transitions by a sum, a full tensor, or its Tucker factorisation.
+
+Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor Decomposition" (IJCNN 2020).
+
+The equations are in :mod:`dgltrees.cells.tree_lstm`, :mod:`~dgltrees.cells.tree_rnn`,
+:mod:`~dgltrees.cells.tree_gru` and :mod:`dgltrees.cells.aggregators`. Here are the data of ListOps
+and of logical relations, their tasks, and a preset for each row of Tables I and II.
+"""
