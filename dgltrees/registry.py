@@ -124,11 +124,13 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
     def summary(self, name: str) -> str:
         """The first line of the docstring of an object, read from its source, not imported."""
+        if name in self._objects:
+            return _first_line(getattr(self._objects[name], "__doc__", None) or "")
         try:
             docstring = _docstring(self._entries[name])
         except (ImportError, OSError, SyntaxError, LookupError) as error:
             raise ConfigError(_broken(self._entries[name], error)) from None
-        return docstring.partition("\n")[0].replace("``", "").rstrip(".")
+        return _first_line(docstring)
 
 
 def subclass_of(base: type) -> Callable[[str, Any], str]:
@@ -222,6 +224,10 @@ def _docstring(entry: EntryPoint) -> str:
     raise LookupError(f"{entry.attr} has no docstring in {entry.module}")
 
 
+def _first_line(docstring: str) -> str:
+    return docstring.partition("\n")[0].replace("``", "").rstrip(".")
+
+
 def _source(module: str) -> Path:
     """The file of a module; neither it nor a package that it is in is imported.
 
@@ -239,10 +245,10 @@ def _source(module: str) -> Path:
 
 
 def paper_of(name: str) -> str:
-    """The paper of a task or preset that is not installed: ``"the paper rrnet (...)"``, or ``""``.
+    """The paper of a task or preset that no registry has, and why: ``"the paper rrnet (...)"``.
 
-    Arguments:
-        name: a name that no registry has.
+    Returns:
+        what is missing, for an error; empty for a name that is of no paper.
     """
     matches = [
         (len(start), paper)
@@ -257,4 +263,7 @@ def paper_of(name: str) -> str:
         _source(f"dgltrees.papers.{paper}")
     except ImportError:
         return f"the paper {paper} (dgltrees.papers.{paper}), which is not installed"
-    return ""
+    return (
+        f"the paper {paper} (dgltrees.papers.{paper}), which this installation does not announce; "
+        "install dgltrees again: python -m pip install --editable ."
+    )

@@ -12,7 +12,7 @@ from tests.golden.samples import task_of
 
 FAMILIES = [
     *("listops-full-c3", "listops-hosvd-c10-r3", "listops-tensor-train-c50-r4", "logic-rrnet"),
-    *("logic-transformer", "mee-dqn", "mee-ppo", "mee-reinforce", "ptb-lstm", "ptb-recur"),
+    *("logic-transformer", "mee-dqn", "mee-reinforce", "ptb-lstm", "ptb-recur"),
     *("ptb-trees", "ptb-trees-reinforce", "sick-fullmatching-global", "sick-lstm", "sick-rrnet"),
     *("sick-slstm", "snli-slstm-lstm-node-tree", "sst-phrases-rrnet", "sst-phrases-lstm"),
     *("tree-lm-lstm", "tree-lm-ld", "tree-lm-msr-bilstm-d200"),

@@ -15,7 +15,7 @@ from tests.golden.rows import rounded, run, sha
 from tests.golden.samples import WITHOUT_DATA, flags, values
 
 LIMIT = 40
-SLOW = {"lrt-full-c100", "mee-ppo", "ptb", "ptb-recur", "ptb-trees-reinforce"}
+SLOW = {"lrt-full-c100", "ptb", "ptb-recur", "ptb-trees-reinforce"}
 """Presets that read half as many examples."""
 
 
