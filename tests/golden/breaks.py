@@ -94,7 +94,7 @@ class Place(NamedTuple):
     """A statement or condition, and the arguments and variables before it, the nearest last."""
 
     function: str
-    index: int
+    number: int
     node: ast.AST
     names: list[str]
 
@@ -243,7 +243,7 @@ def choose() -> list[Break]:
             if mutation is not None:
                 old = source[slice(*_span(source, place.node))].decode()
                 kind, new = mutation
-                breaks.append(Break(path, place.function, place.index, kind, old, new))
+                breaks.append(Break(path, place.function, place.number, kind, old, new))
     return breaks
 
 
@@ -267,7 +267,7 @@ def _find(root: Path, broken: Break) -> tuple[Path, bytes] | None:
         for file, source in sources:
             for place in _places(source):
                 is_same = end_of(place.function) == end_of(broken.function)
-                if (is_same, place.index, _dump(place.node)) == (
+                if (is_same, place.number, _dump(place.node)) == (
                     True,
                     broken.index,
                     _dump(broken.old),
@@ -280,11 +280,12 @@ def _find(root: Path, broken: Break) -> tuple[Path, bytes] | None:
 def _tests(root: Path, broken: Break) -> list[list[str]]:
     """The test that has caught a break; then the files that run or import its statement.
 
-    Without any the tests of the same folder.
+    Without any such file the tests of the module's folder are taken.
     """
     file, _, name = broken.test.partition("[")[0].partition("::")
     texts = {f: f.read_text(encoding="utf-8") for f in sorted((root / "tests").rglob("test_*.py"))}
-    known = [f for f in [root / file, *texts] if name and f"def {name}(" in texts.get(f, "")]
+    places = [root / file, *(texts if name else [])]
+    known = [f for f in places if f"def {name}" in texts.get(f, "")][:1]
     part = Path(broken.path).relative_to("dgltrees")
     folder = root / "tests" / part.parent
     module = broken.path[: -len(".py")].replace("/", ".")
@@ -293,10 +294,8 @@ def _tests(root: Path, broken: Break) -> list[list[str]]:
     near = [f for f in (root / file for file in broken.files) if f in texts] or near
     while not folder.is_dir() or not (near or any(folder.rglob("test_*.py"))):
         folder = folder.parent
-    return [
-        [f"{f.relative_to(root)}::{name}" for f in known[:1]],
-        [str(f.relative_to(root)) for f in near or folder.rglob("test_*.py")],
-    ]
+    last = [str(f.relative_to(root)) for f in near or folder.rglob("test_*.py")]
+    return [[f"{f.relative_to(root)}::{name}".rstrip(":") for f in known if file], last]
 
 
 def _pytest(root: Path, arguments: list[str], limit: int) -> tuple[int, str]:
@@ -342,7 +341,8 @@ def _attempt(root: Path, broken: Break, stages: list[list[str]], limit: int) -> 
         shutil.rmtree(root / ".numba", ignore_errors=True)
     start = time.monotonic()
     file.write_bytes(text)
-    test, late = "", []
+    test = ""
+    late: list[str] = []
     for stage in filter(None, stages):
         code, output = _pytest(root, stage, limit)
         ended = re.findall(r"^(tests/\S+::.*) (?:FAILED|ERROR) +\[", output, re.MULTILINE)
