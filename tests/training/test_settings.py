@@ -21,13 +21,6 @@ def test_yaml_round_trip() -> None:
     assert (again.task.name, again.model["rank"], again.training.lr) == ("logic", 3, 0.5)
 
 
-def test_nested_sections_round_trip() -> None:
-    policy = {"operations": "policy", "agent": "dqn", "epsilon": 0.2}
-    settings = Settings({"task": "mee", "model": {"policy": policy}})
-    assert settings.model["policy.epsilon"] == 0.2
-    assert Settings(yaml.safe_load(settings.to_yaml())) == settings
-
-
 def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
     flags = Layer({"model.rank": ["5"], "training.optimizer": ["adam"]})
     settings = settings_of("listops-hosvd-c20-r3", flags)
