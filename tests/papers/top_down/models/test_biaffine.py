@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError
 from dgltrees.models import WordEmbedding
-from dgltrees.papers.top_down.models import ArcScores, Biaffine, BiaffineParser
+from dgltrees.papers.top_down.models.biaffine import ArcScores, Biaffine, BiaffineParser
 from tests.papers.top_down.dependencies.sentences import forest_of
 
 SENTENCES = [[2, 0], [0], [2, 0, 4, 2, 4]]
