@@ -39,7 +39,8 @@ fuzz: install
 
 # A hundred kills of a run of every family, each of which must go on; `make test` takes three.
 kills: install
-	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py
+	KILLS=100 $(BIN)/python -m pytest -n auto tests/training/test_kills.py \
+		$(wildcard tests/papers/test_kills.py)
 
 # Small runs of the pages in datasets/, trained again and compared with what the pages say:
 # `make results`, or `make results NAME=listops-sum-c25`.

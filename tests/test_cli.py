@@ -14,22 +14,22 @@ import dgltrees
 from dgltrees.cli import COMMANDS, main
 from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.training.catalog import preset_names
-from tests.training.samples import SAMPLES
+from tests.training.samples import CLASSIFY, PLANS_FILE, SAMPLES
 
 Capture = pytest.CaptureFixture[str]
-_DATA = SAMPLES / "listops"
+_PLANS = str(PLANS_FILE)
 _QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
+_QUICK += ["--data.limit=40"]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cli") / "run"
-    argv = ["train", "listops-sum-c25", "--data.train", str(_DATA / "train.tsv"), *_QUICK]
-    assert main([*argv, "--out", str(path)]) == 0
+    assert main(["train", *CLASSIFY, *_QUICK, "--out", str(path)]) == 0
     return path
 
 
-def _fails(capsys: Capture, *argv: str) -> str:
+def fails(capsys: Capture, *argv: str) -> str:
     """The one line that a wrong command prints."""
     assert main(list(argv)) == 2
     out, err = capsys.readouterr()
@@ -114,61 +114,34 @@ def test_version(capsys: Capture) -> None:
 
 
 def test_train_evaluate_predict(capsys: Capture, run: Path, tmp_path: Path) -> None:
-    assert main(["evaluate", str(run), "--test", str(_DATA / "test.tsv")]) == 0
+    assert main(["evaluate", str(run), "--test", _PLANS]) == 0
     report = json.loads(capsys.readouterr().out)
     assert {"accuracy", "loss", "examples"} <= set(report)
-    assert report["examples"] == 40
+    assert report["examples"] == 60
 
-    assert main(["predict", str(run), "--input", str(_DATA / "test.tsv")]) == 0
+    assert main(["predict", str(run), "--input", _PLANS]) == 0
     lines = capsys.readouterr().out.splitlines()
-    targets = (_DATA / "test.tsv").read_text().splitlines()
-    right = [json.loads(p)["prediction"] == t[0] for p, t in zip(lines, targets)]
-    assert sum(right) / 40 == report["accuracy"]
+    targets = [json.loads(line)["speed"] for line in PLANS_FILE.read_text().splitlines()]
+    right = [json.loads(p)["prediction"] == t for p, t in zip(lines, targets)]
+    assert sum(right) / 60 == report["accuracy"]
 
     out = tmp_path / "predictions.jsonl"
-    assert main(["predict", str(run), "--input", str(_DATA / "test.tsv"), "--out", str(out)]) == 0
+    assert main(["predict", str(run), "--input", _PLANS, "--out", str(out)]) == 0
     assert out.read_text().splitlines() == lines
-    assert main(["predict", str(run), "--input", str(_DATA / "test.tsv"), "--out", "-"]) == 0
+    assert main(["predict", str(run), "--input", _PLANS, "--out", "-"]) == 0
     assert capsys.readouterr().out.splitlines() == lines
-    message = _fails(capsys, "predict", str(run), "--input", str(out), "--out", str(out))
+    message = fails(capsys, "predict", str(run), "--input", str(out), "--out", str(out))
     assert "expected --out with another file than --input" in message
 
 
 def test_predict_names_its_own_flag(capsys: Capture, run: Path) -> None:
-    assert "expected --input to name a file" in _fails(capsys, "predict", str(run), "--input", "no")
+    assert "expected --input to name a file" in fails(capsys, "predict", str(run), "--input", "no")
 
 
 def test_a_file_of_another_task(capsys: Capture, run: Path) -> None:
-    pairs = SAMPLES / "lrt" / "train2"
-    message = _fails(capsys, "evaluate", str(run), "--test", str(pairs))
-    assert f"{pairs}:1: expected " in message
-    assert "(the task listops expects: ListOps, a line per example: value TAB expr" in message
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        "parse --input none --out out.conllu",
-        "rerank --input none --tune none",
-        "complete --questions none --answers none",
-        "compress --input none --max_words 3",
-        "simplify --input none --simple_words none",
-        "generate",
-        "train-shape",
-        "attention --input none",
-        "compare-trees --test none",
-        "similar --input none --query a",
-        "accuracy-by-padding --input none",
-    ],
-)
-def test_a_run_of_another_task_is_told_before_its_files(
-    capsys: Capture, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    command, *rest = flags.split()
-    message = _fails(capsys, command, str(run), *rest)
-    assert re.search(r"expected .* at .*/run, got .*the task listops", message)
-    assert list(tmp_path.iterdir()) == []
+    message = fails(capsys, "evaluate", str(run), "--test", str(SAMPLES / "lrt" / "train2"))
+    assert "expected a layout of what this format reads (none), got children, tree" in message
+    assert "than this: Logical relations, a line per pair: relation TAB sentence" in message
 
 
 def test_train_draws_the_learning_curve_and_prints_the_result(run: Path) -> None:
@@ -180,8 +153,8 @@ def test_the_root_of_the_data(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DGLTREES_DATA", raising=False)
-    argv = ["train", "listops-sum-c25", *_QUICK]
-    message = _fails(capsys, *argv, "--out", str(tmp_path / "a"))
+    argv = ["train", "sick-relatedness", *_QUICK]
+    message = fails(capsys, *argv, "--out", str(tmp_path / "a"))
     assert "set data.root or DGLTREES_DATA" in message
     assert main([*argv, "--data.root", str(SAMPLES), "--out", str(tmp_path / "a")]) == 0
     monkeypatch.setenv("DGLTREES_DATA", str(SAMPLES))
@@ -189,7 +162,7 @@ def test_the_root_of_the_data(
 
 
 def test_seeds(capsys: Capture, tmp_path: Path) -> None:
-    argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
+    argv = ["train", *CLASSIFY, *_QUICK]
     assert main([*argv, "--seeds", "0", "1", "--out", str(tmp_path)]) == 0
     summary = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert summary["valid"]["accuracy"]["runs"] == 2
@@ -197,46 +170,35 @@ def test_seeds(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_sweep(capsys: Capture, tmp_path: Path) -> None:
-    argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.root", str(SAMPLES)]
+    (tmp_path / "mine.yaml").write_text("base: classify\nmodel: {cell: nary}\n")
+    argv = ["sweep", "classify", str(tmp_path / "mine.yaml"), *CLASSIFY[1:]]
     quick = ["--training.epochs=1", "--data.limit=30"]
     grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
-    assert main([*argv, *quick, *grid, "--out", str(tmp_path)]) == 0
+    assert main([*argv, *quick, *grid, "--out", str(tmp_path / "sweep")]) == 0
     text = capsys.readouterr().out
-    rows = json.loads((tmp_path / "table.json").read_text())
+    rows = json.loads((tmp_path / "sweep" / "table.json").read_text())
     assert [row["name"] for row in rows] == [
-        "listops-sum-c25-hidden_size_3",
-        "listops-sum-c25-hidden_size_5",
-        "listops-hosvd-c10-r3-hidden_size_3",
-        "listops-hosvd-c10-r3-hidden_size_5",
+        "classify-hidden_size_3",
+        "classify-hidden_size_5",
+        "mine-hidden_size_3",
+        "mine-hidden_size_5",
     ]
-    assert [row["parameters"] for row in rows[:2]] == [5 * 3**2, 5 * 5**2]
+    assert [row["group"] for row in rows] == ["child_sum"] * 2 + ["nary"] * 2
     assert all(row["accuracy"]["runs"] == 2 and row["name"] in text for row in rows)
-    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / rows[0]["name"] / "seed-1" / "run.json").exists()
-
-
-def test_sweep_over_language_models(capsys: Capture, tmp_path: Path) -> None:
-    trees = str(SAMPLES / "ud" / "sample.conllu")
-    argv = ["sweep", "tree-lm", "tree-lm-ld", "--data.train", trees, "--data.valid", trees]
-    quick = ["--training.epochs=1", "--model.hidden_size=4", "--model.embedding=2"]
-    assert main([*argv, *quick, "--out", str(tmp_path)]) == 0
-    rows = json.loads((tmp_path / "table.json").read_text())
-    assert [row["group"] for row in rows] == ["TreeLSTM", "LdTreeLSTM"]
-    assert f"{rows[0]['perplexity']['mean']:6.2f}" in capsys.readouterr().out
-    assert (tmp_path / "perplexity.png").read_bytes().startswith(b"\x89PNG")
-    argv = ["sweep", "tree-lm", "listops", "--out", str(tmp_path / "both")]
-    assert main(argv) == 2
-    assert "by one metric, got perplexity and accuracy" in capsys.readouterr().err
+    assert (tmp_path / "sweep" / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "sweep" / rows[0]["name"] / "seed-1" / "run.json").exists()
+    assert main(["sweep", "classify", "rank", "--out", str(tmp_path / "both")]) == 2
+    assert "by one metric, got accuracy and " in capsys.readouterr().err
 
 
 def test_make(capsys: Capture, tmp_path: Path) -> None:
-    argv = ["make", "listops", "--train", "20", "--test", "5", "--seed", "3"]
+    argv = ["make", "plans", "--train", "20", "--test", "5", "--seed", "3"]
     assert main([*argv, "--out", str(tmp_path / "a")]) == 0
     assert main([*argv, "--out", str(tmp_path / "b")]) == 0
-    for name in ("train.tsv", "test.tsv"):
+    for name in ("train.jsonl", "test.jsonl"):
         one = (tmp_path / "a" / name).read_bytes()
         assert one == (tmp_path / "b" / name).read_bytes()
-    assert len((tmp_path / "a" / "train.tsv").read_text().splitlines()) == 20
+    assert len((tmp_path / "a" / "train.jsonl").read_text().splitlines()) == 20
 
 
 def test_presets_and_show(capsys: Capture) -> None:
@@ -244,17 +206,17 @@ def test_presets_and_show(capsys: Capture) -> None:
     head, *listed = capsys.readouterr().out.splitlines()
     assert head.split() == ["preset", "task", "model", "size", "rank", "paper"]
     assert [line.split()[0] for line in listed] == preset_names()
-    assert len({line.find("Castellana") for line in listed if "Castellana" in line}) == 1
-    assert any(line.split()[:3] == ["tree-lm-ld", "tree-lm", "LdTreeLSTM"] for line in listed)
-    assert main(["show", "lrt-hosvd-c100-r70"]) == 0
+    (paper,) = (line for line in listed if "Tai et al. 2015, Table 3" in line)
+    assert paper.split()[:4] == ["sick-relatedness", "regress-pairs", "child_sum", "150"]
+    assert main(["show", "sick-relatedness"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# ")
-    assert "\n  hidden_size: 100\n" in text
-    assert "\n  rank: 70\n" in text
+    assert "\n  hidden_size: 150\n" in text
+    assert "\n  levels: 5\n" in text
 
 
 def test_show_gives_a_file_that_trains_alike(capsys: Capture, tmp_path: Path) -> None:
-    assert main(["show", "lrt-sum-c3"]) == 0
+    assert main(["show", "sick-relatedness"]) == 0
     shown = capsys.readouterr().out
     (tmp_path / "mine.yaml").write_text(shown)
     assert main(["show", str(tmp_path / "mine.yaml")]) == 0
@@ -262,10 +224,11 @@ def test_show_gives_a_file_that_trains_alike(capsys: Capture, tmp_path: Path) ->
 
 
 def test_draw(capsys: Capture, tmp_path: Path) -> None:
-    assert main(["draw", str(_DATA / "train.tsv"), "--trees", "0"]) == 0
-    assert "MAX" in capsys.readouterr().out
+    layout = ["--tree", "plan", "--children", "Plans"]
+    assert main(["draw", _PLANS, *layout, "--trees", "0"]) == 0
+    assert "Hash Join" in capsys.readouterr().out
     out = tmp_path / "trees.svg"
-    assert main(["draw", str(_DATA / "train.tsv"), "--out", str(out)]) == 0
+    assert main(["draw", _PLANS, *layout, "--out", str(out)]) == 0
     assert "<svg" in out.read_text()
 
 
@@ -274,26 +237,20 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
     [
         (["trian"], "no command 'trian'; did you mean train?"),
         (["train"], "expected PRESET, got none: a preset's name"),
-        (
-            ["show", "listops-hosvd-c20-r4"],
-            "mean listops-hosvd-c20-r7 or listops-hosvd-c20-r5 or l",
-        ),
+        (["show", "regress-pear"], "mean regress-pairs or regress"),
         (["show", "foo"], "no preset 'foo'; a file of settings ends in .yaml"),
         (["show", "none.yaml"], "cannot read the settings: expected a file at none.yaml, found"),
-        (["train", "listops"], "expected --out, got none: the run directory"),
+        (["train", "classify"], "expected --out, got none: the run directory"),
         (
-            ["train", "listops", "--model.raedout", "root", "--out", "x"],
+            ["train", "classify", "--model.raedout", "root", "--out", "x"],
             "did you mean model.readout?",
         ),
         (
-            ["train", "listops-hosvd-c20-r3", "--model.rank", "x", "--out", "x"],
-            "model.rank to be",
+            ["train", "sick-relatedness", "--model.levels", "x", "--out", "x"],
+            "model.levels to be",
         ),
-        (["train", "listops", "--otu", "x"], "has no flag --otu; did you mean --out?"),
+        (["train", "classify", "--otu", "x"], "has no flag --otu; did you mean --out?"),
         (["evaluate"], "expected RUN, got none"),
-        (["generate", "x", "--number", "many"], "--number to be a whole number"),
-        (["generate", "x", "--top_p", "2"], "--top_p to be a number above 0 and at most 1, got 2"),
-        (["generate", "x", "--format", "png"], "--format to be one of text, conllu, svg"),
         (["draw", "x", "--style", "png"], "--style to be one of text, ascii, svg, or null"),
         (["draw", "x", "--positions", "some"], "--positions to be one of all, none, auto"),
         (["draw", "x", "--svg_limit", "0"], "--svg_limit to be a whole number of at least 1"),
@@ -301,49 +258,49 @@ def test_draw(capsys: Capture, tmp_path: Path) -> None:
         (["predict", "nowhere"], "expected --input"),
         (["predict", "x", "--input", "a", "--input", "b"], "--input once, with all its values"),
         (
-            ["train", "listops", "--data.train", "a", "--data.train", "b", "--out", "x"],
+            ["train", "classify", "--data.train", "a", "--data.train", "b", "--out", "x"],
             "expected --data.train once, with all its values behind it, --data.train A B, got it",
         ),
-        (["make", "listop", "--out", "x"], "listop"),
-        (["predict", str(_DATA), "--input", "x"], "expected a run directory"),
+        (["make", "plan", "--out", "x"], "plan"),
+        (["predict", str(SAMPLES), "--input", "x"], "expected a run directory"),
         (
-            ["train", "--out", "x", "listops"],
+            ["train", "--out", "x", "classify"],
             "expected PRESET, got none, which comes first, before",
         ),
-        (["sweep", "--out", "x", "listops"], "expected PRESETS, got none, which comes first"),
+        (["sweep", "--out", "x", "classify"], "expected PRESETS, got none, which comes first"),
         (
-            ["sweep", "listops", "--grid", "model.rank=3", "model.rank=5", "--out", "x"],
+            ["sweep", "classify", "--grid", "model.rank=3", "model.rank=5", "--out", "x"],
             "every setting and value of --grid once, got 'model.rank=5' too",
         ),
-        (["sweep", "listops", "--grid", "rank=3", "--out", "x"], "section before it, model.rank,"),
-        (["sweep", "listops", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
+        (["sweep", "classify", "--grid", "rank=3", "--out", "x"], "section before it, model.rank,"),
+        (["sweep", "classify", "--grid", "model.rank=3,3", "--out", "x"], "once, got"),
         (
-            ["train", "listops", "--modle.rank", "3"],
-            "--modle.rank; did you mean model.rank?",
+            ["train", "classify", "--modle.cell", "3"],
+            "--modle.cell; did you mean model.cell?",
         ),
-        (["train", "listops", "--model", "3"], "has no flag --model; there are --out"),
+        (["train", "classify", "--model", "3"], "has no flag --model; there are --out"),
         (
-            ["train", "listops", "--out", "x", "rank", "3"],
+            ["train", "classify", "--out", "x", "rank", "3"],
             "one value of out, got 'x rank 3'",
         ),
-        (["train", "listops", "--out", "x", "--model.rnk", "3"], "did you mean model.rank?"),
+        (
+            ["train", "classify", "--out", "x", "--model.redaout", "3"],
+            "did you mean model.readout?",
+        ),
         (["presets", "x"], "expected no words and flags, got 'x' too"),
         (["draw", "none.tsv"], "expected a file at none.tsv, found none"),
         (["draw", "."], "expected a folder with files of trees, got one without"),
-        (["accuracy-by-padding", "x", "--input", "y", "--out", "x.pdfx"], "--out to end in .png"),
-        (["make", "mee", "--out", "x", "--train", "1000000000"], "expected at most 10,000,000"),
         (["make", "plans", "--out", "x", "--train", str(10**30)], "expected at most 10,000,000"),
-        (["train", "lsitops", "--out", "x"], "no preset 'lsitops'; did you mean listops"),
+        (["train", "clasisfy", "--out", "x"], "no preset 'clasisfy'; did you mean classify"),
         (["train", "x/y.yaml", "--out", "x"], "expected a file at x/y.yaml, found none"),
-        (["complete", "x", "--questions", "none", "--out", "x"], "expected a run directory"),
-        (["sweep", "listops", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),
+        (["sweep", "classify", "--grid", "model.rank", "--out", "x"], "SETTING=VALUE,VALUE"),
     ],
 )
 def test_wrong_commands(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert message in _fails(capsys, *argv)
+    assert message in fails(capsys, *argv)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -353,15 +310,15 @@ _WRONG = [
     ("seeds=0 1 0", "every seed once, got 0 1 0"),
     ("data.seed=-1", "data.seed to be a whole number of at least 0"),
     ("data.limit=0", "data.limit to be a whole number of at least 1, or null, got 0"),
-    ("data.min_count=0", "data.min_count is not read by the task listops"),
+    ("data.min_count=0", "data.min_count to be a whole number of at least 1"),
     ("data.valid_fraction=1", "data.valid_fraction to be a number of at least 0 and below 1"),
-    ("data.supervise=leaves", "data.supervise is not read by the task listops"),
+    ("data.supervise=leaves", "data.supervise is not read by the task classify"),
     ("model.hidden_size=0", "model.hidden_size to be a whole number of at least 1, got 0"),
     ("model.head=[0]", "model.head to be a list, each a whole number of at least 1, got [0]"),
     ("model.head_dropout=2", "model.head_dropout to be a number of at least 0 and below 1, got 2"),
     ("model.cell=lsmt", "model.cell to be one of "),
     ("training.optimizer=adm", "training.optimizer"),
-    ("training.monitor=f1", "training.monitor to be one of accuracy, loss"),
+    ("training.monitor=f1", "training.monitor to be one of accuracy, "),
     ("training.threads=0", "training.threads to be a whole number of at least 1"),
     ("training.clip=0", "training.clip to be a number above 0, or null, got 0"),
     ("training.lr=0", "training.lr to be a number above 0, or null, got 0"),
@@ -383,13 +340,16 @@ _WRONG = [
     ("model.head=[1000000000000]", "model settings whose model fits into memory"),
     (f"model.head=[{10**30}]", "model settings whose model fits into memory"),
     ("model.head=[1000000000]", "Linear.weight has 4,000,000,000 entries, over the limit of 1,"),
-    ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
+    (
+        "model.cell=lstm --model.aggregator=full --model.hidden_size=2000",
+        "over the limit of 4 GiB; choose a smaller hidden size",
+    ),
     ("model.head=*a", "model.head to be a list, each a whole number"),
     ("model.head=" + "[" * 1000, "model.head to be a list, each a whole number"),
     ("training.optimizer_options={betas: [0.9]}", "training.optimizer"),
     ("training.optimizer_options.capturable=true", "training.optimizer"),
     ("training.optimizer_options.differentiable=true", "training.optimizer"),
-    ("model.rank=3", "model.rank is not read with model.aggregator sum, but with hosvd"),
+    ("model.gamma=3", "model.gamma is not read with model.objective cross_entropy, but with focal"),
 ]
 
 
@@ -397,82 +357,83 @@ _WRONG = [
 def test_wrong_settings_leave_nothing_behind(
     capsys: Capture, tmp_path: Path, flag: str, message: str
 ) -> None:
-    argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
+    argv = ["train", *CLASSIFY, *_QUICK]
     name, _, value = flag.partition("=")
     flags = [f"--{name}", *value.split()] if " " in value else [f"--{flag}"]
-    assert message in _fails(capsys, *argv, *flags, "--out", str(tmp_path / "run"))
+    assert message in fails(capsys, *argv, *flags, "--out", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
 def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Capture) -> None:
-    argv = ["train", "listops-hosvd-c20-r3", "--help", "--model.aggregator"]
-    message = "model.rank of the preset listops-hosvd-c20-r3 is not read with these settings"
+    argv = ["train", "sick-relatedness", "--help", "--model.encoder"]
+    message = "model.cell of the preset sick-relatedness is not read with these settings"
     with pytest.warns(UserWarning, match=message):
-        assert main([*argv, "sum"]) == 0
-    assert main([*argv, "canonical"]) == 0  # without a warning, which is an error here
-    assert "--model.rank" in capsys.readouterr().out
+        assert main([*argv, "bag"]) == 0
+    assert main([*argv, "tree"]) == 0  # without a warning, which is an error here
+    assert "--model.cell" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_no_gpu_is_one_line(capsys: Capture, tmp_path: Path) -> None:
-    argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
-    message = _fails(capsys, *argv, "--training.accelerator=cuda", "--out", str(tmp_path / "run"))
+    argv = ["train", *CLASSIFY, *_QUICK]
+    message = fails(capsys, *argv, "--training.accelerator=cuda", "--out", str(tmp_path / "run"))
     assert "cannot use training.accelerator cuda, training.precision 32-true on " in message
     assert not (tmp_path / "run").exists()
 
 
 def test_a_base_that_is_no_name(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("base: 3\n")
-    assert "base in" in _fails(capsys, "show", str(tmp_path / "mine.yaml"))
+    assert "base in" in fails(capsys, "show", str(tmp_path / "mine.yaml"))
 
 
 @pytest.mark.parametrize("flag", ["hidden", "rounds", "threads"])
 def test_wrong_bench(capsys: Capture, flag: str) -> None:
-    assert f"--{flag} to be a whole number of at least 1" in _fails(
+    assert f"--{flag} to be a whole number of at least 1" in fails(
         capsys, "bench", f"--{flag}", "0"
     )
 
 
 def test_a_bad_test_file_is_found_before_training(capsys: Capture, tmp_path: Path) -> None:
-    (tmp_path / "test.tsv").write_text("3\t[MAX 3 ( ]\n")
-    argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
-    argv += ["--data.test", str(tmp_path / "test.tsv"), "--out", str(tmp_path / "run")]
-    assert "test.tsv:1" in _fails(capsys, *argv)
+    (tmp_path / "test.jsonl").write_text('{"plan": 3\n')
+    argv = ["train", *CLASSIFY, *_QUICK]
+    argv += ["--data.test", str(tmp_path / "test.jsonl"), "--out", str(tmp_path / "run")]
+    assert "test.jsonl:1" in fails(capsys, *argv)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_bad_point_is_found_before_the_sweep(capsys: Capture, tmp_path: Path) -> None:
-    argv = ["sweep", "listops-hosvd-c10-r3", "--data.root", str(SAMPLES), *_QUICK]
+    argv = ["sweep", *CLASSIFY, *_QUICK]
     grid = ["--grid", "training.optimizer=adam,adm", "--out", str(tmp_path / "sweep")]
-    assert "got 'adm'" in _fails(capsys, *argv, *grid)
+    assert "got 'adm'" in fails(capsys, *argv, *grid)
     assert not (tmp_path / "sweep").exists()
 
 
 def test_wrong_data_name_file_and_line(capsys: Capture, tmp_path: Path) -> None:
-    data = tmp_path / "train.tsv"
-    data.write_text("3\t[MAX 3 2 ]\n3\t[MAX 3 ( ]\n")
-    argv = ["train", "listops", "--data.train", str(data), "--out", str(tmp_path / "run")]
-    assert f"{data}:2" in _fails(capsys, *argv)
+    data = tmp_path / "train.jsonl"
+    data.write_text('{"a": 3, "target": 1}\n{"a": 3\n')
+    argv = ["train", "classify", "--data.train", str(data), "--out", str(tmp_path / "run")]
+    assert f"{data}:2" in fails(capsys, *argv)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_warning_is_one_plain_line(tmp_path: Path) -> None:
-    sample = SAMPLES / "ud" / "sample.conllu"
-    argv = ["train", "tree-lm", "--data.train", str(sample), "--data.valid", str(sample)]
-    argv += ["--data.max_words", "8", *_QUICK, "--out", str(tmp_path / "run")]
+    argv = ["train", "sick-relatedness", "--model.encoder", "bag", "--data.root", str(SAMPLES)]
     done = subprocess.run(
-        [sys.executable, "-m", "dgltrees", *argv], check=True, capture_output=True, text=True
+        [sys.executable, "-m", "dgltrees", *argv, *_QUICK, "--out", str(tmp_path / "run")],
+        check=True,
+        capture_output=True,
+        text=True,
     )
-    lines = [line for line in done.stderr.splitlines() if "left out" in line]
-    expected = f"dgltrees: {sample}: left out 3 of 5 sentences, which have more than 8 words"
-    assert lines == [expected]
-    assert "chosen" not in done.stderr
+    lines = [line for line in done.stderr.splitlines() if "not read" in line]
+    message = "model.cell of the preset sick-relatedness is not read with these settings"
+    assert len(lines) == 1
+    assert lines[0].startswith(f"dgltrees: {message}")
 
 
 def test_as_a_module() -> None:
     argv = [sys.executable, "-m", "dgltrees", "presets"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[1].startswith("boolsent ")
+    assert done.stdout.splitlines()[1].startswith(preset_names()[0] + " ")
 
 
 @pytest.mark.parametrize("command", ["--help", "presets"])

@@ -12,17 +12,17 @@ import pytest
 from dgltrees.cells import CELLS
 from dgltrees.cli import main
 from dgltrees.training.loaded import load
-from tests.training.samples import SAMPLES
+from tests.training.samples import CLASSIFY, PLANS_FILE
 
 MODULE = """
-from dgltrees.cells import CELLS, TreeLSTM
+from dgltrees.cells import CELLS, ChildSumTreeLSTM
 
-class Mine(TreeLSTM):
+class Mine(ChildSumTreeLSTM):
     pass
 
 CELLS["mine"] = Mine
 """
-_QUICK = ["--data.root", str(SAMPLES), "--data.limit", "20", "--model.hidden_size", "4"]
+_QUICK = ["--data.limit", "20", "--model.hidden_size", "4"]
 _QUICK += ["--training.epochs", "1", "--training.accelerator", "cpu"]
 
 
@@ -37,12 +37,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_run_with_a_cell_of_one_s_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["train", "listops-sum-c25", "--model.cell", "mine", *_QUICK, "--out", "run"]
+    argv = ["train", *CLASSIFY, "--model.cell", "mine", *_QUICK, "--out", "run"]
     assert main(argv) == 2
     assert "expected model.cell to be one of rnn, " in capsys.readouterr().err
     assert main([*argv, "--import", "my_cells"]) == 0
     assert type(load("run").model.encoder.cell).__name__ == "Mine"
-    test = ["evaluate", "run", "--test", str(SAMPLES / "listops" / "test.tsv")]
+    test = ["evaluate", "run", "--test", str(PLANS_FILE)]
     assert main(test) == 0
     capsys.readouterr()
     del CELLS["mine"], sys.modules["my_cells"]

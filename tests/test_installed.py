@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import dgltrees
+from tests.training.samples import CLASSIFY
 
 PACKAGE = Path(dgltrees.__file__).parent
 ROOT = PACKAGE.parent
@@ -69,8 +70,7 @@ def test_without_a_folder_for_machine_code_cells_run_without(tmp_path: Path) -> 
     (tmp_path / "home").touch()
     home = {name: str(tmp_path / "home") for name in ("HOME", "XDG_CACHE_HOME")}
     environment = {**os.environ, **home, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": ""}
-    argv = ["-m", "dgltrees", "train", "listops-hosvd-c10-r3", "--training.epochs=1"]
-    argv += ["--data.train", str(ROOT / "datasets/samples/listops/train.tsv")]
+    argv = ["-m", "dgltrees", "train", *CLASSIFY, "--training.epochs=1"]
     argv += ["--training.accelerator=cpu", "--data.limit=20", "--out", str(tmp_path / "run")]
     done = _python(*argv, cwd=tmp_path, environment=environment)
     assert done.returncode == 0, done.stderr

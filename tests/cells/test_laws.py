@@ -15,9 +15,9 @@ from torch.testing import assert_close
 from dgltrees import Forest, TreeBatch, prop_nodes_topo
 from dgltrees._dgl import dgl
 from dgltrees.cells import AGGREGATORS, CELLS, BaseCell, RRNetCell
-from dgltrees.papers.rrnet.operations import operation_graph
 from dgltrees.traversal import traverse
 from tests.cells.reference import Recursion, given_query, given_states, operations_of
+from tests.cells.sequences import graph_of
 from tests.cells.table import (
     CHILDREN,
     INPUT,
@@ -51,8 +51,8 @@ def graph(cell: BaseCell, forest: Forest, x: Tensor, op: Tensor) -> tuple[TreeBa
     """What the cell reads: the forest upwards, or downwards, or as sequences of operations."""
     if isinstance(cell, RRNetCell):
         op = operations_of(forest)
-        batch = operation_graph(op.numpy(), np.diff(forest.offsets))
-        return batch, {"x": x, "op": op, **given_states(x, cell.hidden_size)}
+        drawn = [each.tolist() for each in op.split(forest.sizes.tolist())]
+        return graph_of(drawn), {"x": x, "op": op, **given_states(x, cell.hidden_size)}
     if not cell.downward:
         return forest.batch(), {"x": x, "op": op, "q": given_query(x)}
     left = x[:, :LEFT].flip(1) + 1

@@ -17,11 +17,10 @@ from torch.testing import assert_close
 from dgltrees import ConfigError, TreeBatch, TreeError, explain_compile, traverse
 from dgltrees.cells import RRNetCell
 from dgltrees.cells.compiled.kernels import available
-from dgltrees.papers.rrnet.operations import operation_graph
 from dgltrees.trees.operation_kinds import Flow
 from tests.cells.compiled.interpreter import compiling
 from tests.cells.rrnet_reference import F_4, merged, read, unit
-from tests.papers.rrnet.operations.sequences import (
+from tests.cells.sequences import (
     MERGE,
     OPEN,
     RECUR,
@@ -29,6 +28,7 @@ from tests.papers.rrnet.operations.sequences import (
     START,
     Sequences,
     flat,
+    graph_of,
     random_sequence,
     random_sequences,
     sequences,
@@ -95,7 +95,7 @@ def by_the_reference(cell: RRNetCell, drawn: Sequences, ndata: Fields) -> Fields
 
 
 def encode(cell: RRNetCell, drawn: Sequences, ndata: Fields, **how: Any) -> Fields:
-    return traverse(cell, operation_graph(*flat(drawn)), ndata, outputs=cell.state_fields, **how)
+    return traverse(cell, graph_of(drawn), ndata, outputs=cell.state_fields, **how)
 
 
 def gradients(cell: RRNetCell, made: Fields, ndata: Fields) -> Fields:
@@ -188,7 +188,7 @@ def test_what_is_given_elsewhere_is_not_read() -> None:
 def test_a_merge_with_another_split_is_another_merge(how: dict[str, Any]) -> None:
     """Two merges exchange what returns to them: a queue instead of a stack."""
     drawn = spelled("RSRSRMRM")
-    cell, ndata, batch = make(), fields(flat(drawn)[0]), operation_graph(*flat(drawn))
+    cell, ndata, batch = make(), fields(flat(drawn)[0]), graph_of(drawn)
     src, returns = batch.src.clone(), batch.edata["pos"] == Flow.RETURN
     src[returns] = src[returns].flip(0)
     other = TreeBatch(src, batch.dst, batch.sizes, edata=batch.edata)

@@ -11,7 +11,7 @@ from dgltrees.draw.arcs_text import MAX_LEVELS
 from dgltrees.draw.fonts import text_width
 from dgltrees.trees.builders import from_heads
 from tests.draw.svg import canvas_size, node_boxes, numbers, of_class, texts
-from tests.papers.top_down.dependencies.sentences import HEADS, SENTENCE, forest_of, sentences
+from tests.trees.dependencies import HEADS, SENTENCE, forest_of, sentences
 
 
 def arc_ends(svg: str) -> list[tuple[float, float, float]]:

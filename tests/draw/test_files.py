@@ -13,14 +13,10 @@ from tests.formats.table import SAMPLES
 from tests.trees.nested import write
 
 LINES = {
-    "listops": ("5\t[SM 2 [MAX 3 1 ] ]", "tree 0\nSM  = 5\n├─ 2\n└─ MAX\n   ├─ 3\n   └─ 1"),
     "logic": (
         "<\t( not a )\t( b ( or c ) )",
         "example 0, tree 0 (target <)\nnot\n└─ a\n\nexample 0, tree 1 (target <)\nor\n├─ b\n└─ c",
     ),
-    "inex": ("2:17(5($) 6(7($)))", "tree 0\n17  = 2\n├─ 5\n└─ 6\n   └─ 7"),
-    "boolsent": ("(1_OR 0 (1_AND 1 ) )", "tree 0\nOR  = 1\n├─ 0  = 0\n└─ AND  = 1\n   └─ 1  = 1"),
-    "sst": ("(3 (2 so) (4 good))", "tree 0\n= 3\n├─ so  = 2\n└─ good  = 4"),
     "conllu": (
         "# sent_id = 1\n1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_",
         "tree 0\n┌─ 0 <root>\n└► 1 Go      root ← 0",
@@ -31,7 +27,6 @@ LINES = {
 
 DOCUMENTS = {
     "a.json": ('{"a": [1, null]}', "tree 0\nobject\n└─ a array\n   ├─ 1 number\n   └─ null"),
-    "a.dp": ("Go\tVB\t0\n", "tree 0\n┌─ 0 <root>\n└► 1 Go      ← 0"),
     "a.xml": ("<a><b>text</b><c/></a>", "tree 0\na\n├─ b text\n└─ c"),
     "a.py": (
         "x = 1\n",
@@ -42,9 +37,9 @@ DOCUMENTS = {
 
 @pytest.fixture
 def digits(tmp_path: Path) -> Path:
-    """A ListOps file whose trees are the digits 0 to 9."""
-    path = tmp_path / "digits.tsv"
-    path.write_text("".join(f"{i}\t{i}\n" for i in range(10)))
+    """A file whose trees are the digits 0 to 9."""
+    path = tmp_path / "digits.mrg"
+    path.write_text("".join(f"(D {i})\n" for i in range(10)))
     return path
 
 
@@ -53,6 +48,10 @@ def test_formats_are_found_and_drawn(tmp_path: Path, name: str) -> None:
     line, text = LINES[name]
     path = tmp_path / "trees"
     path.write_text(f"\n{line}\n")
+    assert_found_and_drawn(path, name, text)
+
+
+def assert_found_and_drawn(path: Path, name: str, text: str) -> None:
     assert guess_format(path) == name
     assert draw_file(path) == draw_file(path, format=name) == text
 
@@ -60,8 +59,6 @@ def test_formats_are_found_and_drawn(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "name"),
     [
-        ("((A) ((fine) (film)))", "sst"),
-        ("(2 (3 fine) (2 film))", "sst"),
         ("( (S (NP (DT The) (NN film)) (. .)))", "mrg"),
     ],
 )
@@ -98,42 +95,36 @@ def test_python_in_the_encoding_it_declares(tmp_path: Path) -> None:
     assert draw_file(tmp_path / "a.py").endswith("Constant 'é' value")
 
 
-def test_binarised_listops_with_a_header(tmp_path: Path) -> None:
-    path = tmp_path / "basic.tsv"
-    path.write_text("Source\tTarget\n( ( ( [MIN 4 ) 3 ) ] )\t3\n")
-    assert draw_file(path) == "tree 0\nMIN  = 3\n├─ 4\n└─ 3"
-
-
 @pytest.mark.parametrize(
     ("trees", "numbers"),
     [("0:5", [0, 1, 2, 3, 4]), ("7", [7]), ("8:", [8, 9]), ("6, 1,1:3", [1, 2, 6]), (":2", [0, 1])],
 )
 def test_some_of_the_trees(digits: Path, trees: str, numbers: list[int]) -> None:
     assert re.findall(r"tree (\d)", draw_file(digits, trees=trees)) == [str(n) for n in numbers]
-    assert draw_file(digits, trees=trees).endswith(f"\n{numbers[-1]}  = {numbers[-1]}")
+    assert draw_file(digits, trees=trees).endswith(f"\nD {numbers[-1]}")
 
 
 def test_the_file_is_read_no_further_than_needed(digits: Path) -> None:
     with open(digits, "a") as file:
         file.write("no tree\n")
-    assert draw_file(digits, trees="1").endswith("\n1  = 1")
-    with pytest.raises(TreeError, match=r"digits.tsv:11: "):
+    assert draw_file(digits, trees="1").endswith("\nD 1")
+    with pytest.raises(TreeError, match=r"digits.mrg:11: "):
         draw_file(digits, trees=":")
 
 
 def test_out_and_style(digits: Path, tmp_path: Path) -> None:
-    path = tmp_path / "trees.tsv"
-    path.write_text("5\t[SM 2 3 ]\n")
+    path = tmp_path / "trees.mrg"
+    path.write_text("(SM (D 2) (D 3))\n")
     for name, style, start in [
         ("a.svg", None, "<svg"),
-        ("b.txt", None, "tree 0\nSM  = 5\n├─ 2\n"),
-        ("c.txt", "ascii", "tree 0\nSM  = 5\n|- 2\n"),
+        ("b.txt", None, "tree 0\nSM\n├─ D 2\n"),
+        ("c.txt", "ascii", "tree 0\nSM\n|- D 2\n"),
     ]:
         text = draw_file(path, out=tmp_path / name, style=style)
         assert (tmp_path / name).read_text(encoding="utf-8").rstrip("\n") == text.rstrip("\n")
         assert text.startswith(start)
     assert draw_file(path, style="svg").startswith("<svg")
-    assert "└─1─ 3" in draw_file(path, positions="all")
+    assert "└─1─ D 3" in draw_file(path, positions="all")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +147,7 @@ def test_errors_of_settings(digits: Path, arguments: dict[str, Any], message: st
 
 
 def test_errors_of_files(digits: Path, tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=r"digits.tsv: expected a tree 12, got a file of 10 trees"):
+    with pytest.raises(TreeError, match=r"digits.mrg: expected a tree 12, got a file of 10 trees"):
         draw_file(digits, trees="0,12")
     with pytest.raises(TreeError, match="at most 3 nodes to draw as SVG, got 5"):
         draw_file(digits, style="svg", svg_limit=3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tests.installed import installed_formats
+
 
 class Sample(NamedTuple):
     """A file of a format.
@@ -117,3 +119,5 @@ STARS = {
     "sst": "(2 " + "(2 a)" * MANY + ")",
 }
 """Files of one tree whose nodes are children of the root; CoNLL-U's rows are built as DP's are."""
+
+SAMPLES, CHAINS, STARS = map(installed_formats, (SAMPLES, CHAINS, STARS))

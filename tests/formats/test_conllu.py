@@ -11,7 +11,7 @@ from dgltrees import ConfigError, Forest, TreeError
 from dgltrees.formats import read_conllu, stream_conllu, write_conllu
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
-from tests.papers.top_down.dependencies.sentences import random_heads
+from tests.trees.dependencies import random_heads
 from tests.trees.nested import assert_same, names_of, write
 
 SLEEP = """\

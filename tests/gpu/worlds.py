@@ -15,10 +15,10 @@ from dgltrees.cells import BaseCell
 from dgltrees.papers.nti.data import full_trees
 from dgltrees.papers.rrnet.operations import operation_graph
 from tests.cells.reference import given_query
+from tests.cells.sequences import flat, spelled
 from tests.cells.table import CHILDREN, INPUT, TABLE, Row
 from tests.cells.test_laws import graph, world
 from tests.cells.test_rrnet import GIVEN, OPTIONS, fields, make
-from tests.papers.rrnet.operations.sequences import flat, spelled
 from tests.worlds import chain, random_forest
 
 NODE_FUNCTIONS = ("s_lstm", "chainer_s_lstm", "anf", "selective_s_lstm")

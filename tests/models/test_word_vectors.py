@@ -9,8 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees import TreeError
-from dgltrees.models import read_word_vectors
-from dgltrees.papers.top_down.models import TreeLM
+from dgltrees.models import WordEmbedding, read_word_vectors
 from dgltrees.trees import Vocabulary
 
 VOCAB = Vocabulary(["<root>", "a", "b c", "ü"], frozen=True)
@@ -28,7 +27,7 @@ def test_words_of_the_vocabulary_are_filled(tmp_path: Path) -> None:
     assert_close(vectors, torch.tensor([[9.0, 9], [0.5, -0.1], [3, 4], [1, 2]]))
     assert found.tolist() == [False, True, True, True]
     assert (start == 9).all()
-    assert_close(TreeLM(4, 4, vectors=vectors).embed.weight.detach(), vectors)
+    assert_close(WordEmbedding("word", 4, 2, vectors=vectors).weight.detach(), vectors)
 
 
 def test_a_first_line_may_count_the_words(tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ import pytest
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.files import data_files, fingerprint
 from dgltrees.tasks.settings import DataSettings
-from dgltrees.training.rundir import fingerprints
-from dgltrees.training.settings import Settings
 
 
 @pytest.fixture
@@ -63,15 +61,3 @@ def test_a_fingerprint_is_of_a_file_or_of_all_files_in_a_folder(root: Path) -> N
     folder = fingerprint(root / "lrt")
     assert folder["sha256"] == hashlib.sha256(b"0\n1\n2\n").hexdigest()
     assert folder["bytes"] == 6
-
-
-def test_a_fingerprint_has_the_sentences_beside_the_labels(tmp_path: Path) -> None:
-    for name in ("labels", "s1", "s2"):
-        (tmp_path / f"{name}.dev").write_text("a\n")
-    settings = Settings({"task": "snli", "data": {"train": str(tmp_path / "labels.dev")}})
-    (before,) = fingerprints(settings)["train"]
-    (tmp_path / "s2.dev").write_text("b\n")
-    (after,) = fingerprints(settings)["train"]
-    assert before["bytes"] == after["bytes"] == 6
-    assert before["sha256"] != after["sha256"]
-    assert before["name"] == "labels.dev"

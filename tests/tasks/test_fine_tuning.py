@@ -14,13 +14,11 @@ from safetensors.torch import load_file, save_file
 from dgltrees import Forest, load
 from dgltrees.errors import ConfigError
 from dgltrees.estimators import TreeClassifier
-from dgltrees.tasks.splits import load_splits
 from dgltrees.training.optimizers import parameter_groups
 from dgltrees.training.run import prepare, train
 from dgltrees.training.settings import Settings, layered
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
-from tests.tasks.test_pretrained import TREES, documents, text_settings, tree_settings
-from tests.training.samples import quick
+from tests.tasks.test_pretrained import documents, text_settings
 from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
 
 TUNED = {"data": {"fine_tune": True}, "training": {"pretrained_lr": 0.01, "optimizer": "adam"}}
@@ -32,22 +30,11 @@ def encoder(folder: Path, tmp_path: Path) -> Path:  # noqa: F811
     return Path(shutil.copytree(folder, tmp_path / "encoder"))
 
 
-@pytest.fixture
-def sst(tmp_path: Path) -> Path:
-    path = tmp_path / "trees.txt"
-    path.write_text(TREES * 3)
-    return path
-
-
 def texts(path: Path, encoder: Path, **changes: Any) -> Settings:
     settings = text_settings(documents(path), encoder)
     return Settings(
         layered(layered(settings.to_dict(), TUNED), {"training": {"epochs": 2}, **changes})
     )
-
-
-def words(sst: Path, encoder: Path, **changes: Any) -> Settings:
-    return Settings(layered(tree_settings(sst, encoder, **TUNED).to_dict(), changes))
 
 
 def answers(run: Any, source: Path) -> list[Any]:
@@ -61,12 +48,16 @@ def answers(run: Any, source: Path) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("kind", ["words", "texts"])
 def test_a_run_holds_what_it_needs_and_goes_on_where_it_ended(
-    sst: Path, encoder: Path, tmp_path: Path, kind: str
+    encoder: Path, tmp_path: Path
 ) -> None:
-    source = sst if kind == "words" else tmp_path / "documents.jsonl"
-    settings = words(sst, encoder) if kind == "words" else texts(source, encoder)
+    source = tmp_path / "documents.jsonl"
+    assert_holds_what_it_needs(texts(source, encoder), source, encoder, tmp_path)
+
+
+def assert_holds_what_it_needs(
+    settings: Settings, source: Path, encoder: Path, tmp_path: Path
+) -> None:
     settings = settings.replace("training", epochs=2, checkpoint_steps=1, batch_size=5)
     train(settings, tmp_path / "run")
     train(settings.replace("training", epochs=1), tmp_path / "halves")
@@ -94,23 +85,24 @@ def test_a_run_holds_what_it_needs_and_goes_on_where_it_ended(
         load(tmp_path / "away")
 
 
-def test_vectors_begin_as_those_that_are_computed_once(
-    sst: Path, encoder: Path, tmp_path: Path
-) -> None:
-    for tuned in (words(sst, encoder), texts(tmp_path / "documents.jsonl", encoder)):
-        vectors = []
-        for settings in (
-            tuned,
-            tuned.replace("training", pretrained_lr=None).replace("data", fine_tune=False),
-        ):
-            ready = prepare(settings)
-            model: Any = ready.model.eval()
-            vectors.append(model.encoder.input(ready.splits.train.forest.batch()))
-        torch.testing.assert_close(*vectors)
+def test_vectors_begin_as_those_that_are_computed_once(encoder: Path, tmp_path: Path) -> None:
+    assert_begins_as_computed_once(texts(tmp_path / "documents.jsonl", encoder))
 
 
-def test_an_encoder_has_a_learning_rate_of_its_own(sst: Path, encoder: Path) -> None:
-    ready = prepare(words(sst, encoder, data={"frozen_layers": 1}))
+def assert_begins_as_computed_once(tuned: Settings) -> None:
+    vectors = []
+    for settings in (
+        tuned,
+        tuned.replace("training", pretrained_lr=None).replace("data", fine_tune=False),
+    ):
+        ready = prepare(settings)
+        model: Any = ready.model.eval()
+        vectors.append(model.encoder.input(ready.splits.train.forest.batch()))
+    torch.testing.assert_close(*vectors)
+
+
+def test_an_encoder_has_a_learning_rate_of_its_own(encoder: Path, tmp_path: Path) -> None:
+    ready = prepare(texts(tmp_path / "documents.jsonl", encoder, data={"frozen_layers": 1}))
     parts: Any = parameter_groups(ready.settings.training, ready.model)
     assert [part.get("lr") for part in parts] == [None, 0.01]
     assert sum(len(part["params"]) for part in parts) == len(list(ready.model.parameters()))
@@ -119,20 +111,13 @@ def test_an_encoder_has_a_learning_rate_of_its_own(sst: Path, encoder: Path) -> 
     assert counts["model"] == sum(p.numel() for p in ready.model.parameters())
 
 
-def test_files_whose_words_have_other_numbers_of_sub_words(encoder: Path, tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("(3 (2 a) (4 (2 a) (2 d)))\n")
-    (tmp_path / "two.txt").write_text("(1 (1 abcbc) (2 d))\n")
-    settings = words(tmp_path / "one.txt", encoder)
-    both = [str(tmp_path / name) for name in ("one.txt", "two.txt")]
-    data = load_splits(settings.task, settings.replace("data", train=both, valid=both).data).train
-    assert data.forest.columns["subword"].tolist()[-2:] == [[4, 5, 6, 5, 6], [7, -1, -1, -1, -1]]
-
-
-def test_two_processes_fine_tune_as_one(sst: Path, encoder: Path, tmp_path: Path) -> None:
+def test_two_processes_fine_tune_as_one(encoder: Path, tmp_path: Path) -> None:
     config = json.loads((encoder / "config.json").read_text())
     config.update(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     (encoder / "config.json").write_text(json.dumps(config))
-    settings = words(sst, encoder).replace("training", epochs=2, batch_size=3)
+    settings = texts(tmp_path / "documents.jsonl", encoder).replace(
+        "training", epochs=2, batch_size=3
+    )
     one, two = losses_of_one_and_two(tmp_path, settings)
     for left, right in zip(one, two):
         assert right["train_loss"] == pytest.approx(left["train_loss"], rel=TOLERANCE)
@@ -140,29 +125,13 @@ def test_two_processes_fine_tune_as_one(sst: Path, encoder: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("precision", ["64-true", "bf16-mixed", "bf16-true"])
-def test_precisions(sst: Path, encoder: Path, tmp_path: Path, precision: str) -> None:
-    train(words(sst, encoder).replace("training", precision=precision), tmp_path / "run")
-    assert len([*load(tmp_path / "run").predict([sst])]) == 6
+def test_precisions(encoder: Path, tmp_path: Path, precision: str) -> None:
+    path = tmp_path / "documents.jsonl"
+    train(texts(path, encoder).replace("training", precision=precision), tmp_path / "run")
+    assert len([*load(tmp_path / "run").predict([path])]) == 12
 
 
-def test_sentences_and_estimators(encoder: Path, tmp_path: Path) -> None:
-    pairs = tmp_path / "pairs.txt"
-    pairs.write_text("entailment\t( a ( Abc d ) )\t( a d )\nneutral\t( e d )\t( ( a b ) e )\n" * 2)
-    files = {
-        "train": str(pairs),
-        "valid": str(pairs),
-        "pretrained": str(encoder),
-        "min_count": 1,
-        "vectors": None,
-    }
-    sizes = {"words": "pretrained", "embedding": 8, "hidden_size": 8, "head": [5]}
-    layer = {"data": {"fine_tune": True}, "model": sizes}
-    settings = Settings(layered(quick("snli", files).to_dict(), layer))
-    train(settings, tmp_path / "run")
-    assert len([*load(tmp_path / "run").predict([pairs])]) == 4
-    with pytest.raises(ConfigError, match="not trained with model.encoder rrnet"):
-        train(settings.replace("model", encoder="rrnet"), tmp_path / "rrnet")
-
+def test_estimators(encoder: Path, tmp_path: Path) -> None:
     trees = Forest.from_objects(
         [{"text": f"{word} a", "children": [{"text": "b"}]} for word in "de" * 6], columns=["text"]
     )
@@ -190,23 +159,27 @@ def test_sentences_and_estimators(encoder: Path, tmp_path: Path) -> None:
             "training.pretrained_lr is not read without data.fine_tune",
         ),
         ({"data": {"frozen_layers": 2}}, "data.frozen_layers to be below 2"),
-        ({"model": {"words": "table"}}, "together, got only data.pretrained"),
-        ({"model": {"embedding": 7}}, "expected model.embedding 8.*got 7"),
     ],
 )
 def test_settings_that_do_not_fit(
-    sst: Path, encoder: Path, changes: dict[str, Any], message: str
+    encoder: Path, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        prepare(words(sst, encoder, **changes))
+        prepare(texts(tmp_path / "documents.jsonl", encoder, **changes))
 
 
-def test_a_frozen_encoder_is_kept_with_the_run(sst: Path, encoder: Path, tmp_path: Path) -> None:
-    settings = tree_settings(sst, encoder)
+def test_a_frozen_encoder_is_kept_with_the_run(encoder: Path, tmp_path: Path) -> None:
+    path = documents(tmp_path / "documents.jsonl")
+    assert_kept_with_the_run(text_settings(path, encoder), path, encoder, tmp_path)
+
+
+def assert_kept_with_the_run(
+    settings: Settings, source: Path, encoder: Path, tmp_path: Path
+) -> None:
     train(settings, tmp_path / "run")
-    kept = [*load(tmp_path / "run").predict([sst])]
+    kept = [*load(tmp_path / "run").predict([source])]
     shutil.rmtree(encoder / ".." / "encoder")
-    assert [*load(tmp_path / "run").predict([sst])] == kept
+    assert [*load(tmp_path / "run").predict([source])] == kept
     with pytest.raises(ConfigError, match="expected data.pretrained to name a file"):
         train(settings, tmp_path / "run")
     shutil.copytree(tmp_path / "run" / "pretrained", encoder)

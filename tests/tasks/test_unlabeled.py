@@ -17,6 +17,7 @@ from dgltrees.tasks.splits import load_examples, stream_unlabeled
 from dgltrees.tasks.table import TASKS
 from dgltrees.tasks.task import Task
 from dgltrees.trees import Examples
+from tests.installed import installed_tasks
 from tests.tasks.build import build, run
 from tests.training.samples import SAMPLES
 
@@ -59,14 +60,15 @@ _STRIPPED: dict[str, Row] = {
     ),
 }
 """A file, settings of the data and the model, and what takes the label off a line."""
+_STRIPPED = installed_tasks(_STRIPPED)
 _OWN = ("classify", "regress", "rank")
-_NO_LABELS = {"tree-lm", "tree-shape", "ptb", "parser"}
+_NO_LABELS = {*installed_tasks(dict.fromkeys(["tree-lm", "tree-shape", "ptb", "parser"]))}
 """Tasks whose predictions read text or trees alone."""
 _ALIKE = {"label", "regress-nodes", "classify-pairs", "regress-pairs"}
 """Tasks on nodes and pairs, which read files as ``classify`` and ``regress`` do."""
 
 
-def _predict(
+def predict(
     model: nn.Module,
     task: Task,
     train: Examples,
@@ -82,7 +84,7 @@ def _predict(
     return [{k: v for k, v in line.items() if k not in task.numbered} for line in lines]
 
 
-def _model(name: str) -> tuple[nn.Module, Task, Examples, Path, Any]:
+def model_of(name: str) -> tuple[nn.Module, Task, Examples, Path, Any]:
     file, settings, sizes, _ = _STRIPPED[name]
     task, path = TASKS[name], SAMPLES / file
     data = task.data(**settings)
@@ -102,17 +104,17 @@ def _near(line: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", _STRIPPED)
 def test_predictions_do_not_depend_on_labels(name: str) -> None:
-    model, task, train, path, settings = _model(name)
+    model, task, train, path, settings = model_of(name)
     strip = _STRIPPED[name][3]
     labeled = path.read_text(encoding="utf-8").splitlines()
     bare = [strip(line) for line in labeled]
     assert all(a != b for a, b in zip(labeled, bare))
-    expected = _predict(model, task, train, path, settings)
+    expected = predict(model, task, train, path, settings)
     assert len(expected) == len([line for line in labeled if line.strip()])
-    lines = _predict(model, task, train, Lines(bare), settings, next(iter(task.formats), "jsonl"))
+    lines = predict(model, task, train, Lines(bare), settings, next(iter(task.formats), "jsonl"))
     assert lines == list(map(_near, expected))
     some = [a if i % 3 else b for i, (a, b) in enumerate(zip(labeled, bare))]
-    by_threes = _predict(
+    by_threes = predict(
         *(model, task, train, Lines(some), settings), next(iter(task.formats), "jsonl"), 3
     )
     assert by_threes == list(map(_near, expected))
@@ -123,7 +125,7 @@ def test_predictions_do_not_depend_on_labels(name: str) -> None:
 
 @pytest.mark.parametrize("name", _OWN)
 def test_own_trees_without_targets_have_no_metrics(name: str) -> None:
-    model, task, train, path, settings = _model(name)
+    model, task, train, path, settings = model_of(name)
     strip = _STRIPPED[name][3]
     bare = map(strip, path.read_text().splitlines())
     data = task.read(Lines(bare, "plans.jsonl"), settings, train.schema)
@@ -131,66 +133,15 @@ def test_own_trees_without_targets_have_no_metrics(name: str) -> None:
         task.report(data, run(model, task, data), task.majority(train))
 
 
-_MRG = "( (S (NP (DT the) (NN story)) (VP (VBZ is) (ADJP (JJ hopeless))) (. .)) )"
-_CONLLU = "\n".join(
-    "\t".join([str(i), word, *"____", str(head), "_", "_", "_"])
-    for i, word, head in ((1, "the", 2), (2, "story", 4), (3, "is", 4), (4, "hopeless", 0))
-)
-_SNLI = '{"sentence1": "A dog runs.", "sentence2": "An animal moves."}'
-
-
-@pytest.mark.parametrize(
-    ("name", "texts", "file_format", "count"),
-    [
-        ("sst-tree", [_MRG, _MRG], "mrg", 2),
-        ("sst-tree", [_MRG], None, 1),
-        ("sst-tree", [_CONLLU, ""], "conllu", 1),
-        ("sst-tree", ["((the) ((story) (is)))"], "sst", 1),
-        ("sst-phrases", ["The story isn't dull.", "Hopeless!"], None, 2),
-        ("sst-phrases", [_MRG], "mrg", 1),
-        ("sst-phrases", [_CONLLU, ""], "conllu", 1),
-        ("snli", ["A dog runs.\tAn animal moves."], None, 1),
-        ("snli", [_SNLI, _SNLI], None, 2),
-        ("snli", ["sentence1\tsentence2", "A dog runs.\tAn animal moves."], None, 1),
-        ("wikiqa", ["who ran ?\tA dog ran .", "who ran ?\tNobody ."], None, 2),
-        ("mee", ["(1+2)", "17\t(3*4)"], None, 2),
-        ("listops", ["Source", "[MAX 1 2 ]"], None, 1),
-    ],
-)
-def test_text_comes_in_many_forms(
-    name: str, texts: list[str], file_format: str | None, count: int
-) -> None:
-    model, task, train, _, settings = _model(name)
-    lines = _predict(model, task, train, Lines(texts), settings, file_format)
+def assert_read(name: str, texts: list[str], file_format: str | None, count: int) -> None:
+    """A model predicts so many examples from texts of a form."""
+    model, task, train, _, settings = model_of(name)
+    lines = predict(model, task, train, Lines(texts), settings, file_format)
     assert len(lines) == count
     assert all(0 <= line["probability"] <= 1 for line in lines)
 
 
-def test_a_sentence_is_predicted_alike_from_all_forms() -> None:
-    model, task, train, _, settings = _model("sst-phrases")
-    forms = {
-        "mrg": ["(S (NP (DT the) (NN story)) (VP (VBZ is) (JJ hopeless)))"],
-        "conllu": [_CONLLU, ""],
-        "text": ["the story is hopeless"],
-        "sst": ["((the) ((story) ((is) (hopeless))))"],
-    }
-    lines = [_predict(model, task, train, Lines(t), settings, f) for f, t in forms.items()]
-    assert all(line == lines[0] for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "file_format", "message"),
-    [
-        ("sst-tree", "a fine film", "text", "expected a format that the task sst-tree reads, sst,"),
-        ("sst-tree", "(S (NN a) (NN b))", "sst", "of the format mrg"),
-        ("mee", "7\t(1+2)", None, "expected a value from 10 to 99"),
-        ("listops", "[MAX 1", None, "<lines>:1: "),
-        ("snli", "A dog runs.", None, "expected label TAB parse TAB parse"),
-    ],
-)
-def test_what_cannot_be_read_is_one_error(
-    name: str, text: str, file_format: str | None, message: str
-) -> None:
-    model, task, train, _, settings = _model(name)
+def assert_one_error(name: str, text: str, file_format: str | None, message: str) -> None:
+    model, task, train, _, settings = model_of(name)
     with pytest.raises((ConfigError, TreeError), match=message):
-        _predict(model, task, train, Lines([text]), settings, file_format)
+        predict(model, task, train, Lines([text]), settings, file_format)

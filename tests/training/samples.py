@@ -7,14 +7,13 @@ from typing import Any
 
 from safetensors.torch import load_file
 
-from dgltrees.training.catalog import load_preset, preset_values
+from dgltrees.training.catalog import preset_values
 from dgltrees.training.settings import Settings, layered
 
 SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
 SENTENCES = SAMPLES / "ud" / "sample.conllu"
+PLANS_FILE = SAMPLES / "plans" / "train.jsonl"
 
-
-_SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu"}
 _PLANS = {"train": "plans/train.jsonl", "tree": "plan", "children": "Plans", "min_count": 1}
 _QUERIES = {**_PLANS, "train": "plans/queries/train.jsonl"}
 _PAIRS = {"train": "sick/relatedness_train.jsonl", "tree": ["first", "second"], "min_count": 1}
@@ -30,10 +29,24 @@ PLANS: dict[str, dict[str, Any]] = {
 """Settings of the data of tasks on one's own trees, by task."""
 
 
+CLASSIFY = ["classify", "--data.train", str(PLANS_FILE), "--data.target", "speed"]
+CLASSIFY += ["--data.tree", "plan", "--data.children", "Plans", "--data.baselines", "false"]
+"""Words of a command line that name a preset and its data."""
+
+
 def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> Settings:
-    """The settings of a preset on the samples, one epoch of at most 40 examples."""
+    """The settings of a preset on the samples, one epoch of at most 40 examples.
+
+    Arguments:
+        preset: its name; presets of one's own trees have the data of :data:`PLANS`.
+        data: other data. Where they name files, settings of other files are left out.
+        training: settings of the loop.
+    """
+    data = data or {}
+    if preset in PLANS and "train" not in data:
+        data = {**PLANS[preset], "baselines": False, **data}
     layer = {
-        "data": {"root": str(SAMPLES), "limit": 40, **(data or {})},
+        "data": {"root": str(SAMPLES), "limit": 40, **data},
         "training": {"epochs": 1, "accelerator": "cpu", "threads": 1, **training},
     }
     return Settings(layered(preset_values(preset), layer))
@@ -42,27 +55,6 @@ def quick(preset: str, data: dict[str, Any] | None = None, **training: Any) -> S
 def with_model(settings: Settings, **model: Any) -> Settings:
     """The same settings with another model."""
     return Settings(layered(settings.to_dict(), {"model": model}))
-
-
-def small(preset: str, folder: Path) -> Settings:
-    """A preset on a sample; with vectors of a few words where it reads some."""
-    settings = load_preset(preset)
-    name = settings.task.name
-    data: dict[str, Any] = _SENTENCES if name in ("tree-lm", "parser") else PLANS.get(name, {})
-    training: dict[str, Any] = {} if data else {"batch_size": 20}
-    vectors = settings.sections["data"].get("vectors")
-    if name == "tree-lm":
-        data = {**data, "vectors": None}
-    elif vectors:
-        words = "".join(f"{word} {i} 1 1 1\n" for i, word in enumerate(("the", "A", "is", "good")))
-        (folder / "vectors.txt").write_text(words, encoding="utf-8")
-        data = {"vectors": str(folder / "vectors.txt")}
-    if name == "ptb":
-        data, training = {"window": 7}, {"batch_size": 10}
-    small = quick(preset, data, **training)
-    if name in ("snli", "wikiqa", "sst-phrases"):
-        small = with_model(small, hidden_size=4, embedding=4, head=[8])
-    return small
 
 
 def assert_same_runs(one: Path, two: Path) -> None:

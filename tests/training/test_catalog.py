@@ -11,19 +11,8 @@ import pytest
 from dgltrees import registry
 from dgltrees.commands.presets import presets, show
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.table import TASKS
 from dgltrees.training import catalog
 from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names, preset_values
-
-
-def test_every_row_and_rank_of_the_tables_is_there() -> None:
-    wanted = {f"lrt-{kind}-c{c}" for kind in ("sum", "full") for c in (3, 5, 10, 20, 50, 100)}
-    ranks = {10: (3, 5, 7), 20: (5, 10, 15), 50: (10, 20, 30), 100: (20, 50, 70)}
-    wanted |= {f"lrt-hosvd-c{c}-r{r}" for c, rs in ranks.items() for r in rs}
-    wanted |= {f"listops-full-c{c}" for c in (3, 5, 7)}
-    wanted |= {f"listops-sum-c{c}" for c in (25, 88, 214)}
-    wanted |= {f"listops-hosvd-c{c}-r{r}" for c in (10, 20, 50) for r in (3, 5, 7)}
-    assert wanted <= set(preset_names())
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -40,25 +29,26 @@ def test_a_preset_says_what_its_name_says(name: str) -> None:
 
 
 def test_a_preset_has_the_paper_of_its_base_or_its_own(tmp_path: Path) -> None:
-    assert paper_of("lrt-sum-c3") == paper_of("lrt") == "Castellana and Bacciu 2020, Table I"
-    assert paper_of("mee-lstm") == "Jacob et al. 2018, Table 2 (LSTM)"
-    assert paper_of("mee-dqn") == paper_of("inex") == ""
+    (tmp_path / "mine.yaml").write_text("base: sick-relatedness\n")
+    assert paper_of(str(tmp_path / "mine.yaml")) == paper_of("sick-relatedness")
+    assert paper_of("sick-relatedness") == "Tai et al. 2015, Table 3"
+    assert paper_of("classify") == ""
 
 
 def test_a_file_builds_on_a_preset(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("base: lrt-sum-c3\nmodel:\n  hidden_size: 4\ndata:\n  train: here.txt\n")
+    path.write_text("base: sick-relatedness\nmodel:\n  hidden_size: 4\ndata:\n  train: here.txt\n")
     settings = load_preset(str(path))
-    assert (settings.preset, settings.task.name) == ("mine", "logic")
+    assert (settings.preset, settings.task.name) == ("mine", "regress-pairs")
     assert settings.model["hidden_size"] == 4
     assert settings.data.train == "here.txt"
-    assert settings.sections["data"]["max_operators"] == 4
+    assert settings.model["embedding"] == 150
 
 
 def test_other_training_files_put_aside_those_of_the_base(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("base: sst-tree\ndata:\n  train: here.txt\n")
-    assert load_preset(str(path)).data.valid is None
+    path.write_text("base: sick-relatedness\ndata:\n  train: here.txt\n")
+    assert load_preset(str(path)).data.test is None
 
 
 def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
@@ -76,7 +66,7 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("- 1\n", "as a mapping"),
         ("a: &a [1]\nb: *a\n", r"YAML: line 2: got the alias \*a, expected the value itself"),
         ("a: &a [*a]\n", r"got the alias \*a"),
-        ("task: listops\nmodel: &m {head: *m}\n", r"got the alias \*m"),
+        ("task: classify\nmodel: &m {head: *m}\n", r"got the alias \*m"),
         ("[" * 100_000, "got more than 50 mappings and lists within each other"),
         ("{a: " * 100_000, "got more than 50 mappings and lists within each other"),
         ("- " * 100_000, "got more than 50 mappings and lists within each other"),
@@ -84,15 +74,18 @@ def test_a_preset_that_builds_on_itself(tmp_path: Path) -> None:
         ("a: 2020-13-45\n", "expected YAML: month must be in 1..12"),
         (f"a: {'1' * 5000}\n", "no file of settings|expected a task"),
         ("? [a]\n: 1\n", r"expected YAML: line 1: got the name \['a'\], expected a text"),
-        ("task: listops\ntraining: {1: 2}\n", "line 2: got the name 1, expected a text; put it in"),
+        (
+            "task: classify\ntraining: {1: 2}\n",
+            "line 2: got the name 1, expected a text; put it",
+        ),
         ("training:\n &chs:\n", "line 2: got the name None, expected a text"),
         ("a: 1\nb: 'c\n", "line 3: while scanning a quoted scalar, found unexpected end"),
         ("a: 1\nb: \1\n", r"line 2: the character '\\x01' is not allowed"),
         ("a: !!python/object/apply:os.system [ls]\n", "could not determine a constructor"),
-        ("task: listops\nmodel:\n  size: 3\n", "wrong.yaml: model.size is not read"),
-        ("model:\n  rank: 3\n", "expected a task, one of .*listops, .*, got none"),
-        ("base: lrt-sum-c4\n", "no preset 'lrt-sum-c4'; did you mean lrt-"),
-        ("base: lrt\npaper: [a]\n", "expected paper in .*wrong.yaml to be a text, got .'a'"),
+        ("task: classify\nmodel:\n  size: 3\n", "wrong.yaml: model.size is not read"),
+        ("model:\n  rank: 3\n", "expected a task, one of .*classify, .*, got none"),
+        ("base: classify-pear\n", "no preset 'classify-pear'; did you mean classify-pairs"),
+        ("base: rank\npaper: [a]\n", "expected paper in .*wrong.yaml to be a text, got .'a'"),
         ("task: [a]\n", "expected task in .*wrong.yaml to be a text, got .'a'"),
         ("base: 3\n", "expected base in .*wrong.yaml to name a preset, got 3"),
     ],
@@ -105,8 +98,8 @@ def test_wrong_files(tmp_path: Path, text: str | bytes, message: str) -> None:
 
 
 def test_no_such_preset_or_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no preset 'listops-hosvd-c20-r4'; did you mean listo"):
-        load_preset("listops-hosvd-c20-r4")
+    with pytest.raises(ConfigError, match="no preset 'classify-pear'; did you mean classify-pairs"):
+        load_preset("classify-pear")
     with pytest.raises(ConfigError, match="cannot read"):
         load_preset(str(tmp_path / "none.yaml"))
 
@@ -128,16 +121,8 @@ NTI = "the paper nti (dgltrees.papers.nti), which is not installed"
 
 @pytest.fixture
 def without_nti(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(catalog.PRESETS, "nti")
+    monkeypatch.delitem(catalog.PRESETS, "nti", raising=False)
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
-
-
-@pytest.mark.usefixtures("without_nti")
-def test_presets_that_need_a_paper_go_with_it() -> None:
-    names = preset_names()
-    assert not [name for name in names if name.startswith(("snli", "wikiqa", "sst-"))]
-    assert [name for name in names if name.startswith("sick")] == ["sick-relatedness"]
-    assert {"mee", "listops", "parser", "classify"} <= set(names)
 
 
 @pytest.mark.usefixtures("without_nti")
@@ -145,8 +130,6 @@ def test_presets_that_need_a_paper_go_with_it() -> None:
     ("name", "message"),
     [
         ("snli", f"preset 'snli' is of {NTI}"),
-        ("sick-rrnet", f"preset sick-rrnet: base: preset 'sick' is of {NTI}"),
-        ("sick-rrnet-told", f"preset sick-rrnet: base: preset 'sick' is of {NTI}"),
         ("rankk", "no preset 'rankk'; did you mean rank? (dgltrees presets lists all)"),
     ],
 )
@@ -157,16 +140,6 @@ def test_what_is_missing_is_named(name: str, message: str) -> None:
     with pytest.raises(ConfigError) as shown:
         show(name)
     assert str(shown.value) == message
-
-
-def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(TASKS, "logic")
-    monkeypatch.setattr(registry, "find_spec", lambda name: None)
-    assert not [name for name in preset_names() if name.startswith("lrt") or name == "logic-tree"]
-    with pytest.raises(ConfigError) as error:
-        load_preset("logic-tree")
-    paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
-    assert str(error.value) == f"preset logic-tree: the task logic is of {paper}"
 
 
 @pytest.fixture
@@ -191,35 +164,35 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def test_presets_of_another_package(install: Callable[[str], None]) -> None:
-    install("{'mine': {'base': 'listops', 'about': 'Mine.', 'model': {'head': [3]}}}")
+    install("{'mine': {'base': 'sick-relatedness', 'about': 'Mine.', 'model': {'head': [3]}}}")
     assert "mine" in preset_names()
     preset_values("mine")["model"]["head"].append(4)
     assert load_preset("mine").model["head"] == [3]
-    assert (describe("mine"), paper_of("mine")) == ("Mine.", paper_of("listops"))
+    assert (describe("mine"), paper_of("mine")) == ("Mine.", paper_of("sick-relatedness"))
 
 
 def test_of_two_presets_of_one_name_the_first_stays(install: Callable[[str], None]) -> None:
-    install("{'listops': {'task': 'mee'}, 'classify': {'task': 'mee'}}")
+    install("{'classify': {'task': 'rank'}, 'label': {'task': 'rank'}}")
     with pytest.warns(UserWarning, match="the second one is left out") as warned:
         names = preset_names()
     assert len(names) == len(set(names))
     assert {str(each.message) for each in warned} == {
-        f"the preset {name!r} is in {place!r} of the package dgltrees and in 'mine' of the "
+        f"the preset {name!r} is in 'core' of the package dgltrees and in 'mine' of the "
         "package other; the second one is left out"
-        for name, place in (("classify", "core"), ("listops", "tensor_tree_lstm"))
+        for name in ("classify", "label")
     }
     with pytest.warns(UserWarning, match="left out"):
-        assert load_preset("listops").task.name == "listops"
+        assert load_preset("label").task.name == "label"
 
 
-@pytest.mark.parametrize("source", ["['listops']", "{'mine': 3}", "{3: {'task': 'listops'}}"])
+@pytest.mark.parametrize("source", ["['classify']", "{'mine': 3}", "{3: {'task': 'classify'}}"])
 def test_an_entry_that_has_no_presets_is_left_out(
     install: Callable[[str], None], source: str
 ) -> None:
     install(source)
     with pytest.warns(UserWarning, match="'mine' in dgltrees.presets as .* no mapping of names"):
         names = preset_names()
-    assert "listops" in names
+    assert "classify" in names
     assert "mine" not in names
 
 
@@ -228,9 +201,9 @@ def test_an_entry_that_has_no_presets_is_left_out(
     [
         ("{'model': {}}", False, "expected a task, one of"),
         ("{'base': 3}", False, "expected base in mine to name a preset, got 3"),
-        ("{'base': 'mine', 'task': 'listops'}", True, "mine builds on itself: mine -> mine"),
-        ("{'base': 'listops', 'model': {'ranks': 3}}", True, "preset mine: model.ranks is not"),
-        ("{'base': 'listops', 'modle': {}}", True, "unknown setting modle"),
+        ("{'base': 'mine', 'task': 'classify'}", True, "mine builds on itself: mine -> mine"),
+        ("{'base': 'classify', 'model': {'ranks': 3}}", True, "preset mine: model.ranks is not"),
+        ("{'base': 'classify', 'modle': {}}", True, "unknown setting modle"),
     ],
 )
 def test_a_wrong_preset_of_another_package(
@@ -247,4 +220,4 @@ def test_a_wrong_preset_of_another_package(
     if listed:
         with pytest.warns(UserWarning, match=f"{message}.*; it is left out"):
             presets()
-        assert "\nlistops " in capsys.readouterr().out
+        assert "\nclassify " in capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -13,56 +14,38 @@ from torch import nn
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.options import Option, options_of
+from dgltrees.settings.presets import PRESETS
 from dgltrees.tasks.table import TASKS
 from dgltrees.training.catalog import load_preset, preset_names
 from dgltrees.training.run import prepare
 from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import Settings, layered, section_sources
 from dgltrees.trees import Examples, Forest
-from tests.training.samples import PLANS, SAMPLES, quick
+from tests.training.samples import PLANS, quick, with_model
 
-_SENTENCES = {"train": "ud/sample.conllu", "valid": "ud/sample.conllu", "limit": 4, "min_count": 1}
-FILES: dict[str, dict[str, Any]] = {
-    "tree-lm": _SENTENCES,
-    "parser": _SENTENCES,
-    **PLANS,
-}
-# Settings of some formats alone, which the samples are not; test_tree_lm.py has tests of them.
-OTHER_FORMATS = {"data.single_root", "data.label"}
 # These change result.json, or where trees are, not what they are; tests/tasks/own_trees has tests.
 REPORT = {"data.baselines", "data.scratch"}
 WORDS = {"hidden_size": 4, "embedding": 4}
 
 
-def representatives() -> dict[tuple[str, frozenset[str]], str]:
+def representatives(names: Iterable[str]) -> list[str]:
     """One preset for each task with data and each set of settings that a preset of it reads."""
     found: dict[tuple[str, frozenset[str]], str] = {}
-    for name in preset_names():
+    for name in names:
         settings = load_preset(name)
-        if settings.data.train is None and settings.task.name not in PLANS:  # of one's own files
+        if settings.data.train is None and name not in PLANS:  # of one's own files
             continue
         read = frozenset(f"{s}.{n}" for s in ("data", "model") for n in settings.sections[s])
         found.setdefault((settings.task.name, read), name)
-    return found
+    return sorted(found.values())
 
 
-def small(preset: str, tmp_path: Path) -> Settings:
+def small(preset: str, data: dict[str, Any], **model: Any) -> Settings:
     """A preset on a few examples, with small layers."""
-    settings = load_preset(preset)
-    data: dict[str, Any] = {"limit": 12, **FILES.get(settings.task.name, {})}
-    if settings.task.name == "sst-phrases":  # with words in upper case
-        text = (SAMPLES / "sst" / "train.txt").read_text(encoding="utf-8")
-        (tmp_path / "train.txt").write_text(text.replace(" the)", " The)"), encoding="utf-8")
-        data.update(train=str(tmp_path / "train.txt"), valid="sst/dev.txt")
-    if settings.sections["data"].get("truncate"):
-        data["max_words"] = 4
-    if "vectors" in settings.sections["data"]:
-        data["vectors"] = None
-    quick_settings = quick(preset, data, batch_size=6)
+    settings = quick(preset, {"limit": 12, **data}, batch_size=6)
     sizes = {name: value for name, value in WORDS.items() if name in settings.model}
     sizes.update({"head": [4]} if settings.model.get("head") else {})
-    sizes.update({"fixed_words": False} if "fixed_words" in settings.model else {})
-    return Settings(layered(quick_settings.to_dict(), {"model": sizes}))
+    return with_model(settings, **sizes, **model)
 
 
 def another(option: Option, value: Any, tmp_path: Path) -> list[Any]:
@@ -126,16 +109,20 @@ def fingerprint(settings: Settings) -> str:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("preset", sorted(set(representatives().values())))
+@pytest.mark.parametrize("preset", representatives(PRESETS))
 def test_every_setting_of_data_and_model_makes_a_difference(preset: str, tmp_path: Path) -> None:
-    settings = small(preset, tmp_path)
-    before, unused = fingerprint(settings), []
+    assert unused(small(preset, {}), tmp_path) <= REPORT
+
+
+def unused(settings: Settings, tmp_path: Path) -> set[str]:
+    """The settings of data and model whose other values make no difference."""
+    before, found = fingerprint(settings), set[str]()
     for section in ("data", "model"):
         for name, option in settings.sections[section].options.items():
             values = another(option, settings.sections[section][name], tmp_path)
             if not any(differs(settings, section, name, value, before) for value in values):
-                unused.append(f"{section}.{name}")
-    assert {*unused} <= OTHER_FORMATS | REPORT
+                found.add(f"{section}.{name}")
+    return found
 
 
 def differs(settings: Settings, section: str, name: str, value: Any, before: str) -> bool:

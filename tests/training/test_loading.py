@@ -12,17 +12,18 @@ from dgltrees.training.run import prepare
 from dgltrees.training.sampling import training_sampler
 from tests.training.samples import PLANS, quick
 
-_WITH_DATA = {
+_PRESETS = {
     load_preset(name).task.name: name
     for name in preset_names()
-    if load_preset(name).data.train is not None
+    if name in PLANS or load_preset(name).data.train is not None
 }
+"""A preset with data of each task."""
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("task", sorted(set(TASKS) & set(_WITH_DATA) - set(PLANS)))
+@pytest.mark.parametrize("task", sorted(set(TASKS) & set(_PRESETS)))
 def test_what_goes_to_the_workers_can_be_pickled(task: str) -> None:
-    ready = prepare(settings := quick(_WITH_DATA[task]))
+    ready = prepare(settings := quick(_PRESETS[task]))
     data = ready.splits.train
     chunks = Loader(ready.task, data, 1).ahead.dataset
     ids = training_sampler(settings, data).batches()[0]

@@ -20,7 +20,7 @@ from tests.training.samples import quick
 
 
 def settings(**training: Any) -> Settings:
-    made = quick("listops-sum-c25", {"limit": 30})
+    made = quick("classify", {"limit": 30})
     return made.replace("training", logger="csv", epochs=3, patience=None, **training)
 
 
@@ -81,7 +81,7 @@ def test_services_get_settings_and_epochs(
     train(settings().replace("training", logger=name), tmp_path / "run", bar=False)
     (service,) = services
     assert "dgltrees" in service.arguments.values()
-    assert service.params["model.hidden_size"] == 25
+    assert service.params["model.hidden_size"] == 128
     assert [step for step, _ in service.lines] == [1, 2, 3]
     assert "valid_accuracy" in service.lines[0][1]
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,32 +46,16 @@ def losses_of_one_and_two(folder: Path, settings: Settings) -> tuple[Lines, Line
     return RunDirectory(folder / "one").metrics(), RunDirectory(folder / "two").metrics()
 
 
-def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("task", "batch_size"), [("classify", 7), ("label", 7), ("regress", 7), ("rank", 12)]
+)
+def test_two_processes_give_the_losses_of_one(tmp_path: Path, task: str, batch_size: int) -> None:
     """36 examples in batches of 7: the last holds one, so that a process has no part of it.
 
-    It has no operators then, and in other batches not all of them.
+    Of ``rank``, batches of three groups of four trees, and a last one of one group.
     """
-    settings = quick("listops-hosvd-c10-r3", epochs=2, batch_size=7)
-    assert 40 - round(40 * settings.data.valid_fraction) == 36
-    settings = with_model(settings, hidden_size=5, rank=2)
-    one, two = losses_of_one_and_two(tmp_path, settings)
-    assert len(one) == len(two) == 2
-    for left, right in zip(one, two):
-        for name in ("train_loss", "valid_loss"):
-            assert right[name] == pytest.approx(left[name], rel=TOLERANCE), name
-
-
-def test_nodes_are_counted_over_all_processes(tmp_path: Path) -> None:
-    settings = with_model(quick("sst-tree", batch_size=7), hidden_size=5, embedding=4)
-    one, two = losses_of_one_and_two(tmp_path, settings)
-    assert two[0]["train_loss"] == pytest.approx(one[0]["train_loss"], rel=TOLERANCE)
-    assert two[0]["valid_node_accuracy"] == pytest.approx(one[0]["valid_node_accuracy"])
-
-
-@pytest.mark.parametrize(("task", "batch_size"), [("regress", 7), ("rank", 12)])
-def test_own_trees_in_two_processes(tmp_path: Path, task: str, batch_size: int) -> None:
-    """Of ``rank``, batches of three groups of four trees, and a last one of one group."""
     settings = with_model(quick(task, PLANS[task], batch_size=batch_size), hidden_size=5)
+    assert task == "rank" or 40 - round(40 * settings.data.valid_fraction) == 36
     one, two = losses_of_one_and_two(tmp_path, settings)
     assert set(two[0]) == set(one[0])
     for name, value in one[0].items():
@@ -78,7 +63,7 @@ def test_own_trees_in_two_processes(tmp_path: Path, task: str, batch_size: int) 
 
 
 def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
-    settings = with_model(quick("listops-sum-c25", batch_size=7), hidden_size=5)
+    settings = with_model(quick("classify", batch_size=7), hidden_size=5)
     for epochs in (1, 2):
         settings = settings.replace("training", epochs=epochs)
         one, two = losses_of_one_and_two(tmp_path, settings)
@@ -98,9 +83,10 @@ def _by_torchrun(monkeypatch: pytest.MonkeyPatch, processes: int, here: int) -> 
 
 def test_a_text_in_order_trains_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     _by_torchrun(monkeypatch, 6, 2)
-    check_processes(quick("inex").task)
+    task = quick("classify").task
+    check_processes(task)
     with pytest.raises(ConfigError, match="in one process; torchrun has started 6"):
-        check_processes(quick("ptb").task)
+        check_processes(replace(task, stateful=True))
 
 
 def _asked(monkeypatch: pytest.MonkeyPatch, **how: Any) -> dict[str, Any]:
@@ -116,7 +102,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch, **how: Any) -> dict[str, Any]:
 
     monkeypatch.setattr("dgltrees.training.processes.Fabric", fabric)
     with pytest.raises(Stop):
-        make_fabric(quick("listops-sum-c25", accelerator="auto").training, **how)
+        make_fabric(quick("classify", accelerator="auto").training, **how)
     return asked
 
 

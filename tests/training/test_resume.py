@@ -23,14 +23,14 @@ from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
 from dgltrees.training.tensors import write_tensors
-from tests.training.samples import SAMPLES, assert_same_runs, quick, with_model
+from tests.training.samples import PLANS_FILE, assert_same_runs, quick, with_model
 
-_TRAIN = str(SAMPLES / "listops" / "train.tsv")
+_TRAIN = str(PLANS_FILE)
 
 
 def _settings(**training: Any) -> Settings:
     loop = {"epochs": 3, "batch_size": 8, "checkpoint_steps": 2, **training}
-    return with_model(quick("listops-sum-c25", **loop), hidden_size=6, dropout=0.3)
+    return with_model(quick("classify", **loop), hidden_size=6, dropout=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -159,8 +159,8 @@ def test_a_run_is_resumed_with_more_epochs(whole: Path, tmp_path: Path) -> None:
 
 
 def _copy_of_data(tmp_path: Path) -> tuple[Path, Settings]:
-    data = tmp_path / "train.tsv"
-    data.write_bytes((SAMPLES / "listops" / "train.tsv").read_bytes())
+    data = tmp_path / "train.jsonl"
+    data.write_bytes(PLANS_FILE.read_bytes())
     return data, _settings(epochs=1).replace("data", train=str(data))
 
 
@@ -174,8 +174,8 @@ def test_changed_data_are_refused(tmp_path: Path, role: str) -> None:
     settings = settings.replace("data", **{"train": _TRAIN, role: str(data)})
     train(settings, tmp_path / "run")
     before = _bytes(tmp_path / "run")
-    data.write_text(data.read_text() + "3\t3\n")
-    with pytest.raises(ConfigError, match=rf"train.tsv \(data.{role}\) has changed since the run"):
+    data.write_text(data.read_text() + "{}\n")
+    with pytest.raises(ConfigError, match=rf"train.jsonl \(data.{role}\) has changed since"):
         train(settings, tmp_path / "run")
     assert _bytes(tmp_path / "run") == before
 
@@ -187,7 +187,7 @@ def test_a_run_without_a_step_has_not_started(
     with monkeypatch.context() as patch:
         _dies(patch, Trainer, "_step", 0)
         with pytest.raises(Killed):
-            train(with_model(quick("sst-tree"), hidden_size=7), tmp_path / "run")
+            train(with_model(quick("label"), hidden_size=7), tmp_path / "run")
     assert (tmp_path / "run" / "run.json").exists()
     train(_settings(), tmp_path / "run")
     assert_same_runs(whole, tmp_path / "run")
@@ -201,7 +201,7 @@ def test_a_run_without_a_step_has_not_started(
 def test_moved_data_are_the_same_data(tmp_path: Path) -> None:
     data, settings = _copy_of_data(tmp_path)
     train(settings, tmp_path / "run")
-    moved = data.rename(tmp_path / "elsewhere.tsv")
+    moved = data.rename(tmp_path / "elsewhere.jsonl")
     train(settings.replace("data", train=str(moved)), tmp_path / "run")
 
 
@@ -244,7 +244,7 @@ def _without(key: str) -> Damage:
 def _flip(path: Path) -> None:
     """Another byte, which the format allows."""
     content = bytearray(path.read_bytes())
-    at = content.rindex(b'"MAX"') + 1 if b'"MAX"' in content else len(content) - 5
+    at = content.rindex(b'"lines"') + 1 if b'"lines"' in content else len(content) - 5
     content[at] ^= 1
     path.write_bytes(bytes(content))
 
@@ -274,7 +274,7 @@ def _other_size(path: Path) -> None:
 
 
 def _other_cell(path: Path) -> None:
-    path.write_text(path.read_text().replace("cell: lstm", "cell: mine"))
+    path.write_text(path.read_text().replace("cell: child_sum", "cell: mine"))
 
 
 def _meant(damage: Damage) -> Damage:
@@ -315,15 +315,19 @@ def _meant(damage: Damage) -> Damage:
         ("run.json", _without("majority"), "run.json is damaged"),
         ("run.json", _without("format"), "run.json is damaged"),
         ("run.json", lambda p: p.write_text("[]"), "run.json is damaged"),
-        ("vocabulary", shutil.rmtree, "vocabulary/op.txt is damaged"),
-        ("vocabulary/op.txt", lambda p: p.unlink(), "vocabulary/op.txt is damaged"),
-        ("vocabulary/op.txt", lambda p: p.write_text("MAX"), "vocabulary/op.txt is damaged"),
+        ("vocabulary", shutil.rmtree, "vocabulary/Node Type.txt is damaged"),
+        ("vocabulary/Table.txt", lambda p: p.unlink(), "vocabulary/Table.txt is damaged"),
         (
-            "vocabulary/op.txt",
-            lambda p: p.write_text("dgltrees vocabulary 1 {"),
-            "vocabulary/op.txt is damaged",
+            "vocabulary/Table.txt",
+            lambda p: p.write_text("MAX"),
+            "vocabulary/Table.txt is damaged",
         ),
-        ("vocabulary/op.txt", _flip, "vocabulary/op.txt is damaged: it has changed"),
+        (
+            "vocabulary/Table.txt",
+            lambda p: p.write_text("dgltrees vocabulary 1 {"),
+            "vocabulary/Table.txt is damaged",
+        ),
+        ("vocabulary/Table.txt", _flip, "vocabulary/Table.txt is damaged: it has changed"),
         ("weights.safetensors", _flip, "weights.safetensors is damaged: it has changed"),
         ("config.yaml", _flip, "config.yaml is damaged"),
         ("run.json", _flip, "run.json is damaged"),
@@ -348,7 +352,7 @@ def test_a_damaged_run_is_not_used(
         ("resume.safetensors", _cut),
         ("resume.safetensors", lambda p: p.write_bytes(b"{}")),
         ("resume.safetensors", lambda p: save_file({}, p)),
-        ("vocabulary/op.txt", _flip),  # which is not read to go on
+        ("vocabulary/Table.txt", _flip),  # which is not read to go on
     ],
 )
 def test_a_damaged_run_is_not_resumed(

@@ -15,9 +15,9 @@ from dgltrees.tasks.table import TASKS
 from dgltrees.tasks.task import LOSS, Metric
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train, train_seeds
-from tests.training.samples import SAMPLES, quick, with_model
+from tests.training.samples import PLANS_FILE, quick, with_model
 
-_TEST = str(SAMPLES / "listops" / "test.tsv")
+_TEST = str(PLANS_FILE)
 
 
 Run = tuple[LoadedRun, dict[str, Any]]
@@ -25,9 +25,9 @@ Run = tuple[LoadedRun, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A finished run on ListOps, and its result."""
-    path = tmp_path_factory.mktemp("runs") / "listops"
-    settings = quick("listops-sum-c25", {"test": _TEST}, epochs=3)
+    """A finished run on plans, and its result."""
+    path = tmp_path_factory.mktemp("runs") / "plans"
+    settings = quick("classify", {"test": _TEST}, epochs=3)
     result = train(with_model(settings, hidden_size=8), path)
     return load(path), result
 
@@ -40,6 +40,7 @@ def test_a_run_directory_holds_what_it_should(run: Run) -> None:
         "run.json",
         "config.yaml",
         "vocabulary",
+        "schema.json",
         "weights.safetensors",
         "metrics.jsonl",
         "resume.safetensors",
@@ -51,62 +52,42 @@ def test_a_run_directory_holds_what_it_should(run: Run) -> None:
     best = lines[result["best_epoch"] - 1]
     assert result["valid"]["accuracy"] == best["valid_accuracy"]
     assert result["valid"]["accuracy"] == max(line["valid_accuracy"] for line in lines)
-    assert loaded.metadata["files"]["train"][0]["name"] == "train.tsv"
-    names_of_operators = (path / "vocabulary" / "op.txt").read_text().splitlines()[1:]
-    assert names_of_operators == ['"MAX"', '"MED"', '"MIN"', '"SM"']
+    assert loaded.metadata["files"]["train"][0]["name"] == "train.jsonl"
+    classes = (path / "vocabulary" / "target.txt").read_text().splitlines()[1:]
+    assert classes == ['"fast"', '"slow"']
 
 
 def test_evaluation_gives_the_result_of_the_run(run: Run) -> None:
     loaded, result = run
     report = loaded.evaluate(test=_TEST)
     assert report == result["test"] == loaded.evaluate()
-    assert set(report) == {"accuracy", "loss", "examples", "majority"}
-    assert report["examples"] == 40
+    metrics = {"accuracy", "macro_f1", "auroc", "average_precision", "loss"}
+    assert set(report) == metrics | {"examples", "majority"}
+    assert report["examples"] == 60
 
 
 def test_predictions_have_the_accuracy_of_the_evaluation(run: Run) -> None:
     loaded, result = run
     lines = list(loaded.predict([_TEST]))
     with open(_TEST, encoding="utf-8") as file:
-        targets = [line.split("\t")[0] for line in file]
+        targets = [json.loads(line)["speed"] for line in file]
     right = sum(line["prediction"] == target for line, target in zip(lines, targets))
     assert right / len(targets) == result["test"]["accuracy"]
-    assert [line["example"] for line in lines] == list(range(40))
-    assert all(0.1 <= line["probability"] <= 1 for line in lines)
+    assert [line["example"] for line in lines] == list(range(60))
+    assert all(0.5 <= line["probability"] <= 1 for line in lines)
 
 
 def test_a_tree_is_encoded_by_a_vector_of_its_own(run: Run, tmp_path: Path) -> None:
     loaded, _ = run
     vectors = loaded.encode([_TEST])
-    assert vectors.shape == (40, 8)
+    assert vectors.shape == (60, 8)
     with open(_TEST, encoding="utf-8") as file:
-        (tmp_path / "last.tsv").write_text(list(file)[-1], encoding="utf-8")
-    assert loaded.encode([tmp_path / "last.tsv"])[0] == pytest.approx(vectors[-1], abs=1e-6)
-
-
-def test_logic_learns_from_simple_pairs_and_is_reported_by_operators(tmp_path: Path) -> None:
-    train(quick("lrt-sum-c5", {"limit": None}), tmp_path / "run")
-    loaded = load(tmp_path / "run")
-    examples = loaded.metadata["examples"]
-    assert examples["valid"] == 13  # a tenth of 130 pairs of 0 to 12 operators
-    assert examples["train"] <= 50  # at most 4 operators: the first five of 13 files of 10
-    report = loaded.evaluate(test=[str(SAMPLES / "lrt" / f"test{n}") for n in (0, 3, 12)])
-    by_operators = report["accuracy_by_operators"]
-    assert list(by_operators) == ["0", "3", "12+"]
-    mean = sum(by_operators.values()) / 3  # as many examples in each file
-    assert report["accuracy"] == pytest.approx(mean)
-
-
-def test_nodes_are_reported_beside_roots(tmp_path: Path) -> None:
-    result = train(quick("sst-tree"), tmp_path / "run")["valid"]
-    assert {"root_accuracy", "node_accuracy", "node_majority", "nodes"} <= set(result)
-    assert result["accuracy"] == result["root_accuracy"]
-    line = next(load(tmp_path / "run").predict([SAMPLES / "sst" / "dev.txt"]))
-    assert line["prediction"] in line["nodes"]
+        (tmp_path / "last.jsonl").write_text(list(file)[-1], encoding="utf-8")
+    assert loaded.encode([tmp_path / "last.jsonl"])[0] == pytest.approx(vectors[-1], abs=1e-6)
 
 
 def test_seeds_are_summed_up(tmp_path: Path) -> None:
-    settings = with_model(quick("listops-sum-c25"), hidden_size=4)
+    settings = with_model(quick("classify"), hidden_size=4)
     summary = train_seeds(settings, tmp_path, [3, 5])
     runs = [json.loads((tmp_path / f"seed-{s}" / "result.json").read_text()) for s in (3, 5)]
     losses = [r["valid"]["loss"] for r in runs]
@@ -117,7 +98,7 @@ def test_seeds_are_summed_up(tmp_path: Path) -> None:
 
 
 def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> None:
-    settings = quick("listops-sum-c25", epochs=1)
+    settings = quick("classify", epochs=1)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "summary.json").write_text("mine")
     (tmp_path / "run").mkdir()
@@ -132,14 +113,14 @@ def test_several_runs_go_into_no_folder_of_something_else(tmp_path: Path) -> Non
 
 
 def test_patience_ends_training(tmp_path: Path) -> None:
-    settings = quick("listops-sum-c25", lr=1e-30, epochs=50, patience=2)
+    settings = quick("classify", lr=1e-30, epochs=50, patience=2)
     train(settings, tmp_path / "run")
     lines = load(tmp_path / "run").directory.metrics()
     assert len(lines) == 3  # the first is the best, two more do not better it
 
 
 def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
-    result = train(quick("listops-sum-c25", {"valid_fraction": 0.0}, epochs=2), tmp_path / "run")
+    result = train(quick("classify", {"valid_fraction": 0.0}, epochs=2), tmp_path / "run")
     assert result["best_epoch"] == 2
     assert result["valid"] == {}
 
@@ -152,7 +133,7 @@ def test_without_validation_the_last_epoch_counts(tmp_path: Path) -> None:
     ],
 )
 def test_a_loss_that_teaches_nothing_is_an_error(lr: float, message: str, tmp_path: Path) -> None:
-    settings = quick("sst-tree", optimizer="sgd", lr=lr)
+    settings = quick("label", optimizer="sgd", lr=lr)
     with pytest.raises(ConfigError, match=message):
         train(with_model(settings, hidden_size=4), tmp_path / "run")
 
@@ -160,9 +141,9 @@ def test_a_loss_that_teaches_nothing_is_an_error(lr: float, message: str, tmp_pa
 @pytest.mark.parametrize(
     ("data", "training", "error", "message"),
     [
-        ({"train": "none.tsv"}, {}, ConfigError, "data.train to name a file, found none at"),
+        ({"train": "none.jsonl"}, {}, ConfigError, "data.train to name a file, found none at"),
         ({"limit": 1, "valid_fraction": 0.9}, {}, ConfigError, "no training examples are left"),
-        ({"train": "lrt/train2"}, {}, TreeError, "train2:1"),
+        ({"train": "sst/train.txt", "format": "jsonl"}, {}, TreeError, "train.txt:1"),
         ({}, {"accelerator": "tpuu"}, ConfigError, "tpuu"),
         ({}, {"optimizer": "adm"}, ConfigError, "one of adadelta, .*got 'adm'"),
     ],
@@ -175,39 +156,18 @@ def test_what_cannot_be_used_leaves_nothing_behind(
     message: str,
 ) -> None:
     with pytest.raises(error, match=message):
-        train(quick("listops-sum-c25", data, **training), tmp_path / "run")
+        train(quick("classify", data, **training), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-def test_a_task_with_operators_needs_a_cell_with_operators(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="model.cell nary has no argument 'operators'.* lstm"):
-        train(with_model(quick("listops-sum-c25"), cell="nary"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_more_children_than_the_model_has_places_for_are_refused(tmp_path: Path) -> None:
-    wide = tmp_path / "wide.txt"
-    wide.write_text("1:354(364($))\n2:354(" + "364($) " * 60 + ")\n")
-    settings = quick("inex", {"limit": None})
-    train(settings, tmp_path / "bounded")
-    message = r"wide.txt: tree 1, node 0: expected at most 32 children, .*got one at position 32"
-    with pytest.raises(TreeError, match=message):
-        load(tmp_path / "bounded").evaluate(test=str(wide))
-    with pytest.raises(TreeError, match=message):
-        train(quick("inex", {"valid": str(wide)}), tmp_path / "valid")
-    assert not (tmp_path / "valid").exists()
-    train(with_model(settings, cell="child_sum"), tmp_path / "free")
-    assert load(tmp_path / "free").evaluate(test=str(wide))["examples"] == 2
 
 
 def test_a_misspelt_metric_is_the_task_s_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = replace(TASKS["listops"], metrics=(Metric("acuracy"), LOSS))
-    monkeypatch.setitem(TASKS, "listops", task)
-    message = "the task listops to report 'acuracy', its first .*; did you mean accuracy"
+    task = replace(TASKS["classify"], metrics=(Metric("acuracy"), LOSS))
+    monkeypatch.setitem(TASKS, "classify", task)
+    message = "the task classify to report 'acuracy', its first .*; did you mean accuracy"
     with pytest.raises(ConfigError, match=message):
-        train(quick("listops-sum-c25"), tmp_path / "run", bar=False)
+        train(quick("classify"), tmp_path / "run", bar=False)
 
 
 def test_files_are_one_path_or_several_and_read_at_the_call(run: Run) -> None:
@@ -222,4 +182,4 @@ def test_files_are_one_path_or_several_and_read_at_the_call(run: Run) -> None:
 def test_a_run_says_what_it_is(run: Run) -> None:
     loaded, _ = run
     path = str(loaded.directory.path)
-    assert repr(loaded) == f"LoadedRun({path!r}, task='listops', model='sum lstm')"
+    assert repr(loaded) == f"LoadedRun({path!r}, task='classify', model='child_sum')"

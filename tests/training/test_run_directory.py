@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.task import Task
+from dgltrees.tasks.own_trees.classes import ClassesTask
 from dgltrees.training.loaded import load
 from dgltrees.training.lock import locked
 from dgltrees.training.loop import Trainer
@@ -28,7 +28,7 @@ Fill = Callable[[Path], Any]
 
 def _settings(**training: Any) -> Settings:
     loop = {"batch_size": 8, "workers": 0, **training}
-    return with_model(quick("listops-sum-c25", **loop), hidden_size=4)
+    return with_model(quick("classify", **loop), hidden_size=4)
 
 
 _HALVE = {"schedule": "halve", "monitor": "loss", "epochs": 2}
@@ -92,7 +92,7 @@ def test_what_others_put_beside_a_run_stays(
     train(_settings(), tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert (tmp_path / "vocabulary" / "mine.txt").read_text() == "mine"
-    assert set(load(tmp_path).vocabularies) == {"op", "target"}
+    assert set(load(tmp_path).vocabularies) == {"Node Type", "Table", "target"}
 
 
 def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_a_lock_leaves_no_empty_folders(tmp_path: Path) -> None:
 
 def test_temporary_files_of_killed_processes_go(tmp_path: Path) -> None:
     train(_settings(), tmp_path)
-    for name in (".metrics.jsonl.1a2b3c4d.writing", "vocabulary/.op.txt.1a2b3c4d.writing"):
+    for name in (".metrics.jsonl.1a2b3c4d.writing", "vocabulary/.Table.txt.1a2b3c4d.writing"):
         (tmp_path / name).write_text("half")
     train(_settings(epochs=2), tmp_path)
     assert not list(tmp_path.rglob(".*"))
@@ -206,13 +206,13 @@ def test_an_epoch_without_finite_metrics_is_not_the_best(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    report, losses = Task.report, itertools.count(1.0)
+    report, losses = ClassesTask.report, itertools.count(1.0)
 
-    def infinite(self: Task, *args: Any) -> dict[str, Any]:
+    def infinite(self: ClassesTask, *args: Any) -> dict[str, Any]:
         rising = {"loss": next(losses)} if name == "perplexity" else {}
         return {**report(self, *args), **rising, name: math.inf}
 
-    monkeypatch.setattr(Task, "report", infinite)
+    monkeypatch.setattr(ClassesTask, "report", infinite)
     with pytest.raises(ConfigError, match=message):
         train(_settings(**training), tmp_path)
     assert not (tmp_path / "weights.safetensors").exists()
@@ -237,12 +237,12 @@ def test_failing_optimizers_leave_nothing_behind(
 def test_a_monitor_that_these_data_do_not_have_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = Task.report
+    report = ClassesTask.report
 
-    def without(self: Task, *args: Any) -> dict[str, Any]:
+    def without(self: ClassesTask, *args: Any) -> dict[str, Any]:
         return {k: v for k, v in report(self, *args).items() if k != "accuracy"}
 
-    monkeypatch.setattr(Task, "report", without)
+    monkeypatch.setattr(ClassesTask, "report", without)
     with pytest.raises(ConfigError, match=r"training.monitor to be .*got 'accuracy'"):
         train(_settings(monitor="accuracy"), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

@@ -14,26 +14,20 @@ from dgltrees.training.settings import Settings, layered
 
 
 def test_yaml_round_trip() -> None:
-    values = {"task": "logic", "model": {"aggregator": "hosvd", "rank": 3}, "training": {"lr": 0.5}}
+    model = {"cell": "lstm", "aggregator": "hosvd", "rank": 3}
+    values = {"task": "classify", "model": model, "training": {"lr": 0.5}}
     settings = Settings(values)
     again = Settings(yaml.safe_load(settings.to_yaml()))
     assert again == settings
-    assert (again.task.name, again.model["rank"], again.training.lr) == ("logic", 3, 0.5)
-
-
-def test_nested_sections_round_trip() -> None:
-    policy = {"operations": "policy", "agent": "dqn", "epsilon": 0.2}
-    settings = Settings({"task": "mee", "model": {"policy": policy}})
-    assert settings.model["policy.epsilon"] == 0.2
-    assert Settings(yaml.safe_load(settings.to_yaml())) == settings
+    assert (again.task.name, again.model["rank"], again.training.lr) == ("classify", 3, 0.5)
 
 
 def test_flags_lie_over_the_preset_and_it_over_the_defaults() -> None:
-    flags = Layer({"model.rank": ["5"], "training.optimizer": ["adam"]})
-    settings = settings_of("listops-hosvd-c20-r3", flags)
-    assert (settings.model["rank"], settings.model["hidden_size"]) == (5, 20)
-    assert settings.training.optimizer == "adam"
-    assert settings.training.pool == Settings({"task": "listops"}).training.pool
+    flags = Layer({"model.embedding": ["5"], "training.optimizer": ["sgd"]})
+    settings = settings_of("sick-relatedness", flags)
+    assert (settings.model["embedding"], settings.model["hidden_size"]) == (5, 150)
+    assert settings.training.optimizer == "sgd"
+    assert settings.training.pool == Settings({"task": "regress-pairs"}).training.pool
 
 
 def test_entries_of_a_setting_that_is_a_table_have_flags() -> None:
@@ -64,7 +58,8 @@ def test_entries_of_a_setting_that_is_a_table_have_flags() -> None:
             {"momentum": 0.9},
         ),
         (
-            {"model.aggregator": ["hosvd"], "model.rank": ["4"]},  # one flag makes another readable
+            # one flag makes another readable
+            {"model.cell": ["lstm"], "model.aggregator": ["hosvd"], "model.rank": ["4"]},
             "model.rank",
             4,
         ),
@@ -74,23 +69,21 @@ def test_words_of_a_flag_become_values(
     flags: dict[str, list[str]], name: str, value: object
 ) -> None:
     section, _, option = name.partition(".")
-    assert settings_of("listops-sum-c25", Layer(flags)).sections[section][option] == value
+    assert settings_of("classify", Layer(flags)).sections[section][option] == value
 
 
 def test_other_training_files_put_aside_the_preset_files() -> None:
     flags = Layer({"data.train": ["mine"], "data.test": ["my-test"]})
-    data = settings_of("boolsent", flags).data
+    data = settings_of("sick-relatedness", flags).data
     assert (data.valid, data.test) == (None, "my-test")
 
 
 def test_what_a_layer_makes_unread_goes() -> None:
-    """The rank of a preset is not in the way of another aggregator."""
-    with pytest.warns(UserWarning, match=r"^model.rank of the preset .* is not read with these"):
-        settings = settings_of("listops-hosvd-c20-r3", Layer({"model.aggregator": ["sum"]}))
-    assert "rank" not in settings.model
-    with pytest.warns(UserWarning, match=r"model\..*, .* of the preset sick is not read"):
-        lstm = settings_of("sick", Layer({"model.encoder": ["lstm"]})).model
-    assert not {"cell", "leaves", "trees"} & {*lstm}
+    """The cell of a preset is not in the way of another encoder."""
+    message = r"^model.cell of the preset sick-relatedness is not read with these settings"
+    with pytest.warns(UserWarning, match=message):
+        settings = settings_of("sick-relatedness", Layer({"model.encoder": ["lstm"]}))
+    assert "cell" not in settings.model
 
 
 @pytest.mark.parametrize(
@@ -100,14 +93,14 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"modle": {}}, r"unknown setting modle; did you mean model\?"),
         ({"task": "listop"}, r"task to be one of .*, got 'listop'"),
         (
-            {"model": {"rank": 3}},
+            {"model": {"cell": "lstm", "rank": 3}},
             r"not read with model\.aggregator sum, but with hosvd, canonical,",
         ),
         ({"model": {"cell": "nary", "rank": 3}}, r"not read with model\.cell nary, but with rnn,"),
-        ({"model": {"encoder": "rrnet"}}, r"model\.encoder is not read by the task listops; leave"),
+        ({"data": {"supervise": "x"}}, r"data\.supervise is not read by the task classify; leave"),
         ({"training": {"learning_rate": 1}}, r"learning_rate is not read .* mean training\.lr\?"),
         ({"training": {"precision": "8"}}, r"training\.precision to be one of 32-true, .*got '8'"),
-        ({"training": {"devices": 2}}, r"training\.devices is not read by the task listops"),
+        ({"training": {"devices": 2}}, r"training\.devices is not read by the task classify"),
         ({"training": {"accelerator": "x"}}, r"training\.accelerator to be one of auto, cpu, cuda"),
         ({"model": {"head": [0]}}, r"model\.head to be a list, each a whole number of at least 1"),
         ({"model": {"head_dropout": 1}}, r"model\.head_dropout to be a number of at least 0 and b"),
@@ -116,28 +109,21 @@ def test_what_a_layer_makes_unread_goes() -> None:
         ({"data": {"seed": "x"}}, r"data\.seed to be a whole number of at least 0 .*got 'x'"),
         ({"data": {"valid": "v", "valid_fraction": 0.2}}, r"is not read with data\.valid; leave"),
         ({"training": {"epochs": 1.5}}, r"training\.epochs to be a whole number of at least 1"),
-        ({"training": {"monitor": "map"}}, r"monitor to be one of accuracy, loss, which .*listops"),
+        ({"training": {"monitor": "map"}}, r"monitor to be one of accuracy, .*, which .*classify"),
         ({"training": {"schedule": "halve"}}, r"training\.monitor to be loss with .*schedule halv"),
         ({"training": {"pool": 1, "bucket_by": "size"}}, r"bucket_by is not read with .*pool 1"),
-        (
-            {"task": "ptb", "training": {"max_nodes": 9}},
-            r"max_nodes is not read by the task ptb; l",
-        ),
-        (
-            {"task": "mee", "model": {"policy": {"epsilon": 1}}},
-            r"with model\.policy\.operations given",
-        ),
     ],
 )
 def test_wrong_settings(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as error:
-        Settings({"task": "listops", **values})
+        Settings({"task": "classify", **values})
     assert "\n" not in str(error.value)
 
 
 def test_a_layer_is_refused_for_what_it_says_alone() -> None:
     with pytest.raises(
-        ConfigError, match=r"model\.noise is not read with model\.objective nll, but with nce"
+        ConfigError, match=r"model\.delta is not read with model\.objective squared, but with huber"
     ):
-        layered({"task": "tree-lm"}, {"model": {"noise": 3}})
-    assert layered({"task": "tree-lm", "model": {"noise": 3}}, {})["model"] == {}
+        layered({"task": "regress", "model": {"objective": "squared"}}, {"model": {"delta": 3}})
+    squared = {"task": "regress", "model": {"objective": "squared", "delta": 3}}
+    assert layered(squared, {})["model"] == {"objective": "squared"}

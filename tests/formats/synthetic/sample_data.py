@@ -11,13 +11,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from dgltrees.formats.synthetic import GENERATORS
 from dgltrees.formats.synthetic.draws import below, stream
 from dgltrees.formats.synthetic.plans import make_plans
-from dgltrees.papers.rrnet.data.generate_mee import make_mee
-from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
-from dgltrees.papers.tensor_tree_lstm.data.generate_logic import make_logic
+from tests.installed import installed_tasks
 
 T = TypeVar("T")
 
@@ -245,11 +244,18 @@ def write(path: Path, draw: Callable[[random.Random], str], count: int) -> None:
     path.write_bytes(lines.encode("utf-8"))
 
 
+OF_PAPERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "listops": ("listops", {"train": 150, "valid": 40, "test": 40, "max_depth": 6}),
+    "logic": ("lrt", {"train": [10] * 13, "valid": 0, "test": [4] * 13}),
+    "mee": ("mee", {"train": 20, "valid": 10, "test": 10, "lengths": (4, 5)}),
+}
+"""The generators of papers, with the folder and the settings of each."""
+
+
 def make_samples(out: Path) -> None:
     """Write every sample that is generated; the handwritten ones stay as they are."""
-    make_listops(out / "listops", train=150, valid=40, test=40, max_depth=6, overwrite=True)
-    make_logic(out / "lrt", train=[10] * 13, valid=0, test=[4] * 13, overwrite=True)
-    make_mee(out / "mee", train=20, valid=10, test=10, lengths=(4, 5), overwrite=True)
+    for name, (folder, settings) in installed_tasks(OF_PAPERS).items():
+        GENERATORS[name](out / folder, **settings, overwrite=True)
     make_plans(out / "plans", train=60, valid=0, test=0, overwrite=True)
     queries = {"max_tables": 3, "alternatives": 4, "overwrite": True}
     make_plans(out / "plans" / "queries", train=48, valid=0, test=0, **queries)

@@ -19,7 +19,7 @@ from dgltrees.papers.top_down.dependencies import generation_batch, generation_f
 from dgltrees.papers.top_down.models import NCE, LanguageModel, SequenceLM, TreeLM
 from dgltrees.trees import Forest
 from tests.backends import by_backend
-from tests.papers.top_down.dependencies.sentences import forest_of, random_heads
+from tests.trees.dependencies import forest_of, random_heads
 
 HIDDEN, EMBEDDING, SENTENCES = 300, 150, 64
 VOCABULARY, LARGE = 10_000, 65_000

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.papers.top_down.dependencies import generation_forest
 from dgltrees.trees.builders import from_parses
 from tests.trees.nested import names_of
 
@@ -57,7 +56,6 @@ def test_sentences(make: Any) -> None:
     assert names_of(forest, "deprel") == [None, *RELATIONS[0], None, *RELATIONS[1]]
     assert names_of(forest, "upos") == [None, *UPOS[0], None, *UPOS[1]]
     assert set(names_of(forest, "xpos")) == {None}
-    assert generation_forest(forest).num_nodes == forest.num_nodes
 
 
 @DOCUMENTS

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from dgltrees import TreeError
 from dgltrees.papers.nti.data import full_trees
 from dgltrees.papers.nti.pictures import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.trees.builders import from_brackets
+from tests.draw.laws import every_law
 from tests.draw.svg import SVG, of_class, rectangle
 
 WORDS = [None, "a", "<b>", "cat"]
@@ -100,3 +103,16 @@ def test_cells_of_more_than_a_tree() -> None:
     for batch in (full_trees([2, 3]), full_trees([5], 3, stride=2)):
         with pytest.raises(TreeError, match="expected one tree to draw"):
             tree_cells(batch)
+
+
+@every_law
+def test_a_drawing_keeps_the_laws(law: Callable[..., None], tmp_path: Path) -> None:
+    law(
+        lambda title="", **limit: draw_attention(
+            "ab", [(0, 1), (1, 1)], [0, 1], [[0.5, 0.5]] * 2, titles=[title, title], **limit
+        ),
+        4,
+        "AttentionDrawing(attention of 2 over a tree of 2 nodes: print it for text, .svg for a "
+        "picture of up to {} cells)",
+        tmp_path,
+    )

@@ -15,8 +15,7 @@ from dgltrees.formats.synthetic.draws import stream
 from dgltrees.papers.rrnet.data import generate_mee as mee
 from dgltrees.papers.rrnet.data.arithmetic import SYMBOLS
 from dgltrees.papers.rrnet.data.generate_mee import make_mee
-
-from .brute_force import fields
+from tests.formats.synthetic.generated import fields
 
 LENGTHS = [1, 2, 4, 7]
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from torch.testing import assert_close
 
 from dgltrees.papers.rrnet.models import NumberDecoder
+from tests.models.test_precision import EXACT, assert_promoted
 
 
 def drawn(size: int = 4, digits: int = 2) -> NumberDecoder:
@@ -47,3 +49,16 @@ def test_every_parameter_learns() -> None:
     decoder = drawn()
     decoder.nll(torch.randn(20, 4, dtype=torch.float64), torch.arange(10, 30)).sum().backward()
     assert all(p.grad.abs().sum() > 0 for p in decoder.parameters())
+
+
+def test_numbers_of_a_float64_model_are_exact() -> None:
+    decoder, z = NumberDecoder(4).double(), torch.randn(2, 4).double()
+    _, p = decoder.predict(z)
+    number, _ = decoder.predict(z)
+    assert_close(decoder.nll(z, number).neg().exp(), p, **EXACT)
+    assert p.dtype == torch.float64
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_floats_are_promoted(dtype: torch.dtype) -> None:
+    assert_promoted(NumberDecoder(4), dtype)

@@ -9,13 +9,13 @@ from hypothesis import given
 
 from dgltrees import TreeBatch, TreeError
 from dgltrees.papers.rrnet.operations import OPERATIONS, Flow, Operation, operation_graph
-from tests.papers.rrnet.operations.sequences import (
-    MERGE,
+from tests.cells.sequences import (
     OPEN,
     RECUR,
     SPLIT,
     START,
     Sequences,
+    by_a_loop,
     by_a_stack,
     flat,
     sequences,
@@ -27,23 +27,6 @@ def edges_of(batch: TreeBatch) -> list[tuple[int, int, int]]:
     """(dst, flow, src) in the order of the batch's edges."""
     ends = batch.dst, batch.edata["pos"], batch.src
     return list(zip(*(each.tolist() for each in ends)))
-
-
-def by_a_loop(drawn: Sequences) -> list[tuple[int, int, int]]:
-    """What a reader with a stack hears at each step, in the order of the steps."""
-    edges, begin = [], 0
-    for operations in drawn:
-        returns = {merge: split for split, merge in by_a_stack(operations)[0]}
-        last = 0
-        for place, operation in enumerate(operations):
-            if operation in (START, OPEN):
-                continue
-            edges.append((begin + place, int(Flow.NEXT), begin + last))
-            if operation == MERGE:
-                edges.append((begin + place, int(Flow.RETURN), begin + returns[place]))
-            last = place
-        begin += len(operations)
-    return edges
 
 
 @given(sequences())

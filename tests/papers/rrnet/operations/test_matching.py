@@ -8,7 +8,7 @@ from hypothesis import given
 
 from dgltrees import TreeError
 from dgltrees.papers.rrnet.operations import match_splits
-from tests.papers.rrnet.operations.sequences import (
+from tests.cells.sequences import (
     MERGE,
     RECUR,
     SPLIT,

@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees.errors import TreeError
-from dgltrees.papers.nti.data import read_entailment
-from dgltrees.papers.nti.tasks.sst_phrases import SST_PHRASES
 from dgltrees.papers.rrnet.data.running_trees import read_running_trees
 from dgltrees.papers.rrnet.operations import Operation, token_at, word_operations
 from dgltrees.trees.constituents import bracket_counts
@@ -69,25 +67,6 @@ def test_unknown_sentences_have_a_start_per_word() -> None:
     assert written(([0, 0, -1, 0], [1, 0, 0, 0]), [2, 2]) == ["(ww)", "??"]
     operations, sizes = word_operations([0, 0], [1, 0], [2])
     assert token_at(operations, sizes, [2]).tolist() == [0, 0, 1, -1]
-
-
-def test_the_parses_of_pairs_are_columns(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.txt"
-    path.write_text("NEUTRAL\t( ( a b ) ( ( c ) d ) )\t( a )\nNEUTRAL\ta b\t( b ( a a ) )\n")
-    forest = read_entailment(path).forest
-    counts = forest.columns["merges"], forest.columns["splits"]
-    assert written(counts, forest.sizes.tolist()) == ["((ww)(ww))", "w", "ww", "(w(ww))"]
-    path.write_text("NEUTRAL\ta\tb\nNEUTRAL\ta\t) b (\n")
-    with pytest.raises(TreeError, match=r"pairs\.txt:2: expected a '\(' before every '\)'"):
-        read_entailment(path)
-
-
-def test_phrases_have_the_operations_of_their_own_tree(tmp_path: Path) -> None:
-    path = tmp_path / "sst.txt"
-    path.write_text("(2 (2 (2 (2 a) (2 b)) (2 c)) (2 (2 d) (2 e)))\n(3 f)\n")
-    forest = SST_PHRASES.read(path, SST_PHRASES.data()).forest
-    found = written((forest.columns["merges"], forest.columns["splits"]), forest.sizes.tolist())
-    assert found == ["(((ww)w)(ww))", "((ww)w)", "(ww)", "w", "w", "w", "(ww)", "w", "w", "w"]
 
 
 def test_running_trees(tmp_path: Path) -> None:

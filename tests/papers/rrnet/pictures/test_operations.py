@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import given, settings
 from dgltrees import TreeError
 from dgltrees.papers.rrnet.pictures import OperationsDrawing, draw_operations
 from dgltrees.papers.rrnet.pictures.operations_text import MAX_ENTRIES
+from tests.cells.sequences import MERGE, RECUR, SPLIT, Sequences, sequences
+from tests.draw.laws import every_law
 from tests.draw.svg import SVG, canvas_size, of_class, rectangle
-from tests.papers.rrnet.operations.sequences import MERGE, RECUR, SPLIT, Sequences, sequences
 
 BRACKETS = {"(": SPLIT, ")": MERGE}
 
@@ -125,3 +127,14 @@ def test_what_cannot_be_drawn(
 ) -> None:
     with pytest.raises(TreeError, match=message):
         draw_operations(operations, tokens, **options)
+
+
+@every_law
+def test_a_drawing_keeps_the_laws(law: Callable[..., None], tmp_path: Path) -> None:
+    law(
+        lambda title="", **limit: draw_operations([1, 2, 3], "(a)", title=title, **limit),
+        6,
+        "OperationsDrawing(3 steps of reading, with up to 1 entries on the stack: print it for "
+        "text, .svg for a picture of up to {} tokens)",
+        tmp_path,
+    )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from torch.testing import assert_close
 
-from dgltrees.errors import ConfigError, TreeError
 from dgltrees.papers.rrnet.models import QLearning, Reinforce
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loaded import load
@@ -85,17 +84,6 @@ def test_a_run_that_stopped_is_resumed_exactly(tmp_path: Path, policy: str) -> N
     assert whole["valid"] == parts["valid"]
 
 
-@pytest.mark.parametrize("policy", ["fixed", "reinforce"])
-def test_pairs_of_sentences_are_learned_without_operations(tmp_path: Path, policy: str) -> None:
-    result = train(settings("snli", POLICIES[policy]), tmp_path / "run", bar=False)
-    assert 0 <= result["valid"]["accuracy"] <= 1
-
-
-def test_given_operations_must_be_in_the_data(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="operations of every token, got a sentence without"):
-        train(settings("snli"), tmp_path / "run", bar=False)
-
-
 RATES = {"discount": 0.9, "entropy": 0.1, "value": 0.3}
 
 
@@ -135,8 +123,3 @@ def test_all_encoders_have_one_decoder() -> None:
         rollout = how.task.rollout(reader, batch)
         assert_close(outputs["loss"].float(), reader(rollout, targets))
     assert sizes[0] == sizes[1]
-
-
-def test_fixed_operations_are_of_words_in_a_table() -> None:
-    with pytest.raises(ConfigError, match="model.words table with fixed operations"):
-        built(settings("snli", POLICIES["fixed"], model={"words": "pretrained"}))

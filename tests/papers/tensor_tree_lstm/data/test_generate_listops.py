@@ -11,8 +11,7 @@ import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
-
-from .brute_force import fields
+from tests.formats.synthetic.generated import fields
 
 
 def slow_value(words: Sequence[str]) -> int:

@@ -9,9 +9,9 @@ import pytest
 from dgltrees.errors import ConfigError
 from dgltrees.papers.tensor_tree_lstm.data import generate_logic as logic
 from dgltrees.papers.tensor_tree_lstm.data.generate_logic import make_logic
+from tests.formats.synthetic.generated import fields
 
 from . import brute_force
-from .brute_force import fields
 
 PER_BIN = [8, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60]
 

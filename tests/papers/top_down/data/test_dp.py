@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dgltrees import TreeError
+from dgltrees.draw import draw_file
 from dgltrees.papers.top_down.data import read_dp
 from tests.trees.nested import names_of, write
 
@@ -27,3 +28,8 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TreeError, match=message):
         read_dp(write(tmp_path, text))
+
+
+def test_a_document_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "a.dp").write_text("Go\tVB\t0\n")
+    assert draw_file(tmp_path / "a.dp") == "tree 0\n┌─ 0 <root>\n└► 1 Go      ← 0"

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest, left_chains
 from dgltrees.trees.edge_types import EdgeType
-from tests.papers.top_down.dependencies.sentences import forest_of, sentences
+from tests.trees.dependencies import forest_of, sentences
 
 
 @given(sentences(projective=False))

@@ -17,16 +17,17 @@ from dgltrees.papers.top_down.dependencies import (
     generation_forest,
     generation_order,
 )
+from dgltrees.trees.builders import from_parses
 from tests.papers.top_down.dependencies.sentences import (
     ORDER,
     figure_2,
-    forest_of,
     paths_of,
-    sentences,
     slow_order,
     slow_paths,
 )
 from tests.papers.top_down.models.brute_force import is_projective
+from tests.trees.builders.test_parses import DOCUMENTS
+from tests.trees.dependencies import forest_of, sentences
 from tests.trees.nested import names_of
 from tests.worlds import chain, star
 
@@ -124,3 +125,9 @@ def test_node_0_is_the_root(function: Callable[[Forest], Any]) -> None:
 def test_edges_that_no_generation_has(pos: list[int], node: int) -> None:
     with pytest.raises(TreeError, match=rf"tree 0, node {node}: expected of ROOT the edge RIGHT"):
         dependency_forest(Forest.build([-1, 0, 1], pos=pos))
+
+
+@DOCUMENTS
+def test_sentences_of_other_parsers_are_read(make: Any) -> None:
+    forest = from_parses(make())
+    assert generation_forest(forest).num_nodes == forest.num_nodes

@@ -12,7 +12,7 @@ from dgltrees import ConfigError
 from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest, left_chains
 from dgltrees.papers.top_down.models import AddDecisions, JointTreeLM, TreeLM, with_stops
 from dgltrees.papers.top_down.models.tree_lm import source_of_node
-from tests.papers.top_down.dependencies.sentences import HEADS, forest_of, sentences
+from tests.trees.dependencies import HEADS, forest_of, sentences
 
 V, D = 20, 4
 

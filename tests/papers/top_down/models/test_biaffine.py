@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import nn
 from torch.testing import assert_close
 
 from dgltrees import ConfigError
 from dgltrees.models import WordEmbedding
-from dgltrees.papers.top_down.models import ArcScores, Biaffine, BiaffineParser
-from tests.papers.top_down.dependencies.sentences import forest_of
+from dgltrees.papers.top_down.models.biaffine import ArcScores, Biaffine, BiaffineParser
+from tests.trees.dependencies import forest_of
 
 SENTENCES = [[2, 0], [0], [2, 0, 4, 2, 4]]
 
@@ -105,3 +106,13 @@ def test_errors() -> None:
         ConfigError, match="dropout to be a number of at least 0 and below 1, got 1.0"
     ):
         parser(dropout=1.0)
+
+
+def test_arcs_of_a_float64_parser_sum_to_one_exactly() -> None:
+    parser = BiaffineParser([WordEmbedding("word", 6, 4)], 3, hidden_size=4, arc_size=5)
+    for parameter in parser.parameters():
+        nn.init.normal_(parameter)
+    scores = parser.double().eval()(forest_of([[2, 0], [2, 0, 4, 2, 4]]).batch())
+    assert scores.arcs.dtype == torch.float64
+    total = scores.arcs.exp().sum(2)
+    assert_close(total[1], torch.ones(6).double(), rtol=1e-13, atol=1e-13)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dgltrees import ConfigError, Forest
 from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest
 from dgltrees.papers.top_down.models import TreeLM, compress
-from tests.papers.top_down.dependencies.sentences import HEADS, forest_of, random_heads
+from tests.trees.dependencies import HEADS, forest_of, random_heads
 
 MODEL: list[TreeLM] = []
 

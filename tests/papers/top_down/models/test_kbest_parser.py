@@ -12,13 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError
-from dgltrees.papers.top_down.models import (
-    kbest_arborescences,
-    kbest_projective,
-    maximum_arborescence,
-)
-from tests.papers.top_down.dependencies.sentences import random_heads
+from dgltrees.papers.top_down.models.arborescences import kbest_arborescences, maximum_arborescence
+from dgltrees.papers.top_down.models.eisner import kbest_projective
 from tests.papers.top_down.models.brute_force import is_projective, total, trees
+from tests.trees.dependencies import random_heads
 
 WORDS = 6
 ALL = {

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from dgltrees import TreeBatch
 from dgltrees.papers.top_down.models import BidirectionalLM, SequenceLM
-from tests.papers.top_down.dependencies.sentences import forest_of, sentences
+from tests.trees.dependencies import forest_of, sentences
 
 V, D = 20, 4
 

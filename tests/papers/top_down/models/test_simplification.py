@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dgltrees import ConfigError, Forest
 from dgltrees.papers.top_down.models import simplify
-from tests.papers.top_down.dependencies.sentences import HEADS, forest_of
+from tests.trees.dependencies import HEADS, forest_of
 
 COSTS = np.random.default_rng(0).permutation(50).astype(np.float64)
 

@@ -15,13 +15,8 @@ from dgltrees import ConfigError, TreeBatch
 from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest
 from dgltrees.papers.top_down.models import TreeLM
 from tests.backends import by_backend
-from tests.papers.top_down.dependencies.sentences import (
-    HEADS,
-    forest_of,
-    random_heads,
-    sentences,
-    slow_paths,
-)
+from tests.papers.top_down.dependencies.sentences import slow_paths
+from tests.trees.dependencies import HEADS, forest_of, random_heads, sentences
 
 WORDS, D = 40, 4
 TYPES = ["LEFT", "RIGHT", "NX-LEFT", "NX-RIGHT"]
@@ -194,3 +189,15 @@ def test_nothing_is_read_back_from_the_device() -> None:
     H = model.to("meta").states(moved)
     assert H.shape == expected.shape
     model.predictions(moved, H).h.sum().backward()
+
+
+def test_labels_of_a_float64_language_model_are_scored_in_float64() -> None:
+    model = TreeLM(6, 4, labels=3).double()
+    scores = model.label_scores(torch.randn(2, 4).double(), torch.tensor([1, 5]))
+    assert scores is not None
+    assert scores.dtype == torch.float64
+
+
+def test_vectors_of_words_are_where_training_begins() -> None:
+    vectors = torch.randn(4, 2)
+    assert_close(TreeLM(4, 4, vectors=vectors).embed.weight.detach(), vectors)

@@ -1,11 +1,15 @@
-"""Sequences of operations for the tests: some that hypothesis draws, and shapes."""
+"""Sequences of operations for the tests, some drawn by hypothesis, and their graphs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import torch
 from hypothesis import strategies as st
 
-from dgltrees.papers.rrnet.operations import Operation
+from dgltrees import TreeBatch
+from dgltrees.trees.operation_kinds import Flow, Operation
 
 START, SPLIT, RECUR, MERGE, OPEN = (int(operation) for operation in Operation)
 LETTERS = {"S": SPLIT, "R": RECUR, "M": MERGE, "O": OPEN}
@@ -62,3 +66,30 @@ def by_a_stack(operations: list[int]) -> tuple[list[tuple[int, int]], list[int],
             pairs.append((stack.pop(), place))
         depths.append(len(stack))
     return pairs, stack, depths
+
+
+def by_a_loop(drawn: Sequences) -> list[tuple[int, int, int]]:
+    """What a reader with a stack hears at each step, in the order of the steps."""
+    edges, begin = [], 0
+    for operations in drawn:
+        returns = {merge: split for split, merge in by_a_stack(operations)[0]}
+        last = 0
+        for place, operation in enumerate(operations):
+            if operation in (START, OPEN):
+                continue
+            edges.append((begin + place, int(Flow.NEXT), begin + last))
+            if operation == MERGE:
+                edges.append((begin + place, int(Flow.RETURN), begin + returns[place]))
+            last = place
+        begin += len(operations)
+    return edges
+
+
+def graph_of(drawn: Iterable[list[int]]) -> TreeBatch:
+    """The graph that a cell runs over: an edge for what each step hears."""
+    drawn = list(drawn)
+    edges = torch.tensor(by_a_loop(drawn), dtype=torch.int64).view(-1, 3)
+    dst, flow, src = edges.unbind(1)
+    sizes = torch.tensor([len(each) for each in drawn], dtype=torch.int64)
+    op = torch.tensor(flat(drawn)[0], dtype=torch.int64)
+    return TreeBatch(src, dst, sizes, ndata={"op": op}, edata={"pos": flow})

@@ -1,16 +1,10 @@
-"""Generated files read back, and logical relations by enumeration, evaluated by Python."""
+"""Logical relations by enumeration, evaluated by Python."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 ROWS = [{name: bool(row >> place & 1) for place, name in enumerate("abcdef")} for row in range(64)]
-
-
-def fields(path: Path) -> list[list[str]]:
-    """The fields of each line of a file."""
-    return [line.split("\t") for line in path.read_text(encoding="ascii").splitlines()]
 
 
 def models(sentence: str) -> frozenset[int]:

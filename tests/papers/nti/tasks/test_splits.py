@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dgltrees.tasks.splits import load_splits
+from dgltrees.tasks.table import get_task
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+def test_the_sentences_of_a_question_stay_together(tmp_path: Path, limit: int | None) -> None:
+    lines = [f"why {q} ?\tsentence {i}\t{int(i == 0)}" for q in range(8) for i in range(1 + q % 3)]
+    (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
+    task = get_task("wikiqa")
+    fractions = {"valid_fraction": 0.2, "test_fraction": 0.2}
+    settings = task.data(train=str(tmp_path / "pairs.txt"), **fractions, limit=limit)
+    splits = load_splits(task, settings)
+    counts = [task.groups(part).max() + 1 for part in splits.all]
+    sizes = [len(part) for part in splits.all]
+    if limit is None:
+        assert sum(sizes) == len(lines)
+        assert sum(counts) == 8  # no question is in two parts
+        assert all(size >= 0.2 * len(lines) for size in sizes[1:])
+    else:
+        assert limit <= sum(sizes) < limit + 3
+    for part in splits.all:
+        questions = task.groups(part)
+        assert (part.columns["target"] == 1).sum() == len(np.unique(questions))

@@ -1,0 +1,37 @@
+"""Constructors refuse values that their annotations exclude."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dgltrees.cells import RRNetCell
+from dgltrees.papers.rrnet.models import (
+    LSTMStream,
+    NumberDecoder,
+    Policy,
+    QLearning,
+    Reinforce,
+    Replay,
+    RRNetEncoder,
+)
+from tests.models.test_ranges import WORDS, assert_refused
+
+REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (lambda **o: NumberDecoder(4, **o), {"digits": 2.5}, "a whole number of at least 1"),
+    (Reinforce, {"discount": 1.5}, "a number of at least 0 and at most 1"),
+    (QLearning, {"epsilon": -1}, "a number of at least 0 and at most 1"),
+    (Replay, {"capacity": 0}, "a whole number of at least 1"),
+    (lambda **o: Policy(3, 4, **o), {"detach": "no"}, "true or false"),
+    (lambda **o: RRNetEncoder(WORDS, RRNetCell(4, 3), **o), {"max_open": 0}, "a whole number of "),
+    (lambda **o: LSTMStream(WORDS, 3, **o), {"dropout": 1.0}, "a number of at least 0 and below"),
+]
+
+
+@pytest.mark.parametrize(("build", "options", "words"), REFUSED)
+def test_values_out_of_range_are_refused(
+    build: Callable[..., Any], options: dict[str, Any], words: str
+) -> None:
+    assert_refused(build, options, words)

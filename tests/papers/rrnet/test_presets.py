@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from dgltrees.errors import ConfigError
+from dgltrees.training.catalog import paper_of, preset_names, preset_values
+from tests.training.test_catalog import NTI, without_nti  # noqa: F401
+
+_ALL = {*preset_names()}
+
+
+def test_a_preset_has_the_paper_of_its_base_or_its_own() -> None:
+    assert paper_of("mee-lstm") == "Jacob et al. 2018, Table 2 (LSTM)"
+    assert paper_of("mee-dqn") == ""
+
+
+@pytest.mark.usefixtures("without_nti")
+def test_presets_that_need_a_paper_go_with_it() -> None:
+    names = preset_names()
+    assert not [name for name in names if name.startswith(("snli", "wikiqa", "sst-"))]
+    assert [name for name in names if name.startswith("sick")] == ["sick-relatedness"]
+    assert _ALL & {"mee", "listops", "parser", "classify"} <= {*names}
+
+
+@pytest.mark.usefixtures("without_nti")
+@pytest.mark.parametrize("name", ["sick-rrnet", "sick-rrnet-told"])
+def test_a_missing_base_is_named(name: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        preset_values(name)
+    assert str(error.value) == f"preset sick-rrnet: base: preset 'sick' is of {NTI}"

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dgltrees.cli import main
+from tests.test_cli import Capture, fails
+from tests.training.samples import SAMPLES
+
+_DATA = SAMPLES / "listops"
+_QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "run"
+    argv = ["train", "listops-sum-c25", "--data.train", str(_DATA / "train.tsv"), *_QUICK]
+    assert main([*argv, "--out", str(path)]) == 0
+    return path
+
+
+def test_a_file_of_another_task(capsys: Capture, run: Path) -> None:
+    pairs = SAMPLES / "lrt" / "train2"
+    message = fails(capsys, "evaluate", str(run), "--test", str(pairs))
+    assert f"{pairs}:1: expected " in message
+    assert "(the task listops expects: ListOps, a line per example: value TAB expr" in message
+
+
+def test_predict_names_the_formats_of_the_task(capsys: Capture, run: Path) -> None:
+    message = fails(
+        capsys, "predict", str(run), "--input", str(_DATA / "test.tsv"), "--format", "jsonl"
+    )
+    assert "expected a format that the task listops reads, listops, got 'jsonl'" in message
+
+
+def test_a_run_of_another_task_is_told_before_its_files(
+    capsys: Capture, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = fails(capsys, "similar", str(run), "--input", "none", "--query", "a")
+    assert re.search(r"expected .* at .*/run, got .*the task listops", message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sweep(capsys: Capture, tmp_path: Path) -> None:
+    argv = ["sweep", "listops-sum-c25", "listops-hosvd-c10-r3", "--data.root", str(SAMPLES)]
+    quick = ["--training.epochs=1", "--data.limit=30"]
+    grid = ["--grid", "model.hidden_size=3,5", "--seeds", "0", "1"]
+    assert main([*argv, *quick, *grid, "--out", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    rows = json.loads((tmp_path / "table.json").read_text())
+    assert [row["name"] for row in rows] == [
+        "listops-sum-c25-hidden_size_3",
+        "listops-sum-c25-hidden_size_5",
+        "listops-hosvd-c10-r3-hidden_size_3",
+        "listops-hosvd-c10-r3-hidden_size_5",
+    ]
+    assert [row["parameters"] for row in rows[:2]] == [5 * 3**2, 5 * 5**2]
+    assert all(row["accuracy"]["runs"] == 2 and row["name"] in text for row in rows)
+    assert (tmp_path / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / rows[0]["name"] / "seed-1" / "run.json").exists()
+
+
+def test_values_of_the_preset_that_are_not_read_any_more_are_named(capsys: Capture) -> None:
+    argv = ["train", "listops-hosvd-c20-r3", "--help", "--model.aggregator"]
+    message = "model.rank of the preset listops-hosvd-c20-r3 is not read with these settings"
+    with pytest.warns(UserWarning, match=message):
+        assert main([*argv, "sum"]) == 0
+    assert main([*argv, "canonical"]) == 0  # without a warning, which is an error here
+    assert "--model.rank" in capsys.readouterr().out
+
+
+def test_settings_of_other_aggregators_and_tasks_are_refused(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    argv = ["train", "listops-sum-c25", "--data.root", str(SAMPLES), *_QUICK]
+    out = ["--out", str(tmp_path / "run")]
+    for flag, message in (
+        ("data.min_count=0", "data.min_count is not read by the task listops"),
+        ("model.rank=3", "model.rank is not read with model.aggregator sum, but with hosvd"),
+        ("model.hidden_size=1000000000", "over the limit of 4 GiB; choose a smaller hidden size"),
+    ):
+        assert message in fails(capsys, *argv, f"--{flag}", *out)
+    assert not (tmp_path / "run").exists()

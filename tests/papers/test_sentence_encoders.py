@@ -1,0 +1,52 @@
+"""Sentences of the paper nti under the encoder of the paper rrnet."""
+
+# ruff: noqa: F811  (fixtures)
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.training.run import train
+
+pytest.importorskip("dgltrees.papers.nti", reason="needs the paper nti")
+pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
+
+from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
+from tests.papers.nti.tasks.test_fine_tuning import pairs
+from tests.papers.rrnet.tasks.test_reading import POLICIES, built, settings
+from tests.tasks.test_fine_tuning import encoder  # noqa: F401  (a fixture)
+from tests.tasks.test_model_settings import assert_model_refused
+
+
+@pytest.mark.parametrize("policy", ["fixed", "reinforce"])
+def test_pairs_of_sentences_are_learned_without_operations(tmp_path: Path, policy: str) -> None:
+    result = train(settings("snli", POLICIES[policy]), tmp_path / "run", bar=False)
+    assert 0 <= result["valid"]["accuracy"] <= 1
+
+
+def test_given_operations_must_be_in_the_data(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="operations of every token, got a sentence without"):
+        train(settings("snli"), tmp_path / "run", bar=False)
+
+
+def test_fixed_operations_are_of_words_in_a_table() -> None:
+    with pytest.raises(ConfigError, match="model.words table with fixed operations"):
+        built(settings("snli", POLICIES["fixed"], model={"words": "pretrained"}))
+
+
+def test_the_encoders_of_sentences_are_named() -> None:
+    assert_model_refused(
+        *("snli", {"encoder": "gru"}, "encoder to be one of nti, rrnet, lstm, .*, got 'gru'")
+    )
+
+
+def test_it_is_not_trained_with_a_pretrained_encoder(
+    encoder: Path,
+    tmp_path: Path,
+) -> None:
+    _, tuned = pairs(tmp_path, encoder)
+    with pytest.raises(ConfigError, match="not trained with model.encoder rrnet"):
+        train(tuned.replace("model", encoder="rrnet"), tmp_path / "rrnet")
