@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dgltrees.draw import Picture, draw, draw_arcs
-from dgltrees.papers.nti.data import full_trees
+from dgltrees.papers.nti.graphs import full_trees
 from dgltrees.papers.nti.pictures import draw_attention, tree_cells
-from dgltrees.papers.rrnet.operations import Operation
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.trees.builders import from_brackets, from_heads
 from dgltrees.trees.forest import Forest

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from dgltrees import Forest, TreeBatch, traverse
 from dgltrees.cells import BaseCell
-from dgltrees.papers.nti.data import full_trees
-from dgltrees.papers.rrnet.operations import operation_graph
+from dgltrees.papers.nti.graphs import full_trees
+from dgltrees.papers.rrnet.graphs import operation_graph
 from tests.cells.reference import given_query
 from tests.cells.sequences import flat, spelled
 from tests.cells.table import CHILDREN, INPUT, TABLE, Row

@@ -18,8 +18,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from dgltrees import traverse
 from dgltrees.cells import RRNetCell
+from dgltrees.papers.rrnet.graphs import Operation, operation_graph
 from dgltrees.papers.rrnet.models import advance, initial_state
-from dgltrees.papers.rrnet.operations import Operation, operation_graph
 from tests.benchmarks.test_speed import measure
 
 SIZE, BATCH = 128, 128

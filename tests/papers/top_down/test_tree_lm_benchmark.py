@@ -15,7 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Tensor, nn
 
 from dgltrees.models import softmax_nll
-from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models import NCE, LanguageModel, SequenceLM, TreeLM
 from dgltrees.trees import Forest
 from tests.backends import by_backend

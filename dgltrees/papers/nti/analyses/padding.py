@@ -18,7 +18,7 @@ from dgltrees.papers.nti.analyses.sentences import (
     tree_encoder,
     with_model_words,
 )
-from dgltrees.papers.nti.data.full import full_shape
+from dgltrees.papers.nti.graphs.full import full_shape
 from dgltrees.training.loaded import LoadedRun
 
 __all__ = ["accuracy_by_padding"]

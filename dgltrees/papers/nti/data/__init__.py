@@ -5,16 +5,6 @@ from dgltrees.papers.nti.data.entailment import (
     read_entailment,
     stream_entailment,
 )
-from dgltrees.papers.nti.data.full import (
-    FullShape,
-    full_shape,
-    full_trees,
-    full_width,
-    left_branching_trees,
-)
-from dgltrees.papers.nti.data.phrases import (
-    phrases,
-)
 from dgltrees.papers.nti.data.sst import (
     SST_LABELS,
     read_sst,
@@ -30,12 +20,6 @@ __all__ = [
     "ENTAILMENT_LABELS",
     "SST_LABELS",
     "WIKIQA_LABELS",
-    "FullShape",
-    "full_shape",
-    "full_trees",
-    "full_width",
-    "left_branching_trees",
-    "phrases",
     "read_entailment",
     "read_sst",
     "read_wikiqa",

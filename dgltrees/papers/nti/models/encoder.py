@@ -18,7 +18,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input
 from dgltrees.options import Count, Fraction, checked, expected
-from dgltrees.papers.nti.data.full import full_trees, left_branching_trees
+from dgltrees.papers.nti.graphs.full import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.encoding import NTIEncoding
 from dgltrees.papers.nti.models.leaves import (
     BidirectionalLSTMLeaves,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import ScoreName
 from dgltrees.options import checked
-from dgltrees.papers.nti.data.full import FullShape, full_shape
+from dgltrees.papers.nti.graphs.full import FullShape, full_shape
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, in_chunks
 from dgltrees.papers.nti.models.encoding import NTIEncoding
 from dgltrees.traversal import Edges, Nodes, traverse

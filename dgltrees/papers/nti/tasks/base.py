@@ -17,7 +17,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
 from dgltrees.models.inputs import Input
 from dgltrees.models.word_vectors import read_word_vectors
-from dgltrees.papers.nti.data.full import full_shape
+from dgltrees.papers.nti.graphs.full import full_shape
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import check_pretrained, with_pretrained

@@ -20,8 +20,8 @@ from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.lines import chunks, empty_file, numbered_lines
 from dgltrees.formats.mrg import stream_mrg
-from dgltrees.papers.nti.data import phrases
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
+from dgltrees.papers.nti.graphs import phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.models import make_sentence_classifier
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceModel

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.operations import Operation
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.trees.segments import offsets_of, owner, starts, within
 
 __all__ = [

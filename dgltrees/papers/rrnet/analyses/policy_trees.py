@@ -27,13 +27,13 @@ from dgltrees.papers.rrnet.analyses.brackets import (
     restrict_spans,
     right_branching_spans,
 )
+from dgltrees.papers.rrnet.graphs import Operation
+from dgltrees.papers.rrnet.graphs.graph import operation_graph
+from dgltrees.papers.rrnet.graphs.inferred import inferred_trees, spans
+from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.policy import Policy
 from dgltrees.papers.rrnet.models.rollout import OPERATION
-from dgltrees.papers.rrnet.operations import Operation
-from dgltrees.papers.rrnet.operations.graph import operation_graph
-from dgltrees.papers.rrnet.operations.inferred import inferred_trees, spans
-from dgltrees.papers.rrnet.operations.words import token_at, word_operations
 from dgltrees.papers.rrnet.pictures.operations import draw_operations
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun

@@ -25,7 +25,7 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     SMALLEST_VALUE,
     evaluate,
 )
-from dgltrees.papers.rrnet.operations import OPERATIONS, Operation
+from dgltrees.papers.rrnet.graphs import OPERATIONS, Operation
 from dgltrees.trees.builders.balance import check_utf8, line_ends
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples

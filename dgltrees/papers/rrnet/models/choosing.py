@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells.rrnet import RRNetCell
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.models.policy import Policy, legal, legal_between_words
 from dgltrees.papers.rrnet.models.stepping import RRNetState, advance
-from dgltrees.papers.rrnet.operations import Operation
 from dgltrees.trees.segments import starts
 
 __all__ = ["Consume", "Steps", "choose"]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.options import Seed, checked
-from dgltrees.papers.rrnet.operations import Operation
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 

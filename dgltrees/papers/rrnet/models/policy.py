@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from dgltrees.models.heads import MLP, wide
 from dgltrees.options import checked
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.models.decisions import PolicyOutput
-from dgltrees.papers.rrnet.operations import Operation
 
 __all__ = ["ACTIONS", "Policy", "legal", "legal_between_words"]
 

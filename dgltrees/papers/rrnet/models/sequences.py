@@ -9,13 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dgltrees.papers.rrnet.graphs import Operation
+from dgltrees.papers.rrnet.graphs.graph import operation_graph
+from dgltrees.papers.rrnet.graphs.matching import match_splits
+from dgltrees.papers.rrnet.graphs.words import token_at
 from dgltrees.papers.rrnet.models.choosing import Consume, Steps
 from dgltrees.papers.rrnet.models.policy import legal, legal_between_words
 from dgltrees.papers.rrnet.models.stepping import RRNetState
-from dgltrees.papers.rrnet.operations import Operation
-from dgltrees.papers.rrnet.operations.graph import operation_graph
-from dgltrees.papers.rrnet.operations.matching import match_splits
-from dgltrees.papers.rrnet.operations.words import token_at
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dgltrees.cells.rrnet import RRNetCell, Step
 from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.operations import Operation
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.trees.segments import inverse
 
 __all__ = ["RRNetState", "advance", "initial_state"]

@@ -13,8 +13,8 @@ from dgltrees.draw.inputs import MAX_TITLE
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.operations import Operation
-from dgltrees.papers.rrnet.operations.matching import match_splits
+from dgltrees.papers.rrnet.graphs import Operation
+from dgltrees.papers.rrnet.graphs.matching import match_splits
 from dgltrees.papers.rrnet.pictures.operations_steps import OperationStep, operation_steps
 from dgltrees.papers.rrnet.pictures.operations_svg import operations_svg
 from dgltrees.papers.rrnet.pictures.operations_text import operations_text

@@ -7,8 +7,8 @@ import torch
 from dgltrees.papers.top_down.analyses.scoring import language_model_settings
 from dgltrees.papers.top_down.analyses.shape import load_joint
 from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees
-from dgltrees.papers.top_down.dependencies import ROOT
-from dgltrees.papers.top_down.dependencies.word_order import dependency_forest
+from dgltrees.papers.top_down.graphs import ROOT
+from dgltrees.papers.top_down.graphs.word_order import dependency_forest
 from dgltrees.papers.top_down.models.sample_trees import SampledTrees, sample_trees
 from dgltrees.papers.top_down.models.sampling import Sampling
 from dgltrees.papers.top_down.tasks.dependencies import LABEL

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dgltrees._progress import progress
 from dgltrees.analyses.require import require
-from dgltrees.papers.top_down.dependencies.batch import generation_batch
-from dgltrees.papers.top_down.dependencies.generation import generation_forest
+from dgltrees.papers.top_down.graphs.batch import generation_batch
+from dgltrees.papers.top_down.graphs.generation import generation_forest
 from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.papers.top_down.models.base import LanguageModel
 from dgltrees.papers.top_down.models.tree_lm import TreeLM

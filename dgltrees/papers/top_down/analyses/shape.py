@@ -20,7 +20,7 @@ from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses.scoring import generation_log_probs, tree_language_model
-from dgltrees.papers.top_down.dependencies.batch import generation_batch
+from dgltrees.papers.top_down.graphs.batch import generation_batch
 from dgltrees.papers.top_down.models.add_decisions import (
     AddDecisions,
     JointTreeLM,

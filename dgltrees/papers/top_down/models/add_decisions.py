@@ -14,7 +14,7 @@ from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
 from dgltrees.models.heads import MLP
 from dgltrees.options import Count, Fraction, checked
-from dgltrees.papers.top_down.dependencies import EDGE_TYPES
+from dgltrees.papers.top_down.graphs import EDGE_TYPES
 from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
 from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node
 from dgltrees.trees.batch import TreeBatch

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.papers.top_down.dependencies import EDGE_TYPES, EdgeType
+from dgltrees.papers.top_down.graphs import EDGE_TYPES, EdgeType
 
 __all__ = ["allowed_edges", "outgoing_edges"]
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from dgltrees.cells.top_down import INITIAL
 from dgltrees.errors import ConfigError
 from dgltrees.options import Count
-from dgltrees.papers.top_down.dependencies import EDGE_TYPES, EdgeType
+from dgltrees.papers.top_down.graphs import EDGE_TYPES, EdgeType
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
 from dgltrees.papers.top_down.models.edges import allowed_edges
 from dgltrees.papers.top_down.models.sampling import Sampling

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dgltrees.papers.top_down.dependencies import EdgeType
-from dgltrees.papers.top_down.dependencies.batch import nearest_left
+from dgltrees.papers.top_down.graphs import EdgeType
+from dgltrees.papers.top_down.graphs.batch import nearest_left
 from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, owner

@@ -10,7 +10,7 @@ from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
 from dgltrees.options import Count, Fraction, NonNegativeInt, checked
-from dgltrees.papers.top_down.dependencies.batch import left_chains
+from dgltrees.papers.top_down.graphs.batch import left_chains
 from dgltrees.papers.top_down.models.base import LanguageModel, Predictions, half
 from dgltrees.papers.top_down.models.stop_symbols import with_stops
 from dgltrees.traversal import traverse

@@ -24,8 +24,8 @@ from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.options import Count, Fraction, Options
-from dgltrees.papers.top_down.attachment import attachment, punctuation
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
+from dgltrees.papers.top_down.tasks.attachment import attachment, punctuation
 from dgltrees.papers.top_down.tasks.spelling import with_spelling
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric, Names, Reader, Task

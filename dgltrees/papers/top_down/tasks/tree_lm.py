@@ -23,8 +23,8 @@ from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.options import Options
-from dgltrees.papers.top_down.dependencies.batch import generation_batch
-from dgltrees.papers.top_down.dependencies.generation import generation_forest
+from dgltrees.papers.top_down.graphs.batch import generation_batch
+from dgltrees.papers.top_down.graphs.generation import generation_forest
 from dgltrees.papers.top_down.models.base import LanguageModel
 from dgltrees.papers.top_down.models.nce import NCE
 from dgltrees.papers.top_down.models.sequence_lm import BidirectionalLM, SequenceLM

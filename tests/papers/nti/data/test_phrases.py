@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import Forest, TreeError
-from dgltrees.papers.nti.data import phrases, read_sst
+from dgltrees.papers.nti.data import read_sst
+from dgltrees.papers.nti.graphs import phrases
 from dgltrees.trees.builders import from_brackets
 from tests.papers.nti.data.test_sst import TREES, text_of
 from tests.trees.nested import write

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from dgltrees import TreeError
-from dgltrees.papers.nti.data import full_trees
+from dgltrees.papers.nti.graphs import full_trees
 from dgltrees.papers.nti.pictures import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.trees.builders import from_brackets
 from tests.draw.laws import every_law

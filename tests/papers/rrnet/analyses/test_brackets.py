@@ -15,7 +15,7 @@ from dgltrees.papers.rrnet.analyses.brackets import (
     restrict_spans,
     right_branching_spans,
 )
-from dgltrees.papers.rrnet.operations import (
+from dgltrees.papers.rrnet.graphs import (
     Operation,
     inferred_trees,
     match_splits,

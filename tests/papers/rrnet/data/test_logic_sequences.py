@@ -15,7 +15,7 @@ from dgltrees.papers.rrnet.data.logic_sequences import (
     read_logic_sequences,
     stream_logic_sequences,
 )
-from dgltrees.papers.rrnet.operations import match_splits
+from dgltrees.papers.rrnet.graphs import match_splits
 from dgltrees.trees import Examples
 from tests.formats.logic_pairs import BAD_LINES, PAIRS, Pair, lines, text_of
 from tests.formats.table import SAMPLES

@@ -14,6 +14,7 @@ from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors, WordEmbedding
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.models import (
     FixedOperations,
     LSTMStream,
@@ -25,7 +26,6 @@ from dgltrees.papers.rrnet.models import (
 )
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
 from dgltrees.papers.rrnet.models.language_model import StreamWindow
-from dgltrees.papers.rrnet.operations import Operation
 from dgltrees.trees import TreeBatch
 from tests.papers.rrnet.models.conftest import EMPTY, SIZE, STATE, WORDS, network
 

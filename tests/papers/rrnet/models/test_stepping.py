@@ -12,8 +12,8 @@ from torch.testing import assert_close
 
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import TreeError
+from dgltrees.papers.rrnet.graphs import operation_graph
 from dgltrees.papers.rrnet.models import advance, initial_state
-from dgltrees.papers.rrnet.operations import operation_graph
 from dgltrees.traversal import traverse
 
 OPTIONS: list[dict[str, Any]] = [

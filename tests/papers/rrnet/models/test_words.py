@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.papers.rrnet.graphs import Operation, token_at, word_operations
 from dgltrees.papers.rrnet.models import (
     FixedOperations,
     PolicyObjective,
@@ -21,7 +22,6 @@ from dgltrees.papers.rrnet.models import (
     StreamLM,
 )
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
-from dgltrees.papers.rrnet.operations import Operation, token_at, word_operations
 from dgltrees.trees import TreeBatch
 from tests.cells.rrnet_reference import read
 from tests.papers.rrnet.models.conftest import WORDS, network, sentences

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.papers.rrnet.operations import Operation
+from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.tasks.splits import Splits, load_splits
 from dgltrees.tasks.table import get_task
 from dgltrees.tasks.task import Task

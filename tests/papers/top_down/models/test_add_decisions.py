@@ -9,7 +9,7 @@ from hypothesis import given
 from torch.testing import assert_close
 
 from dgltrees import ConfigError
-from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest, left_chains
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest, left_chains
 from dgltrees.papers.top_down.models import AddDecisions, JointTreeLM, TreeLM, with_stops
 from dgltrees.papers.top_down.models.tree_lm import source_of_node
 from tests.trees.dependencies import HEADS, forest_of, sentences

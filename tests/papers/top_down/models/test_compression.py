@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dgltrees import ConfigError, Forest
-from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models import TreeLM, compress
 from tests.trees.dependencies import HEADS, forest_of, random_heads
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, Vocabulary
-from dgltrees.papers.top_down.dependencies import (
+from dgltrees.papers.top_down.graphs import (
     dependency_forest,
     generation_batch,
     generation_forest,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees.formats import read_mrg
-from dgltrees.papers.rrnet.operations import (
+from dgltrees.papers.rrnet.graphs import (
     Operation,
     OracleOperations,
     inferred_trees,

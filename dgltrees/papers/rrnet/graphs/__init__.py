@@ -4,11 +4,11 @@ Jacob, Lin, Sordoni and Bengio, "Learning Hierarchical Structures On-The-Fly wit
 Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 """
 
-from dgltrees.papers.rrnet.operations.graph import operation_graph
-from dgltrees.papers.rrnet.operations.inferred import inferred_trees, spans
-from dgltrees.papers.rrnet.operations.matching import Matching, match_splits
-from dgltrees.papers.rrnet.operations.oracle import OracleOperations, oracle_operations
-from dgltrees.papers.rrnet.operations.words import token_at, word_operations
+from dgltrees.papers.rrnet.graphs.graph import operation_graph
+from dgltrees.papers.rrnet.graphs.inferred import inferred_trees, spans
+from dgltrees.papers.rrnet.graphs.matching import Matching, match_splits
+from dgltrees.papers.rrnet.graphs.oracle import OracleOperations, oracle_operations
+from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
 from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 
-from dgltrees.papers.top_down.dependencies import generation_batch, generation_forest, left_chains
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest, left_chains
 from dgltrees.trees.edge_types import EdgeType
 from tests.trees.dependencies import forest_of, sentences
 

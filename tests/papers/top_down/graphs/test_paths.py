@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.papers.top_down.dependencies import dependency_path, generation_forest
-from tests.papers.top_down.dependencies.sentences import figure_2, paths_of
+from dgltrees.papers.top_down.graphs import dependency_path, generation_forest
+from tests.papers.top_down.graphs.sentences import figure_2, paths_of
 from tests.trees.dependencies import SENTENCE
 from tests.worlds import chain
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from dgltrees import TreeError
-from dgltrees.papers.rrnet.operations import match_splits
+from dgltrees.papers.rrnet.graphs import match_splits
 from tests.cells.sequences import (
     MERGE,
     RECUR,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeBatch, TreeError
-from dgltrees.papers.nti.data import (
+from dgltrees.papers.nti.graphs import (
     FullShape,
     full_shape,
     full_trees,

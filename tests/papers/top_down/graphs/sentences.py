@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dgltrees.papers.top_down.dependencies import dependency_path
+from dgltrees.papers.top_down.graphs import dependency_path
 from dgltrees.trees import Forest
 from tests.trees.dependencies import HEADS, SENTENCE, forest_of
 

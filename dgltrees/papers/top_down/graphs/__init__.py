@@ -12,10 +12,10 @@ sibling next to it on the side of the head. ::
 where w2, w1 are left of w0 and w4, w5 right of it. The dependents of ROOT are right of it.
 """
 
-from dgltrees.papers.top_down.dependencies.batch import generation_batch, left_chains
-from dgltrees.papers.top_down.dependencies.generation import generation_forest, generation_order
-from dgltrees.papers.top_down.dependencies.paths import dependency_path
-from dgltrees.papers.top_down.dependencies.word_order import dependency_forest
+from dgltrees.papers.top_down.graphs.batch import generation_batch, left_chains
+from dgltrees.papers.top_down.graphs.generation import generation_forest, generation_order
+from dgltrees.papers.top_down.graphs.paths import dependency_path
+from dgltrees.papers.top_down.graphs.word_order import dependency_forest
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.words import ROOT
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dgltrees import Forest, Vocabulary
 from dgltrees.draw import draw
-from dgltrees.papers.rrnet.operations import inferred_trees, operation_graph, spans
+from dgltrees.papers.rrnet.graphs import inferred_trees, operation_graph, spans
 from tests.cells.sequences import (
     MERGE,
     OPEN,

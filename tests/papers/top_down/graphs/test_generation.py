@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dgltrees import Forest, TreeError
-from dgltrees.papers.top_down.dependencies import (
+from dgltrees.papers.top_down.graphs import (
     EDGE_TYPES,
     EdgeType,
     dependency_forest,
@@ -18,7 +18,7 @@ from dgltrees.papers.top_down.dependencies import (
     generation_order,
 )
 from dgltrees.trees.builders import from_parses
-from tests.papers.top_down.dependencies.sentences import (
+from tests.papers.top_down.graphs.sentences import (
     ORDER,
     figure_2,
     paths_of,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.papers.rrnet.operations.words import token_at, word_operations
+from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
 from dgltrees.trees.constituents import constituent_counts
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.operation_kinds import Operation

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 
 from dgltrees import TreeBatch, TreeError
-from dgltrees.papers.rrnet.operations import OPERATIONS, Flow, Operation, operation_graph
+from dgltrees.papers.rrnet.graphs import OPERATIONS, Flow, Operation, operation_graph
 from tests.cells.sequences import (
     OPEN,
     RECUR,

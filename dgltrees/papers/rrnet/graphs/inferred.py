@@ -33,7 +33,7 @@ def inferred_trees(
     with its sequence.
 
     Arguments:
-        graph: the result of :func:`~dgltrees.papers.rrnet.operations.operation_graph`.
+        graph: the result of :func:`~dgltrees.papers.rrnet.graphs.operation_graph`.
         columns: names of node data for the leaves, such as the ids of words; inner nodes have -1.
         recur_only: whether only RECUR has a token. By default every step has one, as in sequences
             with brackets: that of SPLIT is the first leaf of its sub-tree, that of MERGE the last.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.operations.matching import in_sequences, match_splits
+from dgltrees.papers.rrnet.graphs.matching import in_sequences, match_splits
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
 from dgltrees.trees.segments import locate, offsets_of, starts
