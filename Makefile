@@ -29,7 +29,7 @@ check: install
 
 # Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
 fuzz: install
-	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz
+	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz $(wildcard tests/papers/*/test_fuzz.py)
 
 # A hundred kills of a run of every family, each of which must go on; `make test` takes three.
 kills: install
@@ -72,5 +72,5 @@ bench: install
 # On a machine with CUDA: the laws of every cell there, then nodes a second beside torch's LSTM and
 # the CPU. Without one the laws say that they are skipped, and the table stops in a line.
 gpu: install
-	$(BIN)/python -m pytest tests/gpu -rs
+	$(BIN)/python -m pytest tests/gpu $(wildcard tests/papers/*/test_gpu.py) -rs
 	$(BIN)/dgltrees bench --device cuda
