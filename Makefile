@@ -39,7 +39,7 @@ kills: install
 # Small runs of the pages in datasets/, trained again and compared with what the pages say:
 # `make results`, or `make results NAME=listops-sum-c25`.
 results: install
-	$(BIN)/python -m tests.results $(NAME)
+	$(BIN)/python -m tests.papers.results $(NAME)
 
 # What the package does, compared with the records in tests/golden, and a line for each difference:
 # `make golden`, or `make golden NAME=presets`; with WRITE=1 the records are written.
