@@ -35,7 +35,7 @@ deletion: install
 
 # Ten thousand damaged inputs for every reader of files; `make test` takes a hundred.
 fuzz: install
-	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz
+	FUZZ=10000 $(BIN)/python -m pytest -n auto tests/fuzz $(wildcard tests/papers/*/test_fuzz.py)
 
 # A hundred kills of a run of every family, each of which must go on; `make test` takes three.
 kills: install
@@ -45,7 +45,7 @@ kills: install
 # Small runs of the pages in datasets/, trained again and compared with what the pages say:
 # `make results`, or `make results NAME=listops-sum-c25`.
 results: install
-	$(BIN)/python -m tests.results $(NAME)
+	$(BIN)/python -m tests.papers.results $(NAME)
 
 # What the package does, compared with the records in tests/golden, and a line for each difference:
 # `make golden`, or `make golden NAME=presets`; with WRITE=1 the records are written.
@@ -78,5 +78,5 @@ bench: install
 # On a machine with CUDA: the laws of every cell there, then nodes a second beside torch's LSTM and
 # the CPU. Without one the laws say that they are skipped, and the table stops in a line.
 gpu: install
-	$(BIN)/python -m pytest tests/gpu -rs
+	$(BIN)/python -m pytest tests/gpu $(wildcard tests/papers/*/test_gpu.py) -rs
 	$(BIN)/dgltrees bench --device cuda

@@ -24,6 +24,13 @@ settings.register_profile(
 settings.load_profile("suite")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Laws of worlds hold for those of the module; a paper imports the laws and has its own."""
+    worlds = getattr(metafunc.module, "WORLDS", None)
+    if worlds is not None and "world" in metafunc.fixturenames:
+        metafunc.parametrize("world", worlds, ids=str)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, None, None]:
     """Skip a test that needs DGL, the reference, on a machine that does not have it."""

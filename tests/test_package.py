@@ -27,21 +27,20 @@ ROOMS = [
         "_progress",
         "_shortcuts",
         "values",
+        "registry",
         "constructors",
         "options",
     ),
-    *("trees", "trees.dependencies", "trees.builders", "trees.operations"),
+    *("trees", "trees.builders"),
     *("formats", "formats.synthetic", "draw", "traversal"),
     *("cells", "cells.aggregators", "cells.compiled"),
-    *("models", "models.language_model", "models.parser", "models.nti", "models.rrnet"),
-    *("metrics", "tasks", "training", "estimators", "analyses", "bench", "commands", "cli"),
+    *("models", "metrics", "tasks", "settings", "training", "estimators", "analyses", "bench"),
+    *("commands", "cli", "papers"),
 ]
 """Every room imports from those before it, and from itself."""
 TOGETHER = {
     ("cells", "cells.aggregators"): "a cell is a gate and an aggregator",
     ("cells", "cells.compiled"): "the package registers the compiled ways when it is imported",
-    ("models", "models.language_model"): "names of the families are names of the room too",
-    ("models", "models.nti"): "names of the families are names of the room too",
 }
 """Imports of a later room, and why."""
 

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file
 
 from dgltrees.errors import ConfigError
-from dgltrees.registry import PAPERS, Registry, paper_of
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import preset_names
+from dgltrees.registry import Registry, paper_of
+from tests.training.samples import CLASSIFY
 
 ROOT = Path(__file__).parents[1]
+QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
 OF_CONTRIBUTING = {
     "cells": {"max": "small.max_rnn:MaxTreeRNN"},
     "aggregators": {"fading_sum": "small.fading_sum:FadingSum"},
@@ -28,11 +29,28 @@ OF_CONTRIBUTING = {
 """What the files of CONTRIBUTING define."""
 ENTRIES = {
     **OF_CONTRIBUTING,
+    "encoders": {"wide": "small.wide:WideSettings"},
     "presets": {"small": "small.presets:PRESETS"},
     "generators": {"ones": "small.ones:make_ones"},
 }
 FILES = {
     "presets.py": 'PRESETS = {"balanced": {"about": "Rare classes.", "task": "balanced"}}\n',
+    "wide.py": '''
+from dataclasses import dataclass
+from dgltrees.models.bag_encoder import BagEncoder
+from dgltrees.options import Count
+from dgltrees.tasks.sequence_encoders import EncoderSettings
+
+@dataclass(frozen=True)
+class WideSettings(EncoderSettings):
+    """A wide bag of nodes."""
+    width: Count = 2
+    """Size of a vector, as a multiple of hidden_size."""
+
+    @staticmethod
+    def make(model, inputs):
+        return BagEncoder(inputs, model["width"] * model["hidden_size"])
+''',
     "ones.py": '''
 from pathlib import Path
 
@@ -112,7 +130,7 @@ def test_a_package_adds_one_of_each(tmp_path: Path) -> None:
     for name, body in FILES.items():
         (package / name).write_text(body, encoding="utf-8")
 
-    helped, presets, cell, rank, draw, made, counted = outputs(
+    helped, presets, cell, rank, draw, made, counted, trained = outputs(
         tmp_path,
         ["--help"],
         ["presets"],
@@ -121,14 +139,17 @@ def test_a_package_adds_one_of_each(tmp_path: Path) -> None:
         ["draw", "--help"],
         ["make", "ones", "--out", "one.parents"],
         ["count", "one.parents"],
+        ["train", *CLASSIFY, "--model.encoder=wide", "--model.width=3", *QUICK, "--out", "run"],
     )
     assert "  count                Print the number of trees of a file: count FILE" in helped[1]
-    assert re.search(r"^balanced +balanced +tree", presets[1], re.MULTILINE)
+    assert re.search(r"^balanced +balanced +child_sum", presets[1], re.MULTILINE)
     assert "--model.mean\n      Weight lambda of the mean over the children" in cell[1]
     assert rank[1].startswith("# Rare classes.\n")
     assert " parents" in draw[1]
     assert made[:2] == (0, "one.parents\n")
     assert counted[:2] == (0, "1\n")
+    assert trained[0] == 0, trained[2]
+    assert load_file(tmp_path / "run" / "weights.safetensors")["encoder.layer.bias"].shape == (12,)
 
 
 def test_broken_entries_are_named_and_everything_else_works(tmp_path: Path) -> None:
@@ -196,6 +217,3 @@ def test_names_of_papers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch)
     assert paper_of("mee-lstm") == "the paper rrnet (dgltrees.papers.rrnet), which is not installed"
     assert "nti" in paper_of("sst-tree")
     assert paper_of("regress") == paper_of("meek") == ""
-    starts = [start for words in PAPERS.values() for start in words.split()]
-    assert len(starts) == len({*starts})
-    assert [name for name in starts if name not in {*TASKS, *preset_names()}] == []

@@ -19,8 +19,6 @@ import pytest
 
 from dgltrees import ConfigError, Forest, TreeError, Vocabulary
 from dgltrees.formats import FORMATS, Layout, write_arrow, write_parquet
-from dgltrees.papers.nti.data import read_entailment, read_wikiqa
-from dgltrees.papers.top_down.data import read_kbest, read_questions
 from dgltrees.training.catalog import preset_values
 from tests.training.samples import SAMPLES
 
@@ -31,42 +29,23 @@ _LONGEST = 3000
 SAMPLES_OF = {
     "jsonl": "plans/train.jsonl",
     "conllu": "ud/sample.conllu",
-    "listops": "listops/train.tsv",
     "logic": "lrt/train4",
-    "inex": "inex/inex05.train.elastic.tree",
-    "boolsent": "boolsent/train.txt",
-    "mee": "mee/train4.tsv",
     "mrg": "penn/sample.mrg",
-    "sst": "sst/train.txt",
-    "snli": "snli/snli_1.0_train.jsonl",
-    "sick": "sick/SICK_train_parsed.txt",
-    "wikiqa": "wikiqa/WikiQASent-train.txt",
 }
 TEXTS = {
     "json": b'{"a": [1, 2.5, null, true, {"b": "text \\u00e9"}], "c": {}}\n',
     "xml": b'<?xml version="1.0" encoding="utf-8"?>\n<a b="c"><d>text &amp; more</d><e/></a>\n',
     "python": b"def f(a, b=1):\n    return [a * b for a in range(3) if a]\n",
-    "dp": b"The\tDT\t2\ndog\tNN\t3\nbarks\tVBZ\t0\n\nGo\tVB\t0\n\n",
     "nodes": b"tree,id,parent,x\n0,0,,1\n0,1,0,2.5\n0,2,0,\n1,0,,4\n",
     "rows": b'id,tree\n1,"{""a"": 1, ""children"": [{""a"": 2}]}"\n2,"{""a"": 3}"\n',
-    "kbest": (
-        b"# sent_id = x\n# score = -1.5\n"
-        b"1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n2\tb\t_\t_\t_\t_\t1\t_\t_\t_\n\n"
-    ),
-    "questions": (b"id,question,a),b),c),d),e)\n1,It was a _____ night.,dark,wet,long,cold,mild\n"),
-    "preset": b"# mine\nbase: listops\nmodel: {hidden_size: 3}\ntraining:\n  epochs: 2\n",
+    "preset": b"# mine\nbase: classify\nmodel: {hidden_size: 3}\ntraining:\n  epochs: 2\n",
 }
 READERS: dict[str, Callable[[Path], Any]] = {
-    "kbest": read_kbest,
-    "questions": read_questions,
-    "snli": read_entailment,
-    "sick": read_entailment,
-    "wikiqa": read_wikiqa,
     "preset": lambda path: preset_values(str(path)),
     "rows": lambda path: FORMATS["rows"].read(path, layout=Layout(tree="tree")),
     "jsonl": lambda path: FORMATS["jsonl"].read(path, layout=Layout(tree="plan", children="Plans")),
 }
-SUFFIXES = {"snli": ".jsonl", "nodes": ".csv", "rows": ".csv", "preset": ".yaml"}
+SUFFIXES = {"nodes": ".csv", "rows": ".csv", "preset": ".yaml"}
 SPECIAL = [
     *(b"", b"\0", b"\xff", b"\xc3", b"\r", b"\n", b"\n\n", b"\t", b" ", b'"', b"'", b",", b"\\"),
     *(b"(", b")", b"[", b"]", b"{", b"}", b"<", b">", b"&", b"*", b":", b"-1", b"0", b"1e999"),
@@ -76,9 +55,8 @@ SPECIAL = [
 
 
 def sample(name: str) -> bytes:
-    if name in TEXTS:
-        return TEXTS[name]
-    content = (SAMPLES / SAMPLES_OF[name]).read_bytes()
+    """The beginning of a file of the samples."""
+    content = (SAMPLES / name).read_bytes()
     return content[: content.rfind(b"\n", 0, _LONGEST) + 1] or content
 
 
@@ -123,14 +101,22 @@ def check(read: Callable[[Path], Any], path: Path, *, lines: bool = False) -> bo
 @pytest.mark.parametrize("name", [*SAMPLES_OF, *TEXTS])
 def test_damaged_files(tmp_path: Path, name: str) -> None:
     read = READERS[name] if name in READERS else FORMATS[name].read
-    content, path = sample(name), tmp_path / f"file{SUFFIXES.get(name, '.txt')}"
+    content = TEXTS[name] if name in TEXTS else sample(SAMPLES_OF[name])
+    path = tmp_path / f"file{SUFFIXES.get(name, '.txt')}"
+    damaged(name, read, content, path, lines=name != "preset")
+
+
+def damaged(
+    name: str, read: Callable[[Path], Any], content: bytes, path: Path, *, lines: bool = True
+) -> None:
+    """Read a file, and then damaged ones."""
     path.write_bytes(content)
     assert check(read, path), "the sample itself must be read"
     for number in range(INPUTS):
         rng = random.Random(f"{name} {number}")
         path.write_bytes(mutated(content, rng))
         try:
-            check(read, path, lines=name != "preset")
+            check(read, path, lines=lines)
         except Exception as error:
             raise AssertionError(f"{name} {number}: {path.read_bytes()!r}") from error
 

@@ -12,17 +12,15 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees import traverse
-from tests.gpu.worlds import WAYS, WORLDS, World, on, step
+from tests.gpu.worlds import WAYS, WORLDS, World, on, step  # noqa: F401  (read by conftest)
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 CLOSE = {torch.float64: (1e-9, 1e-10), torch.float32: (1e-3, 1e-4)}
 """Relative and absolute tolerance."""
 
-every_world = pytest.mark.parametrize("world", WORLDS, ids=str)
 
-
-@every_world
+@needs_cuda
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", CLOSE, ids=str)
 def test_the_numbers_of_the_cpu(world: World, way: str, dtype: torch.dtype) -> None:
@@ -48,7 +46,7 @@ def no_waiting() -> Iterator[None]:
         torch.cuda.set_sync_debug_mode("default")
 
 
-@every_world
+@needs_cuda
 @pytest.mark.parametrize("way", ["own way", "three functions"])
 def test_no_stream_waits(world: World, way: str) -> None:
     cell, batch = on("cuda", torch.float32, *world.make())
@@ -56,12 +54,13 @@ def test_no_stream_waits(world: World, way: str) -> None:
         step(cell, batch, **WAYS[way])
 
 
+@needs_cuda
 def test_waiting_is_seen() -> None:
     with no_waiting(), pytest.raises(RuntimeError):
         torch.ones(1, device="cuda").item()
 
 
-@every_world
+@needs_cuda
 def test_autocast(world: World) -> None:
     """States and gradients keep to those of float32 as far as bfloat16 can."""
     h, exact = step(*on("cuda", torch.float32, *world.make()))
@@ -73,7 +72,7 @@ def test_autocast(world: World) -> None:
         assert (gradient - exact[name]).norm() < 0.2 * exact[name].norm() + 0.02, name
 
 
-@every_world
+@needs_cuda
 def test_a_batch_travels(world: World) -> None:
     """From page-locked memory and back: data move, integers are still known on the host."""
     cell, batch = world.make()

@@ -12,17 +12,11 @@ from torch import Tensor
 
 from dgltrees import Forest, TreeBatch, traverse
 from dgltrees.cells import BaseCell
-from dgltrees.papers.nti.graphs import full_trees
-from dgltrees.papers.rrnet.graphs import operation_graph
-from tests.cells.reference import given_query
-from tests.cells.sequences import flat, spelled
-from tests.cells.table import CHILDREN, INPUT, TABLE, Row
+from tests.cells.sequences import flat, graph_of, spelled
+from tests.cells.table import INPUT, TABLE, Row
 from tests.cells.test_laws import graph, world
 from tests.cells.test_rrnet import GIVEN, OPTIONS, fields, make
 from tests.worlds import chain, random_forest
-
-NODE_FUNCTIONS = ("s_lstm", "chainer_s_lstm", "anf", "selective_s_lstm")
-"""Cells that run over full trees."""
 
 WAYS: dict[str, dict[str, Any]] = {
     "own way": {},
@@ -54,12 +48,6 @@ def _of_a_forest(row: Row) -> tuple[BaseCell, TreeBatch]:
     return cell, batch.with_data(ndata)
 
 
-def _of_full_trees(row: Row) -> tuple[BaseCell, TreeBatch]:
-    batch = full_trees([4, 1, 3], CHILDREN)
-    x = torch.linspace(-1, 1, batch.num_nodes * INPUT).double().sin().view(-1, INPUT)
-    return row.make(), batch.with_data({"x": x, "q": given_query(x)})
-
-
 def _of_a_dag() -> tuple[BaseCell, TreeBatch]:
     src, dst = torch.tensor([[0, 1, 0, 2, 2, 0, 5], [1, 2, 3, 3, 4, 4, 4]])
     x = torch.linspace(-1, 1, 6 * INPUT).double().view(-1, INPUT)
@@ -67,18 +55,13 @@ def _of_a_dag() -> tuple[BaseCell, TreeBatch]:
 
 
 def _of_operations(options: dict[str, Any]) -> tuple[BaseCell, TreeBatch]:
-    operations, sizes = flat(spelled("SRM", "OSMM", ""))
-    batch = operation_graph(operations, sizes)
-    return make(**options), batch.with_data(fields(operations, *GIVEN, "mask"))
+    drawn = spelled("SRM", "OSMM", "")
+    data = fields(flat(drawn)[0], *GIVEN, "mask")
+    return make(**options), graph_of(drawn).with_data(data)
 
 
 WORLDS = [
     *(World(str(r), lambda r=r: _of_a_forest(r)) for r in TABLE),
-    *(
-        World(f"{r} on full trees", lambda r=r: _of_full_trees(r))
-        for r in TABLE
-        if r.cell in NODE_FUNCTIONS
-    ),
     World("child_sum on a graph", _of_a_dag),
     *(World(f"rrnet {n}", lambda o=o: _of_operations(o)) for n, o in OPTIONS.items()),
 ]

@@ -1,7 +1,7 @@
 """Trains the small runs of `datasets/*.md` again, and compares with what the pages say.
 
-``python -m tests.results NAME`` takes one, or every one without a name. A run is a block of a page:
-its name, a command, and a line for each number of its result.
+``python -m tests.papers.results NAME`` takes one, or every one without a name. A run is a block of
+a page: its name, a command, and a line for each number of its result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from dgltrees.cells.compiled.kernels import compiled
 from dgltrees.cli import main
 
-PAGES = Path(__file__).parents[1] / "datasets"
+PAGES = Path(__file__).parents[2] / "datasets"
 BLOCK = re.compile(r"(?ms)^```results (\S+)\n(.*?)\n((?:^[\w.]+ \S+\n)+)```$")
 TOLERANCE = 0.005
 """Of a number, as a part of it: rounding differs between machines, and grows with every step."""

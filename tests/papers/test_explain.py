@@ -1,0 +1,20 @@
+"""Explanations of runs of papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dgltrees.training.catalog import preset_names
+from tests.analyses.test_explain import explained
+from tests.training.samples import SAMPLES, quick
+
+FILES = {"listops-sum-c25": "listops/test.tsv", "sst-tree": "sst/dev.txt"}
+
+
+@pytest.mark.parametrize("preset", [name for name in FILES if name in preset_names()])
+def test_runs_of_the_command_line_are_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], preset: str
+) -> None:
+    explained(quick(preset, {"limit": None}), str(SAMPLES / FILES[preset]), tmp_path, capsys)
