@@ -6,7 +6,7 @@ import torch
 
 from dgltrees import TreeBatch
 from dgltrees.cells import BaseCell
-from dgltrees.papers.nti.data import full_trees
+from dgltrees.papers.nti.graphs import full_trees
 from tests.cells.reference import given_query
 from tests.cells.table import CHILDREN, INPUT, TABLE, Row
 from tests.gpu.test_cuda import (  # noqa: F401
