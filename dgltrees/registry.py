@@ -165,8 +165,7 @@ def _announced(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
     """The entry points of a group by name: the papers', then those of other packages."""
     found: dict[str, EntryPoint] = {}
     entries = _all_entry_points().select(group=group)
-    order = sorted(entries, key=lambda each: (_package(each) != "dgltrees", _package(each)))
-    for entry in order:
+    for entry in sorted(entries, key=_order):
         if entry.name in taken or entry.name in found:
             holder = _package(found[entry.name]) if entry.name in found else "dgltrees"
             warnings.warn(
@@ -177,6 +176,11 @@ def _announced(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
         else:
             found[entry.name] = entry
     return found
+
+
+def _order(entry: EntryPoint) -> tuple[bool, str, str]:
+    """By package and name, the papers first: metadata have the entries in any order."""
+    return _package(entry) != "dgltrees", _package(entry), entry.name
 
 
 def _package(entry: EntryPoint) -> str:
