@@ -10,7 +10,7 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.draw.arcs import draw_arcs
-from dgltrees.draw.labels import Positions
+from dgltrees.draw.layout import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.draw.inputs import as_array
-from dgltrees.draw.layout import Layout
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 
-__all__ = ["Labels", "Positions", "decode_column", "tree_labels"]
-
-Positions = Literal["all", "none", "auto"]
-"""Which edges of a drawing show the position of a child."""
+__all__ = ["Labels", "decode_column", "tree_labels"]
 
 # Columns that make the label even where they have no vocabulary, in this order.
 _LABEL_COLUMNS = ("label", "op", "word", "value")
@@ -49,14 +45,13 @@ class Labels:
 def tree_labels(
     forest: Forest,
     nodes: NDArray[np.int64],
-    layout: Layout,
     titles: list[str | None],
     *,
     labels: str | Sequence[str] | None = None,
     targets: Any | None = None,
     predictions: Any | None = None,
     values: Any | None = None,
-    positions: Positions = "auto",
+    positions: list[int | None],
 ) -> Labels:
     """Make the texts for a selection of the trees of a forest.
 
@@ -64,7 +59,6 @@ def tree_labels(
         forest: all trees; the keyword arguments are those of :func:`dgltrees.draw.draw`, for all
             of its nodes.
         nodes: ``(n,)`` the nodes of ``forest`` to label.
-        layout: their trees.
         titles: a line above each of these trees, or None.
     """
     if targets is None:
@@ -84,7 +78,7 @@ def tree_labels(
         details,
         correct,
         None if numbers is None else numbers.astype(np.float64),
-        _positions(layout, positions),
+        positions,
         titles,
     )
 
@@ -117,18 +111,6 @@ def decode_column(
         )
     names = vocab.names
     return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
-
-
-def _positions(layout: Layout, mode: Positions) -> list[int | None]:
-    """The child position that each node shows; in mode ``"auto"`` only if a sibling is missing."""
-    if mode not in get_args(Positions):
-        raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
-    positions: list[int | None] = [None] * len(layout)
-    for node, children in enumerate(layout.children):
-        if mode == "all" or (mode == "auto" and layout.has_gaps(node)):
-            for child in children:
-                positions[child] = layout.pos[child]
-    return positions
 
 
 def _verdict(predicted: str, expected: str, correct: bool | None) -> str:

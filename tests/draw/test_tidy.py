@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dgltrees.draw.layout import Layout
-from dgltrees.draw.tidy import tidy_positions
+from dgltrees.draw.layout import Layout, tidy_positions
 from dgltrees.trees.forest import Forest
 from tests.draw.examples import forests
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dgltrees.draw import draw
-from dgltrees.draw.trees_text import MAX_INDENT
+from dgltrees.draw.trees import MAX_INDENT
 from dgltrees.trees.forest import Forest
 from tests.draw.examples import listops
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from dgltrees import TreeError
 from dgltrees.papers.rrnet.pictures import OperationsDrawing, draw_operations
-from dgltrees.papers.rrnet.pictures.operations_text import MAX_ENTRIES
+from dgltrees.papers.rrnet.pictures.operations import MAX_ENTRIES
 from tests.draw.svg import SVG, canvas_size, of_class, rectangle
 from tests.papers.rrnet.operations.sequences import MERGE, RECUR, SPLIT, Sequences, sequences
 
