@@ -34,7 +34,7 @@ from dgltrees.papers.rrnet.operations import Operation
 from dgltrees.papers.rrnet.operations.graph import operation_graph
 from dgltrees.papers.rrnet.operations.inferred import inferred_trees, spans
 from dgltrees.papers.rrnet.operations.words import token_at, word_operations
-from dgltrees.papers.rrnet.pictures.operations import draw_operations
+from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest

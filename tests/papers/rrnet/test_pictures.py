@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from dgltrees import TreeError
-from dgltrees.papers.rrnet.pictures import OperationsDrawing, draw_operations
-from dgltrees.papers.rrnet.pictures.operations import MAX_ENTRIES
+from dgltrees.papers.rrnet.pictures import MAX_ENTRIES, OperationsDrawing, draw_operations
 from tests.draw.svg import SVG, canvas_size, of_class, rectangle
 from tests.papers.rrnet.operations.sequences import MERGE, RECUR, SPLIT, Sequences, sequences
 
