@@ -23,37 +23,74 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.draw import svg
 from dgltrees.draw.inputs import select_trees
 from dgltrees.draw.labels import decode_column
-from dgltrees.draw.layout import PADDING, TEXT_MARGIN
 from dgltrees.draw.picture import Picture
-from dgltrees.draw.svg import (
-    DETAIL,
-    GREY,
-    INNER,
-    LABEL,
-    LEAF,
-    LINE_HEIGHT,
-    MARGIN,
-    TITLE,
-    box_element,
-    group,
-    svg_document,
-    text_element,
-    text_group,
-    text_width,
-    title_element,
-)
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.roots import check_roots
 
-__all__ = ["MAX_LEVELS", "ArcDrawing", "ArcSentence", "arcs_svg", "arcs_text", "draw_arcs"]
+__all__ = ["MAX_LEVELS", "ArcDrawing", "ArcSentence", "draw_arcs"]
+
+MAX_LEVELS = 12
+
+_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8  # the directions in which a line leaves a character
+_CHARACTERS = {False: " ??│?┘┐┤?└┌├─┴┬┼", True: " ??|?+++?+++-+++"}  # by the sum of directions
+_NONE, _STROKE, _ARROW = 0, 1, 2  # how the arcs of a line end at its word
+_ENDS = {False: " ─►", True: " ->"}
+
+_SENTENCE_GAP, _WORD_GAP = 28.0, 14.0
+_ARC_GAP = 7.0  # between the ends of two arcs at one word
+_LEVEL_HEIGHT, _FIRST_LEVEL = 20.0, 24.0  # from one level of arcs to the next, up to the first
+_RADIUS = 6.0
+_TIP = 4.0  # half the width of an arrow's tip
+
+
+@dataclass(frozen=True)
+class ArcSentence:
+    """The ``n`` nodes of a dependency tree, ROOT and then the words in their order.
+
+    Arguments:
+        title: the line above, if any.
+        heads: ``n`` heads, -1 at ROOT.
+        words: ``n`` texts.
+        labels: ``n`` labels of the arcs into the nodes, such as dependency relations.
+        tags: ``n`` texts below the words, such as parts of speech.
+    """
+
+    title: str | None
+    heads: list[int]
+    words: list[str]
+    labels: list[str]
+    tags: list[str]
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """``n`` heights of the arcs into the nodes, from 1; 0 at ROOT.
+
+        Going from short arcs to long ones, an arc is above all earlier arcs that it overlaps.
+        """
+        levels = [0] * len(self.heads)
+        heights = np.zeros(len(self.heads), np.int32)  # of the highest arc so far over each gap
+        spans = [
+            (abs(head - node), min(head, node), node)
+            for node, head in enumerate(self.heads)
+            if head >= 0
+        ]
+        for length, start, node in sorted(spans):
+            gaps = heights[start : start + length]
+            levels[node] = int(gaps.max()) + 1
+            gaps[:] = levels[node]
+        return levels
 
 
 @dataclass(frozen=True, repr=False)
 class ArcDrawing(Picture):
-    """Sentences drawn by :func:`draw_arcs`: words under arcs, or as text one word per line."""
+    """Sentences drawn by :func:`draw_arcs`: words under arcs, or as text one word per line.
+
+    SVG has a group of class ``node`` per word and a path of class ``edge`` per arc.
+    """
 
     sentences: list[ArcSentence]
     svg_limit: int
@@ -68,10 +105,36 @@ class ArcDrawing(Picture):
         return f"{count} dependency tree{'s' * (count != 1)}, {self._size} nodes"
 
     def _svg(self) -> str:
-        return arcs_svg(self.sentences, self._description)
+        elements: list[str] = []
+        top, width = svg.MARGIN, 0.0
+        for sentence in self.sentences:
+            if sentence.title:
+                elements.append(svg.title(sentence.title, svg.MARGIN, top + svg.TITLE))
+                top += svg.LINE_HEIGHT[svg.TITLE]
+                width = max(width, svg.MARGIN + svg.text_width(sentence.title, svg.TITLE))
+            row = _Row(sentence)
+            base = top + _FIRST_LEVEL + _LEVEL_HEIGHT * max(sentence.levels)
+            elements += row.elements(base)
+            top = base + row.height + _SENTENCE_GAP
+            width = max(width, row.width)
+        height = top - _SENTENCE_GAP + svg.MARGIN
+        return svg.document(elements, width + svg.MARGIN, height, self._description)
 
     def _lines(self, ascii_only: bool) -> Iterator[str]:
-        return arcs_text(self.sentences, ascii_only)
+        characters, arrows = _CHARACTERS[ascii_only], _ENDS[ascii_only]
+        for i, sentence in enumerate(self.sentences):
+            if i:
+                yield ""
+            if sentence.title:
+                yield sentence.title
+            directions, ends = _arc_characters(sentence)
+            digits = len(str(len(sentence.words) - 1))
+            width = max(map(len, sentence.words))
+            rows = zip(directions.tolist(), ends, sentence.words, sentence.labels, sentence.heads)
+            for number, (row, end, word, label, head) in enumerate(rows):
+                arcs = "".join([characters[cell] for cell in row]) + arrows[end]
+                arc_name = " ".join(filter(None, (label, f"← {head}"))) if head >= 0 else ""
+                yield f"{arcs} {number:>{digits}} {word:<{width}}  {arc_name}".rstrip()
 
 
 def draw_arcs(
@@ -116,74 +179,6 @@ def draw_arcs(
     return ArcDrawing(sentences, svg_limit)
 
 
-@dataclass(frozen=True)
-class ArcSentence:
-    """The ``n`` nodes of a dependency tree, ROOT and then the words in their order.
-
-    Arguments:
-        title: the line above, if any.
-        heads: ``n`` heads, -1 at ROOT.
-        words: ``n`` texts.
-        labels: ``n`` labels of the arcs into the nodes, such as dependency relations.
-        tags: ``n`` texts below the words, such as parts of speech.
-    """
-
-    title: str | None
-    heads: list[int]
-    words: list[str]
-    labels: list[str]
-    tags: list[str]
-
-    @cached_property
-    def levels(self) -> list[int]:
-        """``n`` heights of the arcs into the nodes, from 1; 0 at ROOT.
-
-        Going from short arcs to long ones, an arc is above all earlier arcs that it overlaps.
-        """
-        levels = [0] * len(self.heads)
-        heights = np.zeros(len(self.heads), np.int32)  # of the highest arc so far over each gap
-        spans = [
-            (abs(head - node), min(head, node), node)
-            for node, head in enumerate(self.heads)
-            if head >= 0
-        ]
-        for length, start, node in sorted(spans):
-            gaps = heights[start : start + length]
-            levels[node] = int(gaps.max()) + 1
-            gaps[:] = levels[node]
-        return levels
-
-
-_SENTENCE_GAP, _WORD_GAP = 28.0, 14.0
-_ARC_GAP = 7.0  # between the ends of two arcs at one word
-_LEVEL_HEIGHT, _FIRST_LEVEL = 20.0, 24.0  # from one level of arcs to the next, up to the first
-_RADIUS = 6.0
-_TIP = 4.0  # half the width of an arrow's tip
-
-
-def arcs_svg(sentences: Sequence[ArcSentence], description: str) -> str:
-    """The picture, with a group of class ``node`` per word and a path of class ``edge`` per arc.
-
-    Arguments:
-        sentences: drawn below each other.
-        description: the text for screen readers.
-    """
-    elements: list[str] = []
-    top, width = MARGIN, 0.0
-    for sentence in sentences:
-        if sentence.title:
-            elements.append(title_element(sentence.title, MARGIN, top + TITLE))
-            top += LINE_HEIGHT[TITLE]
-            width = max(width, MARGIN + text_width(sentence.title, TITLE))
-        row = _Row(sentence)
-        base = top + _FIRST_LEVEL + _LEVEL_HEIGHT * max(sentence.levels)
-        elements += row.elements(base)
-        top = base + row.height + _SENTENCE_GAP
-        width = max(width, row.width)
-    height = top - _SENTENCE_GAP + MARGIN
-    return svg_document(text_group(elements), width + MARGIN, height, description)
-
-
 class _Row:
     """The horizontal positions of the words of a sentence and of the ends of its arcs."""
 
@@ -192,32 +187,31 @@ class _Row:
         self.ranks = _arc_ranks(sentence.heads)
         self.widths = [
             max(
-                text_width(word, LABEL) + 2 * TEXT_MARGIN,
-                text_width(tag, DETAIL) + 2 * TEXT_MARGIN,
+                svg.text_width(word, svg.LABEL) + 2 * svg.TEXT_MARGIN,
+                svg.text_width(tag, svg.DETAIL) + 2 * svg.TEXT_MARGIN,
                 _ARC_GAP * (len(ranks) + 1),
             )
             for word, tag, ranks in zip(sentence.words, sentence.tags, self.ranks)
         ]
-        self.height = 2 * PADDING + LINE_HEIGHT[LABEL] + LINE_HEIGHT[DETAIL] * any(sentence.tags)
+        self.height = 2 * svg.PADDING + svg.LINE_HEIGHT[svg.LABEL]
+        self.height += svg.LINE_HEIGHT[svg.DETAIL] * any(sentence.tags)
         closed_at: list[list[int]] = [[] for _ in sentence.words]  # arcs, by their right end
         for node, head in enumerate(sentence.heads):
             if head >= 0:
                 closed_at[max(node, head)].append(node)
         self.middles: list[float] = []
         for i, arcs in enumerate(closed_at):
-            left = self.middles[-1] + self.widths[i - 1] / 2 + _WORD_GAP if i else MARGIN
+            left = self.middles[-1] + self.widths[i - 1] / 2 + _WORD_GAP if i else svg.MARGIN
             self.middles.append(left + self.widths[i] / 2)
             for node in arcs:
                 start, stop = self.ends(node)
-                label_width = text_width(sentence.labels[node], DETAIL) + 2 * _RADIUS
+                label_width = svg.text_width(sentence.labels[node], svg.DETAIL) + 2 * _RADIUS
                 self.middles[i] += max(0.0, label_width - (stop - start))
         self.width = self.middles[-1] + self.widths[-1] / 2
 
-    def ends(self, node: int) -> tuple[float, float]:
+    def ends(self, node: int) -> list[float]:
         """The left and the right end of the arc into ``node``."""
-        head = self.sentence.heads[node]
-        start, stop = sorted((self._end(node, node), self._end(head, node)))
-        return start, stop
+        return sorted((self._end(node, node), self._end(self.sentence.heads[node], node)))
 
     def _end(self, word: int, node: int) -> float:
         """The horizontal position at which the arc into ``node`` ends in ``word``."""
@@ -230,22 +224,22 @@ class _Row:
             if head >= 0:
                 yield from self._arc(node, base)
         for node in range(len(self.sentence.words)):
-            yield from self._word(node, base)
+            yield self._word(node, base)
 
-    def _word(self, node: int, base: float) -> Iterator[str]:
+    def _word(self, node: int, base: float) -> str:
         """A box with a word and its tag."""
         word, tag = self.sentence.words[node], self.sentence.tags[node]
         middle, width = self.middles[node], self.widths[node]
-        paint = LEAF if self.sentence.heads[node] >= 0 else INNER
-        base_line = base + PADDING + 0.75 * LINE_HEIGHT[LABEL]
+        paint = svg.LEAF if self.sentence.heads[node] >= 0 else svg.INNER
+        base_line = base + svg.PADDING + 0.75 * svg.LINE_HEIGHT[svg.LABEL]
         elements = [
-            box_element(middle - width / 2, base, width, self.height, _RADIUS, paint),
-            text_element(word, middle, base_line, LABEL, paint.text, more=' font-weight="600"'),
+            svg.box(middle - width / 2, base, width, self.height, _RADIUS, paint),
+            svg.text(word, middle, base_line, svg.LABEL, paint.text, svg.BOLD),
         ]
         if tag:
-            tag_line = base_line + LINE_HEIGHT[DETAIL]
-            elements.append(text_element(tag, middle, tag_line, DETAIL, paint.text))
-        return group("node", " ".join(filter(None, (word, tag))), elements)
+            tag_line = base_line + svg.LINE_HEIGHT[svg.DETAIL]
+            elements.append(svg.text(tag, middle, tag_line, svg.DETAIL, paint.text))
+        return svg.group(elements, 'class="node"', " ".join(filter(None, (word, tag))))
 
     def _arc(self, node: int, base: float) -> Iterator[str]:
         """The arc into ``node``, with its tip and with its label above it."""
@@ -253,19 +247,17 @@ class _Row:
         top = base - _LEVEL_HEIGHT * self.sentence.levels[node]
         bend, tip = min(_RADIUS, (stop - start) / 2), self._end(node, node)
         yield (
-            f'<path class="edge" fill="none" stroke="{GREY}" stroke-width="1.4" '
+            f'<path class="edge" fill="none" stroke="{svg.GREY}" stroke-width="1.4" '
             f'd="M{start:.1f} {base:.1f}V{top + bend:.1f}q0 -{bend:.1f} {bend:.1f} -{bend:.1f}'
             f'H{stop - bend:.1f}q{bend:.1f} 0 {bend:.1f} {bend:.1f}V{base:.1f}"/>'
         )
         yield (
-            f'<path class="tip" fill="{GREY}" d="M{tip:.1f} {base:.1f}'
+            f'<path class="tip" fill="{svg.GREY}" d="M{tip:.1f} {base:.1f}'
             f'l-{_TIP} -{2 * _TIP}h{2 * _TIP}z"/>'
         )
-        label = self.sentence.labels[node]
+        label, middle = self.sentence.labels[node], (start + stop) / 2
         if label:
-            yield text_element(
-                label, (start + stop) / 2, top - 4, DETAIL, GREY, more=' class="label"'
-            )
+            yield svg.text(label, middle, top - 4, svg.DETAIL, svg.GREY, ' class="label"')
 
 
 def _arc_ranks(heads: Sequence[int]) -> list[dict[int, int]]:
@@ -282,41 +274,6 @@ def _arc_ranks(heads: Sequence[int]) -> list[dict[int, int]]:
             length = abs(node - head)
             ends[word].append((other > word, length if other < word else -length, node))
     return [{node: i for i, (_, _, node) in enumerate(sorted(arcs))} for arcs in ends]
-
-
-MAX_LEVELS = 12
-
-_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8  # the directions in which a line leaves a character
-_CHARACTERS = {False: " ??│?┘┐┤?└┌├─┴┬┼", True: " ??|?+++?+++-+++"}  # by the sum of directions
-_NONE, _STROKE, _ARROW = 0, 1, 2  # how the arcs of a line end at its word
-_ENDS = {False: " ─►", True: " ->"}
-
-
-def arcs_text(sentences: Sequence[ArcSentence], ascii_only: bool = False) -> Iterator[str]:
-    """The lines of a drawing, without line ends.
-
-    Arguments:
-        sentences: the sentences to draw.
-        ascii_only: whether arcs are in ASCII; words and labels are as they are.
-    """
-    for i, sentence in enumerate(sentences):
-        if i:
-            yield ""
-        if sentence.title:
-            yield sentence.title
-        yield from _sentence(sentence, ascii_only)
-
-
-def _sentence(sentence: ArcSentence, ascii_only: bool) -> Iterator[str]:
-    directions, ends = _arc_characters(sentence)
-    characters, arrows = _CHARACTERS[ascii_only], _ENDS[ascii_only]
-    digits = len(str(len(sentence.words) - 1))
-    width = max(map(len, sentence.words))
-    rows = zip(directions.tolist(), ends, sentence.words, sentence.labels, sentence.heads)
-    for number, (row, end, word, label, head) in enumerate(rows):
-        arcs = "".join([characters[cell] for cell in row]) + arrows[end]
-        arc_name = " ".join(filter(None, (label, f"← {head}"))) if head >= 0 else ""
-        yield f"{arcs} {number:>{digits}} {word:<{width}}  {arc_name}".rstrip()
 
 
 def _arc_characters(sentence: ArcSentence) -> tuple[NDArray[np.uint8], list[int]]:

@@ -1,9 +1,9 @@
-"""Conversion of arguments: trees to a forest, values to numpy, a selection to tree ids."""
+"""Conversion of arguments: values to numpy, a selection to tree ids."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,36 +11,11 @@ from torch import Tensor
 
 from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
-from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.builders.graphs import from_dgl
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from dgl import DGLGraph
+__all__ = ["MAX_TITLE", "as_array", "select_trees"]
 
-__all__ = ["MAX_TITLE", "Drawable", "as_array", "as_forest", "select_trees"]
-
-Drawable = Union[Forest, TreeBatch, "DGLGraph"]
-
-MAX_TITLE = 120  # characters of a title that are selected_titles
-
-
-def as_forest(trees: Drawable, vocabs: Mapping[str, Vocabulary] | None = None) -> Forest:
-    """The trees as a forest; ``vocabs`` take precedence over the forest's own vocabularies.
-
-    Raises:
-        TreeError: the edges of a batch or graph do not form trees.
-    """
-    if not isinstance(trees, Forest):
-        trees = from_dgl(trees, edge_columns=False)
-    return Forest(
-        trees.parent,
-        trees.pos,
-        trees.offsets,
-        trees.columns,
-        {**trees.vocabs, **(vocabs or {})},
-    )
+MAX_TITLE = 120  # characters of a title that are shown
 
 
 def as_array(values: Any) -> NDArray[Any]:

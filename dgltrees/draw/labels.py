@@ -14,7 +14,7 @@ from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 
-__all__ = ["Labels", "decode_column", "tree_labels"]
+__all__ = ["Labels", "class_texts", "decode_column", "label_parts", "number_texts"]
 
 # Columns that make the label even where they have no vocabulary, in this order.
 _LABEL_COLUMNS = ("label", "op", "word", "value")
@@ -40,47 +40,6 @@ class Labels:
     values: NDArray[np.float64] | None
     positions: list[int | None]
     titles: list[str | None]
-
-
-def tree_labels(
-    forest: Forest,
-    nodes: NDArray[np.int64],
-    titles: list[str | None],
-    *,
-    labels: str | Sequence[str] | None = None,
-    targets: Any | None = None,
-    predictions: Any | None = None,
-    values: Any | None = None,
-    positions: list[int | None],
-) -> Labels:
-    """Make the texts for a selection of the trees of a forest.
-
-    Arguments:
-        forest: all trees; the keyword arguments are those of :func:`dgltrees.draw.draw`, for all
-            of its nodes.
-        nodes: ``(n,)`` the nodes of ``forest`` to label.
-        titles: a line above each of these trees, or None.
-    """
-    if targets is None:
-        targets = forest.columns.get("target")
-    expected = _classes(forest, nodes, "targets", targets)
-    predicted = _classes(forest, nodes, "predictions", predictions)
-    correct = [p == e if p and e else None for p, e in zip(predicted, expected)]
-    verdicts = map(_verdict, predicted, expected, correct)
-    numbers = None if values is None else _per_node(forest, "values", values)[nodes]
-    if numbers is not None and numbers.dtype.kind not in "biuf":
-        raise TreeError(f"expected values that are numbers, got {numbers.dtype}")
-    formatted = [""] * len(nodes) if numbers is None else [*map(format_number, numbers)]
-    details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
-    names = _names(forest, nodes, labels)
-    return Labels(
-        [name if name or detail else ("·",) for name, detail in zip(names, details)],
-        details,
-        correct,
-        None if numbers is None else numbers.astype(np.float64),
-        positions,
-        titles,
-    )
 
 
 def decode_column(
@@ -113,13 +72,7 @@ def decode_column(
     return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
 
 
-def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
-    if correct is None:
-        return f"→ {predicted}" if predicted else f"= {expected}" if expected else ""
-    return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
-
-
-def _names(
+def label_parts(
     forest: Forest, nodes: NDArray[np.int64], labels: str | Sequence[str] | None
 ) -> list[tuple[str, ...]]:
     """The parts of every label: the texts in ``labels``, or the entries of one or more columns."""
@@ -156,6 +109,18 @@ def _column_texts(forest: Forest, nodes: NDArray[np.int64], column: str) -> list
     return decode_column(forest, column, entries[nodes], "" if column == "value" else f"{column} ")
 
 
+def number_texts(
+    forest: Forest, nodes: NDArray[np.int64], values: Any | None
+) -> tuple[NDArray[np.float64] | None, list[str]]:
+    """The argument ``values`` at some nodes, as numbers and as texts."""
+    if values is None:
+        return None, [""] * len(nodes)
+    numbers = _per_node(forest, "values", values)[nodes]
+    if numbers.dtype.kind not in "biuf":
+        raise TreeError(f"expected values that are numbers, got {numbers.dtype}")
+    return numbers.astype(np.float64), [format_number(number) for number in numbers]
+
+
 def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
     """The argument ``name`` as an array, checked to have one entry per node."""
     array = as_array(values)
@@ -167,7 +132,9 @@ def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
     return array
 
 
-def _classes(forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any | None) -> list[str]:
+def class_texts(
+    forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any | None
+) -> list[str]:
     """The argument ``name``, classes per node or per tree (then at its root), as text."""
     if classes is None:
         return [""] * len(nodes)

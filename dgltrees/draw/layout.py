@@ -14,106 +14,78 @@ Joining two contours costs the depth of the flatter one, which makes a drawing l
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.draw import svg
 from dgltrees.draw.labels import Labels
-from dgltrees.draw.svg import BADGE, DETAIL, LABEL, LINE_HEIGHT, MARGIN, TITLE, text_width
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.render import preorder
+from dgltrees.trees.forest import Forest
 
-__all__ = [
-    "PADDING",
-    "TEXT_MARGIN",
-    "Box",
-    "Canvas",
-    "Layout",
-    "Positions",
-    "badge_width",
-    "shown_positions",
-    "text_lines",
-    "tidy_positions",
-]
+__all__ = ["Box", "Canvas", "Layout", "Positions", "badge_width", "text_lines", "tidy_positions"]
 
 Positions = Literal["all", "none", "auto"]
 """Which edges of a drawing show the position of a child."""
 
+_GAP = 12.0  # between two boxes of one depth
+_TREE_GAP = 36.0  # between trees
+_MAX_WIDTH = 960.0  # trees are side by side up to this width
+
 
 @dataclass(frozen=True)
 class Layout:
-    """Trees as Python lists, for code that walks them node by node.
+    """The ``n`` nodes of trees in preorder, as lists for code that walks them node by node.
 
     Arguments:
-        parent: ``n`` indices of parents among all nodes, -1 at a root.
+        nodes: ``(n,)`` the numbers of the nodes in their forest.
+        parent: ``n`` indices of parents, -1 at a root.
         pos: ``n`` child positions.
-        children: ``n`` lists, the children of each node in the order of their positions.
-        preorder: ``n`` nodes, tree after tree, each before its children.
         depth: ``n`` numbers of edges between each node and its root.
-        roots: the root of each tree.
+        children: ``n`` lists, the children of each node in the order of their positions.
+        offsets: the first node of each tree, and ``n``.
     """
 
+    nodes: NDArray[np.int64]
     parent: list[int]
     pos: list[int]
-    children: list[list[int]]
-    preorder: list[int]
     depth: list[int]
-    roots: list[int]
+    children: list[list[int]]
+    offsets: list[int]
 
     @classmethod
-    def of(cls, parent: NDArray[np.integer[Any]], pos: NDArray[np.integer[Any]]) -> Layout:
-        """The layout of trees from the parents and positions of their nodes, both ``(n,)``.
-
-        Linear in the number of nodes and iterative, so trees may have any depth.
-        """
-        children: list[list[int]] = [[] for _ in range(len(parent))]
-        parents = parent.tolist()
-        for node in np.lexsort((pos, parent)).tolist():
-            if parents[node] >= 0:
-                children[parents[node]].append(node)
-        roots = np.flatnonzero(parent < 0).tolist()
-        depth = [0] * len(parents)
-        preorder: list[int] = []
-        stack = roots[::-1]
-        while stack:
-            node = stack.pop()
-            preorder.append(node)
-            for child in reversed(children[node]):
-                depth[child] = depth[node] + 1
-                stack.append(child)
-        return cls(parents, pos.tolist(), children, preorder, depth, roots)
+    def of(cls, forest: Forest) -> Layout:
+        """The layout of all trees of a forest, of any depth."""
+        ranks, _ = preorder(forest)
+        nodes = ranks.argsort()
+        parent = np.where(forest.parent < 0, -1, ranks[forest.global_parent])[nodes].tolist()
+        children: list[list[int]] = [[] for _ in parent]
+        for node, above in enumerate(parent):
+            if above >= 0:
+                children[above].append(node)
+        pos, depth = forest.pos[nodes].tolist(), forest.depth[nodes].tolist()
+        return cls(nodes, parent, pos, depth, children, forest.offsets.tolist())
 
     def __len__(self) -> int:
         """The number of nodes."""
         return len(self.parent)
 
-    def trees(self) -> list[list[int]]:
-        """The nodes of each tree, in preorder."""
-        trees: list[list[int]] = []
-        for node in self.preorder:
-            if self.parent[node] < 0:
-                trees.append([])
-            trees[-1].append(node)
-        return trees
-
-    def has_gaps(self, node: int) -> bool:
-        """Whether a child of ``node`` is missing before another: a position is skipped."""
-        children = self.children[node]
-        return bool(children) and self.pos[children[-1]] != len(children) - 1
-
-
-def shown_positions(layout: Layout, mode: Positions) -> list[int | None]:
-    """The child position that each node shows; in mode ``"auto"`` only if a sibling is missing."""
-    if mode not in get_args(Positions):
-        raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
-    positions: list[int | None] = [None] * len(layout)
-    for node, children in enumerate(layout.children):
-        if mode == "all" or (mode == "auto" and layout.has_gaps(node)):
-            for child in children:
-                positions[child] = layout.pos[child]
-    return positions
+    def positions(self, mode: Positions) -> list[int | None]:
+        """The position that each node shows; in mode ``"auto"`` if its parent lacks one before."""
+        if mode not in get_args(Positions):
+            raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
+        positions: list[int | None] = [None] * len(self)
+        for children in self.children:
+            has_gap = bool(children) and self.pos[children[-1]] != len(children) - 1
+            if mode == "all" or (mode == "auto" and has_gap):
+                for child in children:
+                    positions[child] = self.pos[child]
+        return positions
 
 
 class _Contour:
@@ -166,41 +138,31 @@ def _packed(layout: Layout, widths: Sequence[float], gap: float, mirror: bool) -
     """Positions with subtrees pushed to the left, of the trees or of their mirror images."""
     contours: list[_Contour] = [_Contour()] * len(layout)
     x = [0.0] * len(layout)  # relative to the parent, until the last loop
-    for node in reversed(layout.preorder):
+    for node in reversed(range(len(layout))):
         children = layout.children[node]
-        for child in reversed(children) if mirror else children:
+        contour = _Contour()
+        for i, child in enumerate(reversed(children) if mirror else children):
             subtree = contours[child]
-            if child == (children[-1] if mirror else children[0]):
-                contour = subtree
-                continue
-            x[child] = contour.distance(subtree) + gap
-            subtree.base += x[child]
-            contour = contour.join(subtree)
+            if i:
+                x[child] = contour.distance(subtree) + gap
+                subtree.base += x[child]
+                subtree = contour.join(subtree)
+            contour = subtree
         if children:
             middle = max(x[children[0]], x[children[-1]]) / 2
             for child in children:
                 x[child] -= middle
             contour.base -= middle
-        else:
-            contour = _Contour()
         contour.left.append(-widths[node] / 2 - contour.base)
         contour.right.append(widths[node] / 2 - contour.base)
         contours[node] = contour
-    for node in layout.preorder:
-        if layout.parent[node] >= 0:
-            x[node] += x[layout.parent[node]]
+    for node, parent in enumerate(layout.parent):
+        if parent >= 0:
+            x[node] += x[parent]
     return x
 
 
-PADDING = 4.0  # above and below the texts in a node's box
-TEXT_MARGIN = 9.0  # left and right of a text in its box
-_GAP = 12.0  # between two boxes of one depth
-_TREE_GAP = 36.0  # between trees
-_MAX_WIDTH = 960.0  # trees are side by side up to this width
-
-
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """The rectangle of a node: its upper left corner and its size."""
 
     x: float
@@ -214,15 +176,8 @@ class Box:
         return self.x + self.width / 2
 
 
-@dataclass(frozen=True)
-class Canvas:
-    """The positions of all nodes and titles of a drawing.
-
-    Arguments:
-        boxes: one box per node.
-        titles: the left end and the base line of each tree's title.
-        width, height: the size of the canvas.
-    """
+class Canvas(NamedTuple):
+    """The box of each node, the left end and base line of each tree's title, and the size."""
 
     boxes: list[Box]
     titles: list[tuple[float, float]]
@@ -231,53 +186,54 @@ class Canvas:
 
     @classmethod
     def of(cls, layout: Layout, labels: Labels) -> Canvas:
-        """Place all trees, in time linear in the number of nodes."""
+        """Place trees next to each other in rows, in time linear in the number of nodes."""
         sizes = [_size(name, detail) for name, detail in zip(labels.names, labels.details)]
         slots = [
             size[0] if position is None else max(size[0], badge_width(position))
             for size, position in zip(sizes, labels.positions)
         ]
         middles = tidy_positions(layout, slots, _GAP)
-        boxes = [Box(0, 0, 0, 0)] * len(layout)
+        boxes: list[Box] = []
         titles: list[tuple[float, float]] = []
-        left = top = MARGIN
+        left = top = svg.MARGIN
         width = height = bottom = 0.0
-        for nodes, title in zip(layout.trees(), labels.titles):
+        for bounds, title in zip(itertools.pairwise(layout.offsets), labels.titles):
+            nodes = range(*bounds)
             leftmost = min(middles[v] - slots[v] / 2 for v in nodes)
             tree_width = max(middles[v] + slots[v] / 2 for v in nodes) - leftmost
-            tree_width = max(tree_width, text_width(title or "", TITLE))
-            if left > MARGIN and left + tree_width > _MAX_WIDTH:
-                left, top = MARGIN, bottom + _TREE_GAP
-            tree_top = top + (LINE_HEIGHT[TITLE] if title else 0.0)
+            tree_width = max(tree_width, svg.text_width(title or "", svg.TITLE))
+            if left > svg.MARGIN and left + tree_width > _MAX_WIDTH:
+                left, top = svg.MARGIN, bottom + _TREE_GAP
+            tree_top = top + (svg.LINE_HEIGHT[svg.TITLE] if title else 0.0)
             levels, tree_height = _levels(layout, nodes, middles, [size[1] for size in sizes])
             for v in nodes:
                 box_width, box_height = sizes[v]
                 x = left + middles[v] - leftmost - box_width / 2
                 y = tree_top + levels[layout.depth[v]] - box_height / 2
-                boxes[v] = Box(x, y, box_width, box_height)
-            titles.append((left, top + TITLE))
+                boxes.append(Box(x, y, box_width, box_height))
+            titles.append((left, top + svg.TITLE))
             bottom = max(bottom, tree_top + tree_height)
             width, height = max(width, left + tree_width), max(height, bottom)
             left += tree_width + _TREE_GAP
-        return cls(boxes, titles, width + MARGIN, height + MARGIN)
+        return cls(boxes, titles, width + svg.MARGIN, height + svg.MARGIN)
 
 
 def badge_width(position: int) -> float:
     """The width of the badge with a child's position."""
-    return max(13.0, text_width(str(position), BADGE) + 6)
+    return max(13.0, svg.text_width(str(position), svg.BADGE) + 6)
 
 
 def text_lines(name: tuple[str, ...], detail: str) -> list[tuple[str, float]]:
     """The lines of text in a node's box with their font sizes."""
-    lines = [(part, LABEL) for part in name]
-    return [*lines, (detail, DETAIL if lines else LABEL)] if detail else lines
+    lines = [(part, svg.LABEL) for part in name]
+    return [*lines, (detail, svg.DETAIL if lines else svg.LABEL)] if detail else lines
 
 
 def _size(name: tuple[str, ...], detail: str) -> tuple[float, float]:
     """Width and height of a node's box; the width is at least the height."""
     lines = text_lines(name, detail)
-    height = 2 * PADDING + sum(LINE_HEIGHT[size] for _, size in lines)
-    width = 2 * TEXT_MARGIN + max(text_width(text, size) for text, size in lines)
+    height = 2 * svg.PADDING + sum(svg.LINE_HEIGHT[size] for _, size in lines)
+    width = 2 * svg.TEXT_MARGIN + max(svg.text_width(text, size) for text, size in lines)
     return max(height, width), height
 
 

@@ -1,16 +1,15 @@
 """The SVG of all pictures: elements and documents, fonts and the widths of texts, colours.
 
 A picture is self-contained: it has no style sheet, no script and no embedded font. All lengths are
-in pixels. No font is loaded: :func:`text_width` is an upper bound that holds for the usual
-sans-serif fonts. Colours are legible on white and on black pages: edges and titles have a grey
-half-way between white and black, the text of a node is on the node's fill.
+in pixels. Colours are legible on white and on black pages: edges and titles have a grey half-way
+between white and black, the text of a node is on the node's fill.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -20,34 +19,57 @@ from dgltrees.draw.strings import format_number
 
 __all__ = [
     "BADGE",
+    "BOLD",
     "CORRECT",
     "DETAIL",
-    "FAMILY",
     "GREY",
     "INNER",
     "LABEL",
     "LEAF",
-    "LEGEND_HEIGHT",
-    "LEGEND_WIDTH",
     "LINE_HEIGHT",
     "MARGIN",
     "MISSING",
+    "PADDING",
+    "START",
+    "TEXT_MARGIN",
     "TITLE",
     "WRONG",
     "ColorScale",
     "Paint",
-    "box_element",
+    "box",
     "contrast",
+    "document",
     "group",
-    "legend",
-    "svg_document",
-    "text_element",
-    "text_group",
+    "text",
     "text_width",
-    "title_element",
+    "title",
 ]
 
-FAMILY = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
+
+class Paint(NamedTuple):
+    """The colours of a node: its fill, its border, its text."""
+
+    fill: str
+    border: str
+    text: str
+
+
+GREY = "#757981"
+INNER = Paint("#dfe9fb", "#5a86d4", "#14295a")
+LEAF = Paint("#fbf0d9", "#b98a2f", "#4a3205")
+MISSING = Paint("#e4e5e8", GREY, "#33363c")
+CORRECT, WRONG = "#2f9152", "#d64541"
+_SEQUENTIAL = ("#fff3d6", "#fbc98e", "#ef8f78", "#c65a85", "#83358a", "#3b1f66")
+_DIVERGING = ("#2b5fa8", "#7fabdb", "#f3f3f3", "#ee9d84", "#b23a3a")
+
+MARGIN = 8.0  # between a picture and the edge of its canvas
+PADDING, TEXT_MARGIN = 4.0, 9.0  # above and below, and left and right of the texts in a node's box
+_LEGEND_WIDTH, _LEGEND_HEIGHT = 320.0, 34.0  # what a legend takes of the canvas, at most
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_STEPS = 160.0, 10.0, 40
+
+_FAMILY = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
+_TEXTS = f'font-family="{_FAMILY}" text-anchor="middle"'
+START, BOLD = ' text-anchor="start"', ' font-weight="600"'  # attributes of a text
 LABEL, DETAIL, BADGE, TITLE = 13.0, 11.0, 9.0, 12.0
 """Font sizes of a node's label, the line below it, a child position, and the title of a tree."""
 LINE_HEIGHT = {LABEL: 17.0, DETAIL: 14.0, TITLE: 24.0}
@@ -64,7 +86,10 @@ _EMS = {char: width for width, chars in _CLASSES.items() for char in chars}
 
 
 def text_width(text: str, size: float) -> float:
-    """An upper bound of the width of ``text`` in a font of ``size`` pixels."""
+    """An upper bound of the width of ``text`` in a font of ``size`` pixels.
+
+    No font is loaded: the bound holds for the usual sans-serif fonts.
+    """
     return size * sum(_EMS.get(char) or _other_ems(char) for char in text)
 
 
@@ -74,25 +99,6 @@ def _other_ems(char: str) -> float:
         return 0.0
     base = _EMS.get(unicodedata.normalize("NFD", char)[0])
     return base or (1.35 if unicodedata.east_asian_width(char) in "WF" else 1.12)
-
-
-@dataclass(frozen=True)
-class Paint:
-    """The colours of a node: its fill, its border, its text."""
-
-    fill: str
-    border: str
-    text: str
-
-
-GREY = "#757981"
-INNER = Paint("#dfe9fb", "#5a86d4", "#14295a")
-LEAF = Paint("#fbf0d9", "#b98a2f", "#4a3205")
-MISSING = Paint("#e4e5e8", GREY, "#33363c")
-CORRECT, WRONG = "#2f9152", "#d64541"
-
-_SEQUENTIAL = ("#fff3d6", "#fbc98e", "#ef8f78", "#c65a85", "#83358a", "#3b1f66")
-_DIVERGING = ("#2b5fa8", "#7fabdb", "#f3f3f3", "#ee9d84", "#b23a3a")
 
 
 def _channels(color: str) -> list[int]:
@@ -144,62 +150,59 @@ class ColorScale:
         return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
-MARGIN = 8.0  # between a picture and the edge of its canvas
-LEGEND_WIDTH, LEGEND_HEIGHT = 320.0, 34.0  # what a legend takes of the canvas, at most
-_BAR_WIDTH, _BAR_HEIGHT, _BAR_STEPS = 160.0, 10.0, 40
-
-
-def svg_document(elements: Iterable[str], width: float, height: float, description: str) -> str:
-    """The text of an SVG file; ``description`` is for screen readers."""
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(description)}>',
-        *elements,
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def text_group(elements: Iterable[str]) -> Iterator[str]:
-    """The elements in a group that sets their font and centres their texts."""
-    yield f'<g font-family="{FAMILY}" text-anchor="middle">'
-    yield from elements
-    yield "</g>"
-
-
-def group(css_class: str, tooltip: str, elements: Iterable[str]) -> Iterator[str]:
-    """The elements in a group with a CSS class and a tooltip."""
-    yield f'<g class="{css_class}"><title>{escape(tooltip)}</title>'
-    yield from elements
-    yield "</g>"
-
-
-def text_element(
-    text: str, x: float, y: float, size: float, color: str, *, start: bool = False, more: str = ""
+def document(
+    elements: Iterable[str],
+    width: float,
+    height: float,
+    description: str,
+    *,
+    before: Sequence[str] = (),
+    scale: ColorScale | None = None,
 ) -> str:
-    """A line of text whose middle, or with ``start`` its left end, is at ``x``.
+    """The text of an SVG file.
 
     Arguments:
-        text: the text, which is escaped here.
-        x, y: the anchor and the base line.
-        size: the font size.
-        color: the color of the text.
-        start: whether ``x`` is the left end.
-        more: additional attributes, each preceded by a space.
+        elements: what to draw, in the font of all pictures and with centred texts.
+        width, height: the size of the canvas, without the legend.
+        description: for screen readers.
+        before: what is below the elements.
+        scale: the colours whose legend is at the bottom, if any.
     """
-    anchor = ' text-anchor="start"' if start else ""
+    elements = list(elements)
+    if scale is not None:
+        elements.append(_legend(scale, height))
+        width, height = max(width, _LEGEND_WIDTH), height + _LEGEND_HEIGHT
+    root = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(description)}>'
+    )
+    return "\n".join([root, *before, group(elements, _TEXTS), "</svg>", ""])
+
+
+def group(elements: Iterable[str], attributes: str, tooltip: str | None = None) -> str:
+    """The elements, a line each, in a group with these attributes."""
+    label = "" if tooltip is None else f"<title>{escape(tooltip)}</title>"
+    return "\n".join([f"<g {attributes}>{label}", *elements, "</g>"])
+
+
+def text(words: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
+    """A line of text whose middle is at ``x``, and its base line at ``y``; it is escaped here.
+
+    ``more`` has further attributes, each after a space, such as ``START``, which puts the left end
+    at ``x``.
+    """
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{anchor}{more}>'
-        f"{escape(text)}</text>"
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{more}>'
+        f"{escape(words)}</text>"
     )
 
 
-def title_element(title: str, x: float, y: float) -> str:
+def title(words: str, x: float, y: float) -> str:
     """A title that starts at ``x``, with its base line at ``y``."""
-    return text_element(title, x, y, TITLE, GREY, start=True)
+    return text(words, x, y, TITLE, GREY, START)
 
 
-def box_element(
+def box(
     x: float,
     y: float,
     width: float,
@@ -219,17 +222,16 @@ def box_element(
     )
 
 
-def legend(scale: ColorScale, top: float) -> Iterator[str]:
+def _legend(scale: ColorScale, top: float) -> str:
     """A bar with the colours of a scale between its lowest and its highest value."""
     low, high = format_number(scale.low), format_number(scale.high)
     left = round(2 * MARGIN + text_width(low, DETAIL))
-    yield '<g class="legend">'
-    yield text_element(low, MARGIN, top + 15, DETAIL, GREY, start=True)
-    for i in range(_BAR_STEPS):
-        yield (
-            f'<rect x="{left + _BAR_WIDTH * i / _BAR_STEPS:.1f}" y="{top + 6:.1f}" '
-            f'width="{_BAR_WIDTH / _BAR_STEPS:.1f}" height="{_BAR_HEIGHT:.1f}" '
-            f'shape-rendering="crispEdges" fill="{scale.color(i / (_BAR_STEPS - 1))}"/>'
-        )
-    yield text_element(high, left + _BAR_WIDTH + MARGIN, top + 15, DETAIL, GREY, start=True)
-    yield "</g>"
+    bar = [
+        f'<rect x="{left + _BAR_WIDTH * i / _BAR_STEPS:.1f}" y="{top + 6:.1f}" '
+        f'width="{_BAR_WIDTH / _BAR_STEPS:.1f}" height="{_BAR_HEIGHT:.1f}" '
+        f'shape-rendering="crispEdges" fill="{scale.color(i / (_BAR_STEPS - 1))}"/>'
+        for i in range(_BAR_STEPS)
+    ]
+    ends = ((low, MARGIN), (high, left + _BAR_WIDTH + MARGIN))
+    first, last = (text(end, x, top + 15, DETAIL, GREY, START) for end, x in ends)
+    return group([first, *bar, last], 'class="legend"')

@@ -15,38 +15,29 @@ from xml.sax.saxutils import escape
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dgltrees.draw import svg
 from dgltrees.draw.inputs import MAX_TITLE, as_array
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import format_number, printable
-from dgltrees.draw.svg import (
-    DETAIL,
-    GREY,
-    LEGEND_HEIGHT,
-    LEGEND_WIDTH,
-    LINE_HEIGHT,
-    MARGIN,
-    TITLE,
-    ColorScale,
-    legend,
-    svg_document,
-    text_element,
-    text_group,
-    text_width,
-    title_element,
-)
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
 from dgltrees.trees.subtrees import over_subtrees
 
-__all__ = ["AttentionDrawing", "attention_svg", "draw_attention", "tree_cells"]
+__all__ = ["AttentionDrawing", "draw_attention", "tree_cells"]
 
+_MAP_GAP = 24.0
+_CELL_HEIGHT, _MIN_CELL_WIDTH, _TEXT_MARGIN = 18.0, 16.0, 4.0
+_MAX_WIDTH = 1100.0  # of a row of several maps
 _TOP = 5  # nodes per query that text shows
 
 
 @dataclass(frozen=True, repr=False)
 class AttentionDrawing(Picture):
-    """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query."""
+    """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query.
+
+    SVG has a group of class ``map`` per query and in it a rectangle of class ``cell`` per node.
+    """
 
     words: list[str | None]
     spans: NDArray[np.int64]
@@ -66,9 +57,55 @@ class AttentionDrawing(Picture):
         return f"attention of {len(self.titles)} over a tree of {len(self.depth)} nodes"
 
     def _svg(self) -> str:
-        return attention_svg(
-            self.words, self.spans, self.depth, self.weights, self.titles, self._description
-        )
+        texts = ["–" if word is None else word for word in self.words]
+        widths = [
+            max(_MIN_CELL_WIDTH, svg.text_width(text, svg.DETAIL) + 2 * _TEXT_MARGIN)
+            for text in texts
+        ]
+        edges = np.concatenate([[0.0], np.cumsum(widths)])
+        scale = svg.ColorScale(np.append(self.weights.ravel(), 0.0))
+        bottom = svg.LINE_HEIGHT[svg.TITLE] + _CELL_HEIGHT * (int(self.depth.max()) + 1)
+        row_height = bottom + svg.LINE_HEIGHT[svg.DETAIL] + _MAP_GAP
+        title_widths = (svg.text_width(title, svg.TITLE) for title in self.titles)
+        column_width = max(float(edges[-1]), *title_widths) + _MAP_GAP
+        columns = max(1, int((_MAX_WIDTH + _MAP_GAP) / column_width))
+        columns = min(columns, len(self.titles))
+        maps = []
+        for i, (title, weights) in enumerate(zip(self.titles, self.weights)):
+            left = svg.MARGIN + (i % columns) * column_width
+            top = svg.MARGIN + (i // columns) * row_height
+            elements = [svg.title(title, 0, 0.6 * svg.LINE_HEIGHT[svg.TITLE])]
+            elements += self._cells(texts, edges, weights, scale, bottom)
+            place = f'class="map" transform="translate({left:.1f} {top:.1f})"'
+            maps.append(svg.group(elements, place))
+        rows = -(-len(self.titles) // columns)
+        width = 2 * svg.MARGIN + columns * column_width - _MAP_GAP
+        height = svg.MARGIN + rows * row_height - _MAP_GAP
+        return svg.document(maps, width, height, self._description, scale=scale)
+
+    def _cells(
+        self,
+        texts: Sequence[str],
+        edges: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        scale: svg.ColorScale,
+        bottom: float,
+    ) -> Iterator[str]:
+        """The cells of one map, and the words below them; a leaf reaches down to its word."""
+        nodes = zip(self.spans.tolist(), self.depth.tolist(), weights.tolist())
+        for (first, last), row, weight in nodes:
+            y = svg.LINE_HEIGHT[svg.TITLE] + _CELL_HEIGHT * row
+            height = bottom - y if first == last else _CELL_HEIGHT
+            tooltip = escape(f"{' '.join(texts[first : last + 1])}: {format_number(weight)}")
+            yield (
+                f'<rect class="cell" x="{edges[first]:.1f}" y="{y:.1f}" '
+                f'width="{edges[last + 1] - edges[first]:.1f}" height="{height:.1f}" '
+                f'fill="{scale.paint(weight).fill}" stroke="{svg.GREY}" stroke-width="0.6">'
+                f"<title>{tooltip}</title></rect>"
+            )
+        base_line = bottom + 0.8 * svg.LINE_HEIGHT[svg.DETAIL]
+        for text, left, right in zip(texts, edges, edges[1:]):
+            yield svg.text(text, (left + right) / 2, base_line, svg.DETAIL, svg.GREY)
 
     def _lines(self, ascii_only: bool) -> Iterator[str]:
         for title, weights in zip(self.titles, self.weights):
@@ -158,75 +195,3 @@ def tree_cells(batch: TreeBatch) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     first = over_subtrees(np.minimum, np.where(leaf_rank < 0, len(leaves), leaf_rank), parent)
     last = over_subtrees(np.maximum, leaf_rank, parent)
     return leaves, np.stack([first, last], 1), depths(parent).astype(np.int64)
-
-
-_MAP_GAP = 24.0
-_CELL_HEIGHT, _MIN_CELL_WIDTH, _TEXT_MARGIN = 18.0, 16.0, 4.0
-_MAX_WIDTH = 1100.0  # of a row of several maps
-
-
-def attention_svg(
-    words: Sequence[str | None],
-    spans: NDArray[np.int64],
-    depth: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    titles: Sequence[str],
-    description: str,
-) -> str:
-    """The picture, with a group of class ``map`` per query and a ``cell`` rectangle per node.
-
-    Arguments:
-        words: ``(L,)`` the words at the leaves; None is padding.
-        spans: ``(N, 2)`` the first and the last leaf that each node covers.
-        depth: ``(N,)`` number of edges between each node and the root.
-        weights: ``(Q, N)`` attention weights of each query.
-        titles: ``(Q,)`` a line above each map.
-        description: the text for screen readers.
-    """
-    texts = ["–" if word is None else word for word in words]
-    widths = [max(_MIN_CELL_WIDTH, text_width(text, DETAIL) + 2 * _TEXT_MARGIN) for text in texts]
-    edges = np.concatenate([[0.0], np.cumsum(widths)])
-    scale = ColorScale(np.append(weights.ravel(), 0.0))
-    map_height = LINE_HEIGHT[TITLE] + _CELL_HEIGHT * (int(depth.max()) + 1) + LINE_HEIGHT[DETAIL]
-    map_width = max(float(edges[-1]), *(text_width(title, TITLE) for title in titles))
-    columns = max(1, int((_MAX_WIDTH + _MAP_GAP) / (map_width + _MAP_GAP)))
-    columns = min(columns, len(titles))
-    elements: list[str] = []
-    for i, title in enumerate(titles):
-        left = MARGIN + (i % columns) * (map_width + _MAP_GAP)
-        top = MARGIN + (i // columns) * (map_height + _MAP_GAP)
-        elements.append(f'<g class="map" transform="translate({left:.1f} {top:.1f})">')
-        elements.append(title_element(title, 0, 0.6 * LINE_HEIGHT[TITLE]))
-        elements += _cells(texts, edges, spans, depth, weights[i], scale)
-        elements.append("</g>")
-    rows = -(-len(titles) // columns)
-    bottom = MARGIN + rows * (map_height + _MAP_GAP) - _MAP_GAP
-    elements += legend(scale, bottom)
-    width = max(2 * MARGIN + columns * (map_width + _MAP_GAP) - _MAP_GAP, LEGEND_WIDTH)
-    return svg_document(text_group(elements), width, bottom + LEGEND_HEIGHT, description)
-
-
-def _cells(
-    words: Sequence[str],
-    edges: NDArray[np.float64],
-    spans: NDArray[np.int64],
-    depth: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    scale: ColorScale,
-) -> Iterator[str]:
-    """The cells of one map, and the words below them; a leaf reaches down to its word."""
-    top = LINE_HEIGHT[TITLE]
-    bottom = top + _CELL_HEIGHT * (int(depth.max()) + 1)
-    for (first, last), row, weight in zip(spans.tolist(), depth.tolist(), weights.tolist()):
-        y = top + _CELL_HEIGHT * row
-        height = bottom - y if first == last else _CELL_HEIGHT
-        tooltip = escape(f"{' '.join(words[first : last + 1])}: {format_number(weight)}")
-        yield (
-            f'<rect class="cell" x="{edges[first]:.1f}" y="{y:.1f}" '
-            f'width="{edges[last + 1] - edges[first]:.1f}" height="{height:.1f}" '
-            f'fill="{scale.paint(weight).fill}" stroke="{GREY}" stroke-width="0.6">'
-            f"<title>{tooltip}</title></rect>"
-        )
-    base_line = bottom + 0.8 * LINE_HEIGHT[DETAIL]
-    for word, left, right in zip(words, edges, edges[1:]):
-        yield text_element(word, (left + right) / 2, base_line, DETAIL, GREY)
