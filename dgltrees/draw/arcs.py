@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.draw import svg
-from dgltrees.draw.inputs import select_trees
-from dgltrees.draw.labels import decode_column
+from dgltrees.draw.labels import decode_column, select_trees
 from dgltrees.draw.picture import Picture
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
@@ -65,6 +64,11 @@ class ArcSentence:
     labels: list[str]
     tags: list[str]
 
+    @property
+    def arcs(self) -> Iterator[tuple[int, int]]:
+        """Each node but ROOT with its head."""
+        return ((node, head) for node, head in enumerate(self.heads) if head >= 0)
+
     @cached_property
     def levels(self) -> list[int]:
         """``n`` heights of the arcs into the nodes, from 1; 0 at ROOT.
@@ -73,11 +77,7 @@ class ArcSentence:
         """
         levels = [0] * len(self.heads)
         heights = np.zeros(len(self.heads), np.int32)  # of the highest arc so far over each gap
-        spans = [
-            (abs(head - node), min(head, node), node)
-            for node, head in enumerate(self.heads)
-            if head >= 0
-        ]
+        spans = [(abs(head - node), min(head, node), node) for node, head in self.arcs]
         for length, start, node in sorted(spans):
             gaps = heights[start : start + length]
             levels[node] = int(gaps.max()) + 1
@@ -184,7 +184,7 @@ class _Row:
 
     def __init__(self, sentence: ArcSentence) -> None:
         self.sentence = sentence
-        self.ranks = _arc_ranks(sentence.heads)
+        self.ranks = _arc_ranks(sentence)
         self.widths = [
             max(
                 svg.text_width(word, svg.LABEL) + 2 * svg.TEXT_MARGIN,
@@ -196,9 +196,8 @@ class _Row:
         self.height = 2 * svg.PADDING + svg.LINE_HEIGHT[svg.LABEL]
         self.height += svg.LINE_HEIGHT[svg.DETAIL] * any(sentence.tags)
         closed_at: list[list[int]] = [[] for _ in sentence.words]  # arcs, by their right end
-        for node, head in enumerate(sentence.heads):
-            if head >= 0:
-                closed_at[max(node, head)].append(node)
+        for node, head in sentence.arcs:
+            closed_at[max(node, head)].append(node)
         self.middles: list[float] = []
         for i, arcs in enumerate(closed_at):
             left = self.middles[-1] + self.widths[i - 1] / 2 + _WORD_GAP if i else svg.MARGIN
@@ -220,9 +219,8 @@ class _Row:
 
     def elements(self, base: float) -> Iterator[str]:
         """The SVG of the sentence; ``base`` is the upper edge of its words' boxes."""
-        for node, head in enumerate(self.sentence.heads):
-            if head >= 0:
-                yield from self._arc(node, base)
+        for node, _ in self.sentence.arcs:
+            yield from self._arc(node, base)
         for node in range(len(self.sentence.words)):
             yield self._word(node, base)
 
@@ -260,16 +258,14 @@ class _Row:
             yield svg.text(label, middle, top - 4, svg.DETAIL, svg.GREY, ' class="label"')
 
 
-def _arc_ranks(heads: Sequence[int]) -> list[dict[int, int]]:
+def _arc_ranks(sentence: ArcSentence) -> list[dict[int, int]]:
     """For each word, the left-to-right rank of every arc that ends in it, by the arc's dependent.
 
     Arcs to the left come first, the shortest of them leftmost; of those to the right the shortest
     is rightmost.
     """
-    ends: list[list[tuple[bool, int, int]]] = [[] for _ in heads]
-    for node, head in enumerate(heads):
-        if head < 0:
-            continue
+    ends: list[list[tuple[bool, int, int]]] = [[] for _ in sentence.heads]
+    for node, head in sentence.arcs:
         for word, other in ((node, head), (head, node)):
             length = abs(node - head)
             ends[word].append((other > word, length if other < word else -length, node))

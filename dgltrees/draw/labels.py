@@ -1,4 +1,4 @@
-"""The texts in a drawing of trees: labels, predictions, values, positions, titles."""
+"""From arguments to what is drawn: the selected trees, and the texts on them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from dgltrees.draw.inputs import as_array
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 
-__all__ = ["Labels", "class_texts", "decode_column", "label_parts", "number_texts"]
+__all__ = [
+    "MAX_TITLE",
+    "Labels",
+    "as_array",
+    "class_texts",
+    "decode_column",
+    "label_parts",
+    "number_texts",
+    "select_trees",
+]
+
+MAX_TITLE = 120  # characters of a title that are shown
 
 # Columns that make the label even where they have no vocabulary, in this order.
 _LABEL_COLUMNS = ("label", "op", "word", "value")
@@ -40,6 +51,47 @@ class Labels:
     values: NDArray[np.float64] | None
     positions: list[int | None]
     titles: list[str | None]
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """A tensor on any device, an array or a sequence as a numpy array."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        values = values.float() if values.is_floating_point() else values
+    return np.asarray(values)
+
+
+def select_trees(
+    forest: Forest,
+    tree: int | Sequence[int] | None,
+    titles: Sequence[str] | None,
+) -> tuple[Forest, NDArray[np.int64], list[str | None]]:
+    """The trees to draw, with their titles.
+
+    Arguments:
+        forest: ``T`` trees.
+        tree: an id, several ids, or None for all trees.
+        titles: ``T`` titles; if None, several trees are titled by their ids and one has no title.
+
+    Returns:
+        the selected trees without columns; ``(n,)`` the node of ``forest`` that each of their nodes
+        is; and a title or None per selected tree.
+
+    Raises:
+        TreeError: there are not ``T`` titles.
+        IndexError: there is no such tree.
+    """
+    if titles is not None and len(titles) != len(forest):
+        raise TreeError(f"expected {len(forest)} titles, one per tree, got {len(titles)}")
+    ids = np.arange(len(forest)) if tree is None else np.atleast_1d(np.asarray(tree, np.int64))
+    columns = {"node": np.arange(forest.num_nodes)}
+    selected = Forest(forest.parent, forest.pos, forest.offsets, columns).select(ids)
+    selected_titles: list[str | None]
+    if titles is None:
+        selected_titles = [f"tree {i}" if len(ids) > 1 else None for i in ids.tolist()]
+    else:
+        selected_titles = [printable(titles[i], MAX_TITLE) for i in ids.tolist()]
+    return selected, selected.columns["node"], selected_titles
 
 
 def decode_column(

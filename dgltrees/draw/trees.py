@@ -21,8 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Union
 
 from dgltrees.draw import svg
-from dgltrees.draw.inputs import select_trees
-from dgltrees.draw.labels import Labels, class_texts, label_parts, number_texts
+from dgltrees.draw.labels import Labels, class_texts, label_parts, number_texts, select_trees
 from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, text_lines
 from dgltrees.draw.picture import Picture
 from dgltrees.trees.batch import TreeBatch

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.draw import svg
-from dgltrees.draw.inputs import MAX_TITLE, as_array
+from dgltrees.draw.labels import MAX_TITLE, as_array
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.draw import svg
-from dgltrees.draw.inputs import MAX_TITLE
+from dgltrees.draw.labels import MAX_TITLE
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
