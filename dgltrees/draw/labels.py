@@ -132,8 +132,10 @@ def label_parts(
         return [(printable(str(label)),) for label in _per_node(forest, "labels", labels)[nodes]]
     if labels is None:
         columns = [name for name in _LABEL_COLUMNS if name in forest.columns]
-        others = [name for name in forest.columns if name not in (*columns, "target")]
-        columns += [name for name in others if _is_categorical(forest, name)]
+        for name, column in forest.columns.items():
+            is_categorical = name in forest.vocabs or column.dtype.kind in "UO"
+            if is_categorical and name not in (*columns, "target"):
+                columns.append(name)
     elif labels in forest.columns:
         columns = [labels]
     else:
@@ -143,22 +145,17 @@ def label_parts(
         )
     if not columns:
         return [(str(node - forest.offsets[forest.tree_of_node[node]]),) for node in nodes]
-    parts = zip(*(_column_texts(forest, nodes, column) for column in columns))
-    return [tuple(filter(None, texts)) for texts in parts]
-
-
-def _is_categorical(forest: Forest, column: str) -> bool:
-    return column in forest.vocabs or forest.columns[column].dtype.kind in "UO"
-
-
-def _column_texts(forest: Forest, nodes: NDArray[np.int64], column: str) -> list[str]:
-    entries = forest.columns[column]
-    if entries.ndim != 1:
-        raise TreeError(
-            f"expected labels to have one entry per node, got column {column!r} of shape "
-            f"{entries.shape}"
-        )
-    return decode_column(forest, column, entries[nodes], "" if column == "value" else f"{column} ")
+    texts = []
+    for name in columns:
+        entries = forest.columns[name]
+        if entries.ndim != 1:
+            raise TreeError(
+                f"expected labels to have one entry per node, got column {name!r} of shape "
+                f"{entries.shape}"
+            )
+        prefix = "" if name == "value" else f"{name} "
+        texts.append(decode_column(forest, name, entries[nodes], prefix))
+    return [tuple(filter(None, parts)) for parts in zip(*texts)]
 
 
 def number_texts(
@@ -198,7 +195,5 @@ def class_texts(
             f"expected {name} to have one entry for each of the {forest.num_nodes} nodes or the "
             f"{len(forest)} trees, got shape {tuple(array.shape)}; of class scores take the argmax"
         )
-    is_root = forest.parent[nodes] < 0
-    roots = nodes[is_root]
-    texts = iter(decode_column(forest, "target", array[forest.tree_of_node[roots]]))
-    return [next(texts) if root else "" for root in is_root]
+    texts = decode_column(forest, "target", array[forest.tree_of_node[nodes]])
+    return [text if root else "" for text, root in zip(texts, forest.parent[nodes] < 0)]

@@ -189,9 +189,10 @@ class Canvas(NamedTuple):
         """Place trees next to each other in rows, in time linear in the number of nodes."""
         sizes = [_size(name, detail) for name, detail in zip(labels.names, labels.details)]
         slots = [
-            size[0] if position is None else max(size[0], badge_width(position))
-            for size, position in zip(sizes, labels.positions)
+            width if position is None else max(width, badge_width(position))
+            for (width, _), position in zip(sizes, labels.positions)
         ]
+        heights = [height for _, height in sizes]
         middles = tidy_positions(layout, slots, _GAP)
         boxes: list[Box] = []
         titles: list[tuple[float, float]] = []
@@ -205,7 +206,7 @@ class Canvas(NamedTuple):
             if left > svg.MARGIN and left + tree_width > _MAX_WIDTH:
                 left, top = svg.MARGIN, bottom + _TREE_GAP
             tree_top = top + (svg.LINE_HEIGHT[svg.TITLE] if title else 0.0)
-            levels, tree_height = _levels(layout, nodes, middles, [size[1] for size in sizes])
+            levels, tree_height = _levels(layout, nodes, middles, heights)
             for v in nodes:
                 box_width, box_height = sizes[v]
                 x = left + middles[v] - leftmost - box_width / 2
