@@ -109,16 +109,12 @@ class _Contour:
 
     def join(self, other: _Contour) -> _Contour:
         """The contour of both, ``other`` on the right; it reuses the lists of the deeper one."""
-        depth = min(len(self.left), len(other.left))
-        if len(self.left) >= len(other.left):
-            shift = other.base - self.base
-            for k in range(1, depth + 1):
-                self.right[-k] = other.right[-k] + shift
-            return self
-        shift = self.base - other.base
-        for k in range(1, depth + 1):
-            other.left[-k] = self.left[-k] + shift
-        return other
+        deep, flat = (self, other) if len(self.left) >= len(other.left) else (other, self)
+        shift = flat.base - deep.base
+        old, new = (deep.right, flat.right) if deep is self else (deep.left, flat.left)
+        for k in range(1, len(new) + 1):
+            old[-k] = new[-k] + shift
+        return deep
 
 
 def tidy_positions(layout: Layout, widths: Sequence[float], gap: float) -> list[float]:

@@ -186,10 +186,9 @@ def group(elements: Iterable[str], attributes: str, tooltip: str | None = None) 
 
 
 def text(words: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
-    """A line of text whose middle is at ``x``, and its base line at ``y``; it is escaped here.
+    """A line of text, escaped here, whose middle is at ``x`` and whose base line is at ``y``.
 
-    ``more`` has further attributes, each after a space, such as ``START``, which puts the left end
-    at ``x``.
+    ``more`` are attributes, each after a space; with ``START`` the left end is at ``x``.
     """
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{more}>'
