@@ -10,7 +10,7 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.draw.arcs import draw_arcs
-from dgltrees.draw.labels import Positions
+from dgltrees.draw.layout import Positions
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.trees import Drawing, draw
 from dgltrees.errors import ConfigError, TreeError
@@ -134,10 +134,8 @@ def _ranges(trees: str) -> list[range]:
                 f"expected trees to be numbers and ranges such as 0:5 or 1,4,10:, got {trees!r}"
             )
         one, start, stop = match.groups()
-        if one:
-            ranges.append(range(int(one), int(one) + 1))
-        else:
-            ranges.append(range(int(start or 0), int(stop) if stop else sys.maxsize))
+        last = int(one) + 1 if one else int(stop or sys.maxsize)
+        ranges.append(range(int(one or start or 0), last))
     return ranges
 
 

@@ -1,24 +1,31 @@
-"""The texts in a drawing of trees: labels, predictions, values, positions, titles."""
+"""From arguments to what is drawn: the selected trees, and the texts on them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from dgltrees.draw.inputs import as_array
-from dgltrees.draw.layout import Layout
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
 
-__all__ = ["Labels", "Positions", "decode_column", "tree_labels"]
+__all__ = [
+    "MAX_TITLE",
+    "Labels",
+    "as_array",
+    "class_texts",
+    "decode_column",
+    "label_parts",
+    "number_texts",
+    "select_trees",
+]
 
-Positions = Literal["all", "none", "auto"]
-"""Which edges of a drawing show the position of a child."""
+MAX_TITLE = 120  # characters of a title that are shown
 
 # Columns that make the label even where they have no vocabulary, in this order.
 _LABEL_COLUMNS = ("label", "op", "word", "value")
@@ -46,47 +53,45 @@ class Labels:
     titles: list[str | None]
 
 
-def tree_labels(
+def as_array(values: Any) -> NDArray[Any]:
+    """A tensor on any device, an array or a sequence as a numpy array."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        values = values.float() if values.is_floating_point() else values
+    return np.asarray(values)
+
+
+def select_trees(
     forest: Forest,
-    nodes: NDArray[np.int64],
-    layout: Layout,
-    titles: list[str | None],
-    *,
-    labels: str | Sequence[str] | None = None,
-    targets: Any | None = None,
-    predictions: Any | None = None,
-    values: Any | None = None,
-    positions: Positions = "auto",
-) -> Labels:
-    """Make the texts for a selection of the trees of a forest.
+    tree: int | Sequence[int] | None,
+    titles: Sequence[str] | None,
+) -> tuple[Forest, NDArray[np.int64], list[str | None]]:
+    """The trees to draw, with their titles.
 
     Arguments:
-        forest: all trees; the keyword arguments are those of :func:`dgltrees.draw.draw`, for all
-            of its nodes.
-        nodes: ``(n,)`` the nodes of ``forest`` to label.
-        layout: their trees.
-        titles: a line above each of these trees, or None.
+        forest: ``T`` trees.
+        tree: an id, several ids, or None for all trees.
+        titles: ``T`` titles; if None, several trees are titled by their ids and one has no title.
+
+    Returns:
+        the selected trees without columns; ``(n,)`` the node of ``forest`` that each of their nodes
+        is; and a title or None per selected tree.
+
+    Raises:
+        TreeError: there are not ``T`` titles.
+        IndexError: there is no such tree.
     """
-    if targets is None:
-        targets = forest.columns.get("target")
-    expected = _classes(forest, nodes, "targets", targets)
-    predicted = _classes(forest, nodes, "predictions", predictions)
-    correct = [p == e if p and e else None for p, e in zip(predicted, expected)]
-    verdicts = map(_verdict, predicted, expected, correct)
-    numbers = None if values is None else _per_node(forest, "values", values)[nodes]
-    if numbers is not None and numbers.dtype.kind not in "biuf":
-        raise TreeError(f"expected values that are numbers, got {numbers.dtype}")
-    formatted = [""] * len(nodes) if numbers is None else [*map(format_number, numbers)]
-    details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
-    names = _names(forest, nodes, labels)
-    return Labels(
-        [name if name or detail else ("·",) for name, detail in zip(names, details)],
-        details,
-        correct,
-        None if numbers is None else numbers.astype(np.float64),
-        _positions(layout, positions),
-        titles,
-    )
+    if titles is not None and len(titles) != len(forest):
+        raise TreeError(f"expected {len(forest)} titles, one per tree, got {len(titles)}")
+    ids = np.arange(len(forest)) if tree is None else np.atleast_1d(np.asarray(tree, np.int64))
+    columns = {"node": np.arange(forest.num_nodes)}
+    selected = Forest(forest.parent, forest.pos, forest.offsets, columns).select(ids)
+    selected_titles: list[str | None]
+    if titles is None:
+        selected_titles = [f"tree {i}" if len(ids) > 1 else None for i in ids.tolist()]
+    else:
+        selected_titles = [printable(titles[i], MAX_TITLE) for i in ids.tolist()]
+    return selected, selected.columns["node"], selected_titles
 
 
 def decode_column(
@@ -119,25 +124,7 @@ def decode_column(
     return [printable(names[i]) if i >= 0 else "" for i in ids.tolist()]
 
 
-def _positions(layout: Layout, mode: Positions) -> list[int | None]:
-    """The child position that each node shows; in mode ``"auto"`` only if a sibling is missing."""
-    if mode not in get_args(Positions):
-        raise TreeError(f"expected positions to be 'all', 'none' or 'auto', got {mode!r}")
-    positions: list[int | None] = [None] * len(layout)
-    for node, children in enumerate(layout.children):
-        if mode == "all" or (mode == "auto" and layout.has_gaps(node)):
-            for child in children:
-                positions[child] = layout.pos[child]
-    return positions
-
-
-def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
-    if correct is None:
-        return f"→ {predicted}" if predicted else f"= {expected}" if expected else ""
-    return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
-
-
-def _names(
+def label_parts(
     forest: Forest, nodes: NDArray[np.int64], labels: str | Sequence[str] | None
 ) -> list[tuple[str, ...]]:
     """The parts of every label: the texts in ``labels``, or the entries of one or more columns."""
@@ -145,8 +132,10 @@ def _names(
         return [(printable(str(label)),) for label in _per_node(forest, "labels", labels)[nodes]]
     if labels is None:
         columns = [name for name in _LABEL_COLUMNS if name in forest.columns]
-        others = [name for name in forest.columns if name not in (*columns, "target")]
-        columns += [name for name in others if _is_categorical(forest, name)]
+        for name, column in forest.columns.items():
+            is_categorical = name in forest.vocabs or column.dtype.kind in "UO"
+            if is_categorical and name not in (*columns, "target"):
+                columns.append(name)
     elif labels in forest.columns:
         columns = [labels]
     else:
@@ -156,22 +145,29 @@ def _names(
         )
     if not columns:
         return [(str(node - forest.offsets[forest.tree_of_node[node]]),) for node in nodes]
-    parts = zip(*(_column_texts(forest, nodes, column) for column in columns))
-    return [tuple(filter(None, texts)) for texts in parts]
+    texts = []
+    for name in columns:
+        entries = forest.columns[name]
+        if entries.ndim != 1:
+            raise TreeError(
+                f"expected labels to have one entry per node, got column {name!r} of shape "
+                f"{entries.shape}"
+            )
+        prefix = "" if name == "value" else f"{name} "
+        texts.append(decode_column(forest, name, entries[nodes], prefix))
+    return [tuple(filter(None, parts)) for parts in zip(*texts)]
 
 
-def _is_categorical(forest: Forest, column: str) -> bool:
-    return column in forest.vocabs or forest.columns[column].dtype.kind in "UO"
-
-
-def _column_texts(forest: Forest, nodes: NDArray[np.int64], column: str) -> list[str]:
-    entries = forest.columns[column]
-    if entries.ndim != 1:
-        raise TreeError(
-            f"expected labels to have one entry per node, got column {column!r} of shape "
-            f"{entries.shape}"
-        )
-    return decode_column(forest, column, entries[nodes], "" if column == "value" else f"{column} ")
+def number_texts(
+    forest: Forest, nodes: NDArray[np.int64], values: Any | None
+) -> tuple[NDArray[np.float64] | None, list[str]]:
+    """The argument ``values`` at some nodes, as numbers and as texts."""
+    if values is None:
+        return None, [""] * len(nodes)
+    numbers = _per_node(forest, "values", values)[nodes]
+    if numbers.dtype.kind not in "biuf":
+        raise TreeError(f"expected values that are numbers, got {numbers.dtype}")
+    return numbers.astype(np.float64), [format_number(number) for number in numbers]
 
 
 def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
@@ -185,7 +181,9 @@ def _per_node(forest: Forest, name: str, values: Any) -> NDArray[Any]:
     return array
 
 
-def _classes(forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any | None) -> list[str]:
+def class_texts(
+    forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any | None
+) -> list[str]:
     """The argument ``name``, classes per node or per tree (then at its root), as text."""
     if classes is None:
         return [""] * len(nodes)
@@ -197,7 +195,5 @@ def _classes(forest: Forest, nodes: NDArray[np.int64], name: str, classes: Any |
             f"expected {name} to have one entry for each of the {forest.num_nodes} nodes or the "
             f"{len(forest)} trees, got shape {tuple(array.shape)}; of class scores take the argmax"
         )
-    is_root = forest.parent[nodes] < 0
-    roots = nodes[is_root]
-    texts = iter(decode_column(forest, "target", array[forest.tree_of_node[roots]]))
-    return [next(texts) if root else "" for root in is_root]
+    texts = decode_column(forest, "target", array[forest.tree_of_node[nodes]])
+    return [text if root else "" for text, root in zip(texts, forest.parent[nodes] < 0)]

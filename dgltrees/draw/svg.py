@@ -1,86 +1,207 @@
-"""The SVG elements that all pictures share, and the document around them.
+"""The SVG of all pictures: elements and documents, fonts and the widths of texts, colours.
 
-A picture is self-contained: it has no style sheet, no script and no embedded font.
+A picture is self-contained: it has no style sheet, no script and no embedded font. All lengths are
+in pixels. Colours are legible on white and on black pages: edges and titles have a grey half-way
+between white and black, the text of a node is on the node's fill.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from dgltrees.draw.colors import GREY, ColorScale, Paint
-from dgltrees.draw.fonts import DETAIL, FAMILY, TITLE, text_width
+import numpy as np
+from numpy.typing import NDArray
+
 from dgltrees.draw.strings import format_number
 
 __all__ = [
-    "LEGEND_HEIGHT",
-    "LEGEND_WIDTH",
+    "BADGE",
+    "BOLD",
+    "CORRECT",
+    "DETAIL",
+    "GREY",
+    "INNER",
+    "LABEL",
+    "LEAF",
+    "LINE_HEIGHT",
     "MARGIN",
-    "box_element",
+    "MISSING",
+    "PADDING",
+    "START",
+    "TEXT_MARGIN",
+    "TITLE",
+    "WRONG",
+    "ColorScale",
+    "Paint",
+    "box",
+    "contrast",
+    "document",
     "group",
-    "legend",
-    "svg_document",
-    "text_element",
-    "text_group",
-    "title_element",
+    "text",
+    "text_width",
+    "title",
 ]
 
+
+class Paint(NamedTuple):
+    """The colours of a node: its fill, its border, its text."""
+
+    fill: str
+    border: str
+    text: str
+
+
+GREY = "#757981"
+INNER = Paint("#dfe9fb", "#5a86d4", "#14295a")
+LEAF = Paint("#fbf0d9", "#b98a2f", "#4a3205")
+MISSING = Paint("#e4e5e8", GREY, "#33363c")
+CORRECT, WRONG = "#2f9152", "#d64541"
+_SEQUENTIAL = ("#fff3d6", "#fbc98e", "#ef8f78", "#c65a85", "#83358a", "#3b1f66")
+_DIVERGING = ("#2b5fa8", "#7fabdb", "#f3f3f3", "#ee9d84", "#b23a3a")
+
 MARGIN = 8.0  # between a picture and the edge of its canvas
-LEGEND_WIDTH, LEGEND_HEIGHT = 320.0, 34.0  # what a legend takes of the canvas, at most
+PADDING, TEXT_MARGIN = 4.0, 9.0  # above and below, and left and right of the texts in a node's box
+_LEGEND_WIDTH, _LEGEND_HEIGHT = 320.0, 34.0  # what a legend takes of the canvas, at most
 _BAR_WIDTH, _BAR_HEIGHT, _BAR_STEPS = 160.0, 10.0, 40
 
+_FAMILY = "system-ui, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
+_TEXTS = f'font-family="{_FAMILY}" text-anchor="middle"'
+START, BOLD = ' text-anchor="start"', ' font-weight="600"'  # attributes of a text
+LABEL, DETAIL, BADGE, TITLE = 13.0, 11.0, 9.0, 12.0
+"""Font sizes of a node's label, the line below it, a child position, and the title of a tree."""
+LINE_HEIGHT = {LABEL: 17.0, DETAIL: 14.0, TITLE: 24.0}
 
-def svg_document(elements: Iterable[str], width: float, height: float, description: str) -> str:
-    """The text of an SVG file; ``description`` is for screen readers."""
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(description)}>',
-        *elements,
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def text_group(elements: Iterable[str]) -> Iterator[str]:
-    """The elements in a group that sets their font and centres their texts."""
-    yield f'<g font-family="{FAMILY}" text-anchor="middle">'
-    yield from elements
-    yield "</g>"
-
-
-def group(css_class: str, tooltip: str, elements: Iterable[str]) -> Iterator[str]:
-    """The elements in a group with a CSS class and a tooltip."""
-    yield f'<g class="{css_class}"><title>{escape(tooltip)}</title>'
-    yield from elements
-    yield "</g>"
+# Widths in ems, those of a wide font (DejaVu Sans bold) rounded up.
+_CLASSES = {
+    0.4: "ijlI|.,:;' ·",
+    0.53: 'frtJ()[]/\\-"!`',
+    0.73: "abcdeghknopqsuvxyz0123456789?$_*EFLSTZ{}",
+    0.88: "ABCDGHKNOPQRUVXY+<>=~^#&→",
+    1.12: "mwMW@%—…✓✗",
+}
+_EMS = {char: width for width, chars in _CLASSES.items() for char in chars}
 
 
-def text_element(
-    text: str, x: float, y: float, size: float, color: str, *, start: bool = False, more: str = ""
-) -> str:
-    """A line of text whose middle, or with ``start`` its left end, is at ``x``.
+def text_width(text: str, size: float) -> float:
+    """An upper bound of the width of ``text`` in a font of ``size`` pixels.
+
+    No font is loaded: the bound holds for the usual sans-serif fonts.
+    """
+    return size * sum(_EMS.get(char) or _other_ems(char) for char in text)
+
+
+def _other_ems(char: str) -> float:
+    """The width in ems of a character outside the table; an accented letter has its base's."""
+    if unicodedata.combining(char):
+        return 0.0
+    base = _EMS.get(unicodedata.normalize("NFD", char)[0])
+    return base or (1.35 if unicodedata.east_asian_width(char) in "WF" else 1.12)
+
+
+def _channels(color: str) -> list[int]:
+    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours, 1 to 21 (Web Content Accessibility Guidelines 2.1)."""
+    luminance = []
+    for color in (one, other):
+        rgb = [c / 255 for c in _channels(color)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+        luminance.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+    return max(luminance) / min(luminance)
+
+
+class ColorScale:
+    """Colours for values: from light to dark, or from blue through white to red around 0.
 
     Arguments:
-        text: the text, which is escaped here.
-        x, y: the anchor and the base line.
-        size: the font size.
-        color: the color of the text.
-        start: whether ``x`` is the left end.
-        more: additional attributes, each preceded by a space.
+        values: ``(n,)``; NaN and infinity are drawn in the colours ``MISSING``.
     """
-    anchor = ' text-anchor="start"' if start else ""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        finite = values[np.isfinite(values)]
+        self.low = float(finite.min()) if len(finite) else 0.0
+        self.high = float(finite.max()) if len(finite) else 0.0
+        self._stops: tuple[str, ...] = _SEQUENTIAL
+        if self.low < 0 < self.high:
+            self._stops = _DIVERGING
+            self.high = max(self.high, -self.low)
+            self.low = -self.high
+
+    def paint(self, value: float) -> Paint:
+        """The colours of a node with this value."""
+        if not np.isfinite(value):
+            return MISSING
+        span = self.high - self.low
+        fill = self.color((value - self.low) / span if span else 0.0)
+        text = max(("#ffffff", "#000000"), key=lambda color: contrast(color, fill))
+        return Paint(fill, GREY, text)
+
+    def color(self, fraction: float) -> str:
+        """The colour at a fraction, 0 to 1, of the way from the lowest to the highest value."""
+        place = fraction * (len(self._stops) - 1)
+        i = min(int(place), len(self._stops) - 2)
+        ends = zip(_channels(self._stops[i]), _channels(self._stops[i + 1]))
+        mixed = [round(a + (b - a) * (place - i)) for a, b in ends]
+        return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def document(
+    elements: Iterable[str],
+    width: float,
+    height: float,
+    description: str,
+    *,
+    before: Sequence[str] = (),
+    scale: ColorScale | None = None,
+) -> str:
+    """The text of an SVG file.
+
+    Arguments:
+        elements: what to draw, in the font of all pictures and with centred texts.
+        width, height: the size of the canvas, without the legend.
+        description: for screen readers.
+        before: what is below the elements.
+        scale: the colours whose legend is at the bottom, if any.
+    """
+    elements = list(elements)
+    if scale is not None:
+        elements.append(_legend(scale, height))
+        width, height = max(width, _LEGEND_WIDTH), height + _LEGEND_HEIGHT
+    root = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label={quoteattr(description)}>'
+    )
+    return "\n".join([root, *before, group(elements, _TEXTS), "</svg>", ""])
+
+
+def group(elements: Iterable[str], attributes: str, tooltip: str | None = None) -> str:
+    """The elements, a line each, in a group with these attributes."""
+    label = "" if tooltip is None else f"<title>{escape(tooltip)}</title>"
+    return "\n".join([f"<g {attributes}>{label}", *elements, "</g>"])
+
+
+def text(words: str, x: float, y: float, size: float, color: str, more: str = "") -> str:
+    """A line of text, escaped here, whose middle is at ``x`` and whose base line is at ``y``.
+
+    ``more`` are attributes, each after a space; with ``START`` the left end is at ``x``.
+    """
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{anchor}{more}>'
-        f"{escape(text)}</text>"
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.0f}" fill="{color}"{more}>'
+        f"{escape(words)}</text>"
     )
 
 
-def title_element(title: str, x: float, y: float) -> str:
+def title(words: str, x: float, y: float) -> str:
     """A title that starts at ``x``, with its base line at ``y``."""
-    return text_element(title, x, y, TITLE, GREY, start=True)
+    return text(words, x, y, TITLE, GREY, START)
 
 
-def box_element(
+def box(
     x: float,
     y: float,
     width: float,
@@ -100,17 +221,16 @@ def box_element(
     )
 
 
-def legend(scale: ColorScale, top: float) -> Iterator[str]:
+def _legend(scale: ColorScale, top: float) -> str:
     """A bar with the colours of a scale between its lowest and its highest value."""
     low, high = format_number(scale.low), format_number(scale.high)
     left = round(2 * MARGIN + text_width(low, DETAIL))
-    yield '<g class="legend">'
-    yield text_element(low, MARGIN, top + 15, DETAIL, GREY, start=True)
-    for i in range(_BAR_STEPS):
-        yield (
-            f'<rect x="{left + _BAR_WIDTH * i / _BAR_STEPS:.1f}" y="{top + 6:.1f}" '
-            f'width="{_BAR_WIDTH / _BAR_STEPS:.1f}" height="{_BAR_HEIGHT:.1f}" '
-            f'shape-rendering="crispEdges" fill="{scale.color(i / (_BAR_STEPS - 1))}"/>'
-        )
-    yield text_element(high, left + _BAR_WIDTH + MARGIN, top + 15, DETAIL, GREY, start=True)
-    yield "</g>"
+    bar = [
+        f'<rect x="{left + _BAR_WIDTH * i / _BAR_STEPS:.1f}" y="{top + 6:.1f}" '
+        f'width="{_BAR_WIDTH / _BAR_STEPS:.1f}" height="{_BAR_HEIGHT:.1f}" '
+        f'shape-rendering="crispEdges" fill="{scale.color(i / (_BAR_STEPS - 1))}"/>'
+        for i in range(_BAR_STEPS)
+    ]
+    ends = ((low, MARGIN), (high, left + _BAR_WIDTH + MARGIN))
+    first, last = (text(end, x, top + 15, DETAIL, GREY, START) for end, x in ends)
+    return group([first, *bar, last], 'class="legend"')

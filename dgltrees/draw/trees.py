@@ -1,25 +1,53 @@
-"""``draw``: trees as a picture and as text."""
+"""``draw``: trees as boxes joined by curves, or as lines of text, one line per node.
+
+::
+
+    MAX  → 7
+    ├─ 3
+    ├─ MIN
+    │  ├─ 9
+    │  └─ 7
+    └─ 2
+
+The indentation of text shows depths up to ``MAX_INDENT``. A deeper node is not indented further and
+shows its depth as a number instead, ``⋯17 MIN``: its parent is the last node above it whose depth
+is one less. So a chain of n nodes takes n lines of bounded length.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Union
 
-from dgltrees.draw.inputs import Drawable, as_forest, select_trees
-from dgltrees.draw.labels import Labels, Positions, tree_labels
-from dgltrees.draw.layout import Layout
+from dgltrees.draw import svg
+from dgltrees.draw.labels import Labels, class_texts, label_parts, number_texts, select_trees
+from dgltrees.draw.layout import Box, Canvas, Layout, Positions, badge_width, text_lines
 from dgltrees.draw.picture import Picture
-from dgltrees.draw.trees_svg import trees_svg
-from dgltrees.draw.trees_text import trees_text
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.builders.graphs import from_dgl
+from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["Drawing", "draw"]
+if TYPE_CHECKING:
+    from dgl import DGLGraph
+
+__all__ = ["MAX_INDENT", "Drawable", "Drawing", "draw"]
+
+Drawable = Union[Forest, TreeBatch, "DGLGraph"]
+
+MAX_INDENT = 16
+
+_GUIDES = {False: ("├", "└", "─", "│", "⋯"), True: ("|", "`", "-", "|", "...")}
+_RADIUS = 12.5
 
 
 @dataclass(frozen=True, repr=False)
 class Drawing(Picture):
-    """Trees drawn by :func:`draw`: boxes joined by edges, or as text one node per line."""
+    """Trees drawn by :func:`draw`: boxes joined by edges, or as text one node per line.
+
+    SVG has a group of class ``node`` per node and a path of class ``edge`` per edge.
+    """
 
     layout: Layout
     labels: Labels
@@ -31,14 +59,72 @@ class Drawing(Picture):
 
     @property
     def _description(self) -> str:
-        trees, nodes = len(self.layout.roots), len(self.layout)
+        trees, nodes = len(self.labels.titles), len(self.layout)
         return f"{trees} tree{'s' * (trees != 1)}, {nodes} node{'s' * (nodes != 1)}"
 
     def _svg(self) -> str:
-        return trees_svg(self.layout, self.labels, self._description)
+        labels, canvas = self.labels, Canvas.of(self.layout, self.labels)
+        scale = None if labels.values is None else svg.ColorScale(labels.values)
+        edges = [
+            _edge(canvas.boxes[parent], box)
+            for parent, box in zip(self.layout.parent, canvas.boxes)
+            if parent >= 0
+        ]
+        elements = [self._node(node, box, scale) for node, box in enumerate(canvas.boxes)]
+        for position, box in zip(labels.positions, canvas.boxes):
+            if position is not None:
+                elements.append(_badge(box, position))
+        for title, (x, y) in zip(labels.titles, canvas.titles):
+            if title:
+                elements.append(svg.title(title, x, y))
+        lines = svg.group(edges, f'fill="none" stroke="{svg.GREY}" stroke-width="1.4"')
+        return svg.document(
+            elements, canvas.width, canvas.height, self._description, before=[lines], scale=scale
+        )
+
+    def _node(self, node: int, box: Box, scale: svg.ColorScale | None) -> str:
+        """A box with a node's label, one part per line, and its details."""
+        labels = self.labels
+        name, detail, correct = labels.names[node], labels.details[node], labels.correct[node]
+        paint = svg.INNER if self.layout.children[node] else svg.LEAF
+        if scale is not None and labels.values is not None:
+            paint = scale.paint(labels.values[node])
+        if correct is not None:
+            paint = paint._replace(border=svg.CORRECT if correct else svg.WRONG)
+        radius, stroke_width = min(box.height / 2, _RADIUS), 1.2 if correct is None else 2
+        elements = [svg.box(*box, radius, paint, stroke_width=stroke_width)]
+        y = box.y + svg.PADDING
+        for i, (text, size) in enumerate(text_lines(name, detail)):
+            base_line = y + 0.75 * svg.LINE_HEIGHT[size]
+            bold = "" if i or not name else svg.BOLD
+            elements.append(svg.text(text, box.middle, base_line, size, paint.text, bold))
+            y += svg.LINE_HEIGHT[size]
+        return svg.group(elements, 'class="node"', " ".join(filter(None, (*name, detail))))
 
     def _lines(self, ascii_only: bool) -> Iterator[str]:
-        return trees_text(self.layout, self.labels, ascii_only)
+        layout, labels = self.layout, self.labels
+        tee, corner, bar, pipe, dots = _GUIDES[ascii_only]
+        last_children = {children[-1] for children in layout.children if children}
+        indent = [""] * len(layout)  # of a node's children
+        titles = iter(labels.titles)
+        for node, (parent, depth) in enumerate(zip(layout.parent, layout.depth)):
+            position = "" if labels.positions[node] is None else f"{labels.positions[node]}{bar}"
+            if parent < 0:
+                if node:
+                    yield ""
+                title = next(titles)
+                if title:
+                    yield title
+                guide = ""
+            elif depth <= MAX_INDENT:
+                is_last = node in last_children
+                guide = f"{indent[parent]}{corner if is_last else tee}{bar}{position} "
+                indent[node] = indent[parent] + ("   " if is_last else f"{pipe}  ")
+            else:
+                indent[node] = indent[parent]
+                guide = f"{indent[node]}{dots}{depth}{bar * bool(position)}{position} "
+            texts = (" ".join(labels.names[node]), labels.details[node])
+            yield guide + "  ".join(filter(None, texts))
 
 
 def draw(
@@ -84,21 +170,51 @@ def draw(
             does not exist, or the edges do not form trees.
         IndexError: there is no such tree.
     """
-    forest = as_forest(trees, vocabs)
+    forest = trees if isinstance(trees, Forest) else from_dgl(trees, edge_columns=False)
+    forest = replace(forest, vocabs={**forest.vocabs, **(vocabs or {})})
     selected, nodes, selected_titles = select_trees(forest, tree, titles)
-    layout = Layout.of(selected.global_parent, selected.pos)
+    layout = Layout.of(selected)
+    nodes = nodes[layout.nodes]
+    if targets is None:
+        targets = forest.columns.get("target")
+    expected = class_texts(forest, nodes, "targets", targets)
+    predicted = class_texts(forest, nodes, "predictions", predictions)
+    correct = [p == e if p and e else None for p, e in zip(predicted, expected)]
+    numbers, formatted = number_texts(forest, nodes, values)
+    verdicts = map(_verdict, predicted, expected, correct)
+    details = [" · ".join(filter(None, parts)) for parts in zip(verdicts, formatted)]
+    names = [
+        name if name or detail else ("·",)
+        for name, detail in zip(label_parts(forest, nodes, labels), details)
+    ]
+    shown = layout.positions(positions)
     return Drawing(
-        layout,
-        tree_labels(
-            forest,
-            nodes,
-            layout,
-            selected_titles,
-            labels=labels,
-            targets=targets,
-            predictions=predictions,
-            values=values,
-            positions=positions,
-        ),
-        svg_limit,
+        layout, Labels(names, details, correct, numbers, shown, selected_titles), svg_limit
+    )
+
+
+def _verdict(predicted: str, expected: str, correct: bool | None) -> str:
+    if correct is None:
+        return f"→ {predicted}" if predicted else f"= {expected}" if expected else ""
+    return f"✓ {predicted}" if correct else f"✗ {predicted} ({expected})"
+
+
+def _edge(parent: Box, child: Box) -> str:
+    """A curve that leaves the parent downwards and enters the child from above."""
+    top, bottom = parent.y + parent.height, child.y
+    bend = (top + bottom) / 2
+    return (
+        f'<path class="edge" d="M{parent.middle:.1f} {top:.1f}C{parent.middle:.1f} {bend:.1f} '
+        f'{child.middle:.1f} {bend:.1f} {child.middle:.1f} {bottom:.1f}"/>'
+    )
+
+
+def _badge(box: Box, position: int) -> str:
+    """A child's position, on the edge just above the child."""
+    width, middle = badge_width(position), box.y - 10
+    return (
+        f'<g class="position"><rect x="{box.middle - width / 2:.1f}" y="{middle - 6.5:.1f}" '
+        f'width="{width:.1f}" height="13" rx="6.5" fill="{svg.GREY}"/>'
+        + svg.text(str(position), box.middle, middle + 3.3, svg.BADGE, "#ffffff")
+        + "</g>"
     )

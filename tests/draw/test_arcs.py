@@ -6,9 +6,8 @@ from hypothesis import given, settings
 
 from dgltrees import Forest, TreeError
 from dgltrees.draw import draw_arcs
-from dgltrees.draw.arcs_sentence import ArcSentence
-from dgltrees.draw.arcs_text import MAX_LEVELS
-from dgltrees.draw.fonts import text_width
+from dgltrees.draw.arcs import MAX_LEVELS, ArcSentence
+from dgltrees.draw.svg import text_width
 from dgltrees.trees.builders import from_heads
 from tests.draw.svg import canvas_size, node_boxes, numbers, of_class, texts
 from tests.trees.dependencies import HEADS, SENTENCE, forest_of, sentences

@@ -20,7 +20,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.papers.nti.analyses.sentences import examples_with_all_words, with_model_words
 from dgltrees.papers.nti.models.encoding import EncodingPair, NTIEncoding
 from dgltrees.papers.nti.models.matching import TreeMatching
-from dgltrees.papers.nti.pictures.attention import AttentionDrawing, draw_attention, tree_cells
+from dgltrees.papers.nti.pictures import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, TreeBatch
 

@@ -34,7 +34,7 @@ from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.policy import Policy
 from dgltrees.papers.rrnet.models.rollout import OPERATION
-from dgltrees.papers.rrnet.pictures.operations import draw_operations
+from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest

@@ -1,31 +1,43 @@
-"""``draw_attention``: attention over the nodes of a tree, as heat maps."""
+"""``draw_attention``: attention over the nodes of a tree, as heat maps.
+
+In SVG there is a map per query, with a cell per node above the words it covers. The top row is the
+root, the words are at the bottom; a cell is as wide as the words it covers, so that the cell of a
+node is directly above those of its children.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+from xml.sax.saxutils import escape
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dgltrees.draw.inputs import MAX_TITLE, as_array
+from dgltrees.draw import svg
+from dgltrees.draw.labels import MAX_TITLE, as_array
 from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import format_number, printable
 from dgltrees.errors import TreeError
-from dgltrees.papers.nti.pictures.attention_svg import attention_svg
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.depth import depths
 from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["AttentionDrawing", "draw_attention", "tree_cells"]
 
+_MAP_GAP = 24.0
+_CELL_HEIGHT, _MIN_CELL_WIDTH, _TEXT_MARGIN = 18.0, 16.0, 4.0
+_MAX_WIDTH = 1100.0  # of a row of several maps
 _TOP = 5  # nodes per query that text shows
 
 
 @dataclass(frozen=True, repr=False)
 class AttentionDrawing(Picture):
-    """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query."""
+    """Heat maps drawn by :func:`draw_attention`; as text, the largest weights of every query.
+
+    SVG has a group of class ``map`` per query and in it a rectangle of class ``cell`` per node.
+    """
 
     words: list[str | None]
     spans: NDArray[np.int64]
@@ -45,9 +57,55 @@ class AttentionDrawing(Picture):
         return f"attention of {len(self.titles)} over a tree of {len(self.depth)} nodes"
 
     def _svg(self) -> str:
-        return attention_svg(
-            self.words, self.spans, self.depth, self.weights, self.titles, self._description
-        )
+        texts = ["–" if word is None else word for word in self.words]
+        widths = [
+            max(_MIN_CELL_WIDTH, svg.text_width(text, svg.DETAIL) + 2 * _TEXT_MARGIN)
+            for text in texts
+        ]
+        edges = np.concatenate([[0.0], np.cumsum(widths)])
+        scale = svg.ColorScale(np.append(self.weights.ravel(), 0.0))
+        bottom = svg.LINE_HEIGHT[svg.TITLE] + _CELL_HEIGHT * (int(self.depth.max()) + 1)
+        row_height = bottom + svg.LINE_HEIGHT[svg.DETAIL] + _MAP_GAP
+        title_widths = (svg.text_width(title, svg.TITLE) for title in self.titles)
+        column_width = max(float(edges[-1]), *title_widths) + _MAP_GAP
+        columns = max(1, int((_MAX_WIDTH + _MAP_GAP) / column_width))
+        columns = min(columns, len(self.titles))
+        maps = []
+        for i, (title, weights) in enumerate(zip(self.titles, self.weights)):
+            left = svg.MARGIN + (i % columns) * column_width
+            top = svg.MARGIN + (i // columns) * row_height
+            elements = [svg.title(title, 0, 0.6 * svg.LINE_HEIGHT[svg.TITLE])]
+            elements += self._cells(texts, edges, weights, scale, bottom)
+            place = f'class="map" transform="translate({left:.1f} {top:.1f})"'
+            maps.append(svg.group(elements, place))
+        rows = -(-len(self.titles) // columns)
+        width = 2 * svg.MARGIN + columns * column_width - _MAP_GAP
+        height = svg.MARGIN + rows * row_height - _MAP_GAP
+        return svg.document(maps, width, height, self._description, scale=scale)
+
+    def _cells(
+        self,
+        texts: Sequence[str],
+        edges: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        scale: svg.ColorScale,
+        bottom: float,
+    ) -> Iterator[str]:
+        """The cells of one map, and the words below them; a leaf reaches down to its word."""
+        nodes = zip(self.spans.tolist(), self.depth.tolist(), weights.tolist())
+        for (first, last), row, weight in nodes:
+            y = svg.LINE_HEIGHT[svg.TITLE] + _CELL_HEIGHT * row
+            height = bottom - y if first == last else _CELL_HEIGHT
+            tooltip = escape(f"{' '.join(texts[first : last + 1])}: {format_number(weight)}")
+            yield (
+                f'<rect class="cell" x="{edges[first]:.1f}" y="{y:.1f}" '
+                f'width="{edges[last + 1] - edges[first]:.1f}" height="{height:.1f}" '
+                f'fill="{scale.paint(weight).fill}" stroke="{svg.GREY}" stroke-width="0.6">'
+                f"<title>{tooltip}</title></rect>"
+            )
+        base_line = bottom + 0.8 * svg.LINE_HEIGHT[svg.DETAIL]
+        for text, left, right in zip(texts, edges, edges[1:]):
+            yield svg.text(text, (left + right) / 2, base_line, svg.DETAIL, svg.GREY)
 
     def _lines(self, ascii_only: bool) -> Iterator[str]:
         for title, weights in zip(self.titles, self.weights):

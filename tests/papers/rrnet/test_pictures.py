@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from dgltrees import TreeError
-from dgltrees.papers.rrnet.pictures import OperationsDrawing, draw_operations
-from dgltrees.papers.rrnet.pictures.operations_text import MAX_ENTRIES
+from dgltrees.papers.rrnet.pictures import MAX_ENTRIES, OperationsDrawing, draw_operations
 from tests.cells.sequences import MERGE, RECUR, SPLIT, Sequences, sequences
 from tests.draw.laws import every_law
 from tests.draw.svg import SVG, canvas_size, of_class, rectangle

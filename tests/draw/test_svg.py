@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from dgltrees.draw import draw
-from dgltrees.draw.colors import (
+from dgltrees.draw.svg import (
     CORRECT,
     GREY,
     INNER,
@@ -16,8 +16,8 @@ from dgltrees.draw.colors import (
     WRONG,
     ColorScale,
     contrast,
+    text_width,
 )
-from dgltrees.draw.fonts import text_width
 from dgltrees.trees.forest import Forest
 from tests.draw.examples import forests, listops
 from tests.draw.svg import SVG, canvas_size, node_boxes, numbers, of_class, texts
