@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dgltrees.draw.strings import aligned
 from dgltrees.papers.rrnet.pictures.operations_steps import OperationStep
 
 __all__ = ["MAX_ENTRIES", "operations_text"]
@@ -37,18 +38,13 @@ def operations_text(
         ascii_only: whether separators are in ASCII; tokens are as they are.
     """
     bar, dots = ("|", "...") if ascii_only else ("│", "⋯")
-    rows = [_HEADER, *(_cells(number, step) for number, step in enumerate(steps, 1))]
-    stacks = [f"stack {bar} sub-tree", *(_stack(step, bar, dots) for step in steps)]
-    widths = [max(map(len, column)) for column in zip(*rows)]
+    rows = [(*_HEADER, f"stack {bar} sub-tree")]
+    for number, step in enumerate(steps, 1):
+        size = str(step.stack_size)
+        rows.append((str(number), step.token, step.operation, size, _stack(step, bar, dots)))
     if title:
         yield title
-    for (number, *texts), stack in zip(rows, stacks):
-        cells = [f"{text:<{width}}" for text, width in zip(texts, widths[1:])]
-        yield "  ".join([f"{number:>{widths[0]}}", *cells, stack])
-
-
-def _cells(number: int, step: OperationStep) -> tuple[str, ...]:
-    return str(number), step.token, step.operation, str(step.stack_size)
+    yield from aligned(rows, (0,))
 
 
 def _stack(step: OperationStep, bar: str, dots: str) -> str:
