@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,14 @@ def checksum(parts: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-def file_checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
+def file_checksum(*paths: Path) -> str:
+    """The SHA-256 of a file, or of some, one after the other."""
+    return checksum(block for path in paths for block in _blocks(path))
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
     with open(path, "rb") as file:
-        return checksum(iter(lambda: file.read(1 << 20), b""))
+        yield from iter(lambda: file.read(1 << 20), b"")
 
 
 def check_sum(actual: str, expected: str) -> None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from dgltrees._locks import try_lock
+from filelock import lock_descriptor
 
 __all__ = [
     "STANDARD_INPUT",
@@ -95,7 +95,7 @@ def replacing(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     try:
         with open(handle, mode, **text) as file:  # type: ignore[call-overload]
             with contextlib.suppress(OSError):  # where there are no locks, the age alone counts
-                try_lock(file)
+                lock_descriptor(file.fileno(), blocking=False)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -123,7 +123,8 @@ def draft_folder(beside: Path, name: str) -> Iterator[Path]:
     for old in beside.glob(f".{glob.escape(name)}.*{_ENDING}"):
         with contextlib.suppress(OSError):
             with open(old / _LOCK, "rb") as file:
-                dead = time.time() - os.fstat(file.fileno()).st_mtime >= _MINUTE and try_lock(file)
+                dead = time.time() - os.fstat(file.fileno()).st_mtime >= _MINUTE
+                dead = dead and lock_descriptor(file.fileno(), blocking=False)
             if dead:
                 shutil.rmtree(old)
     with contextlib.ExitStack() as stack:
@@ -133,7 +134,7 @@ def draft_folder(beside: Path, name: str) -> Iterator[Path]:
         draft = Path(folder)
         lock = stack.enter_context(open(draft / _LOCK, "wb"))
         with contextlib.suppress(OSError):
-            try_lock(lock)
+            lock_descriptor(lock.fileno(), blocking=False)
         yield draft
 
 
@@ -156,7 +157,7 @@ def remove_leftovers(folder: Path, name: str = "", age: float = 0.0) -> None:
             old = time.time() - entry.stat(follow_symlinks=False).st_mtime >= age
             if old and entry.is_file(follow_symlinks=False):
                 with open(entry.path, "rb") as file:
-                    dead = try_lock(file)
+                    dead = lock_descriptor(file.fileno(), blocking=False)
                 if dead:
                     os.unlink(entry.path)
 

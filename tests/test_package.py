@@ -18,7 +18,6 @@ ROOT = Path(dgltrees.__file__).parent
 ROOMS = [
     *(
         "errors",
-        "_locks",
         "_files",
         "_checksums",
         "_json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from dgltrees.draw.strings import aligned
 from dgltrees.errors import ConfigError
 from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names
 
@@ -24,9 +25,7 @@ def presets() -> None:
         display_name = settings.task.display_name(model)
         size = str(model["hidden_size"])
         rows.append((name, settings.task.name, display_name, size, rank, paper_of(name)))
-    widths = [max(map(len, column)) + 2 for column in zip(*rows)]
-    for row in rows:
-        print("".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip())
+    print("\n".join(aligned(rows)))
 
 
 def show(preset: str) -> None:

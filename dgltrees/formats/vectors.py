@@ -52,11 +52,9 @@ def _write_npy(parts: Parts, path: PathLike) -> None:
 
 
 def _write_header(file: IO[bytes], rows: int, columns: int) -> None:
-    """The header of a .npy file, of 128 bytes for any number of rows."""
-    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
-    file.write(
-        b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
-    )
+    """The header of a .npy file, of the same length for any number of rows."""
+    about = {"shape": (rows, columns), "fortran_order": False, "descr": "<f4"}
+    np.lib.format.write_array_header_1_0(file, about)
 
 
 def _write_parquet(parts: Parts, path: PathLike) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dgltrees._checksums import file_checksum
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.settings import DataSettings, Files
@@ -76,10 +76,5 @@ def fingerprint(path: Path, files: Sequence[Path] | None = None) -> dict[str, An
     """
     if files is None:
         files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    digest, size = hashlib.sha256(), 0
-    for file in files:
-        with open(file, "rb") as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                digest.update(block)
-                size += len(block)
-    return {"name": path.name, "bytes": size, "sha256": digest.hexdigest()}
+    size = sum(file.stat().st_size for file in files)
+    return {"name": path.name, "bytes": size, "sha256": file_checksum(*files)}

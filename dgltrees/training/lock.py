@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import lock_descriptor
+
 from dgltrees._files import remove_leftovers
-from dgltrees._locks import try_lock
 from dgltrees.errors import ConfigError
 
 __all__ = ["locked"]
@@ -35,7 +36,7 @@ def locked(folder: Path) -> Iterator[None]:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     with open(os.open(path, flags, 0o666), "r+", encoding="utf-8") as file:
         try:
-            ours = try_lock(file)
+            ours = lock_descriptor(file.fileno(), blocking=False)
             # whoever held it may have removed the file meanwhile
             ours = ours and path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
         except OSError as error:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dgltrees._files import PathLike, in_file
 from dgltrees.draw import Drawing, draw
+from dgltrees.draw.strings import aligned
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout
@@ -83,13 +84,13 @@ class Inspection:
         rows = [["per tree", "min", "median", "max"]]
         triples = {"nodes": shapes.size, "depth": shapes.depth, "children": shapes.arity}
         rows += [[name, *map(str, triple)] for name, triple in triples.items()]
-        yield from _table(rows)
+        yield from aligned(rows, (1, 2, 3))
         for title, columns in (("node column", self.columns), ("beside a tree", self.beside)):
             if columns:
                 yield ""
                 table = [[title, "kind", "values", "missing", "what"]]
                 table += [[c.name, c.kind, f"{c.count}", f"{c.missing}", c.words] for c in columns]
-                yield from _table(table)
+                yield from aligned(table, (2, 3))
         if self.groups:
             yield ""
             yield self.groups
@@ -333,14 +334,3 @@ def _example(forest: Forest, inputs: Sequence[ColumnSummary]) -> Drawing:
     chosen = forest.tree(tree)
     columns = {name: chosen.columns[name] for name in names}
     return draw(replace(chosen, columns=columns), titles=[f"tree {tree}"])
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows as lines; the first and last of five columns are text, the others numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
-        cells = [
-            text.ljust(width) if i == 0 or (len(row) == 5 and i in (1, 4)) else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths))
-        ]
-        yield "  ".join(cells).rstrip()
