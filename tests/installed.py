@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from dgltrees.registry import paper_of
+import pytest
+
+from dgltrees.registry import PAPERS, paper_of
 
 T = TypeVar("T")
+
+needs_papers = pytest.mark.skipif(
+    any(paper_of(names.split()[0]) for names in PAPERS.values()), reason="needs all papers"
+)
+"""For tests of records and pages that are about the whole package."""
 
 # a task of the paper that has the format
 _TASKS = {
