@@ -16,6 +16,7 @@ pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.papers.nti.tasks.test_fine_tuning import pairs
+from tests.papers.rrnet.analyses.test_policy_trees import assert_compared
 from tests.papers.rrnet.tasks.test_reading import POLICIES, built, settings
 from tests.tasks.test_fine_tuning import encoder  # noqa: F401  (a fixture)
 from tests.tasks.test_model_settings import assert_model_refused
@@ -50,3 +51,9 @@ def test_it_is_not_trained_with_a_pretrained_encoder(
     _, tuned = pairs(tmp_path, encoder)
     with pytest.raises(ConfigError, match="not trained with model.encoder rrnet"):
         train(tuned.replace("model", encoder="rrnet"), tmp_path / "rrnet")
+
+
+def test_trees_over_the_words_of_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert_compared(tmp_path, capsys, "sick-rrnet-told", "sick/SICK_trial_parsed.txt", True)
