@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+import pytest
+
 from dgltrees.formats import FORMATS
+from dgltrees.registry import PAPERS
 from dgltrees.tasks.table import TASKS
+from dgltrees.training.catalog import PRESETS
 
 T = TypeVar("T")
+
+needs_papers = pytest.mark.skipif(not {*PAPERS} <= {*PRESETS}, reason="needs all papers")
+"""For tests of records and pages that are about the whole package."""
 
 
 def installed_tasks(rows: dict[str, T]) -> dict[str, T]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.render import preorder
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.preorder import preorder
 from dgltrees.trees.segments import inverse, offsets_of, owner, running_sum
 
 __all__ = ["MERGES", "SPLITS", "bracket_counts", "constituent_counts"]

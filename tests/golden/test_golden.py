@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.golden import rows
+from tests.installed import needs_papers
 
 
+@needs_papers
 @pytest.mark.parametrize("name", rows.names())
 def test_the_fast_rows_are_what_they_were(name: str) -> None:
     now = rows.recorded(name, "fast")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
@@ -12,15 +11,12 @@ import pytest
 
 import dgltrees  # noqa: F401  # the documents may import dgl, which warns when it comes first
 from dgltrees.cells import CELLS
-from dgltrees.registry import PAPERS
 from dgltrees.trees import builders
+from tests.installed import needs_papers
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(
-    any(find_spec(f"dgltrees.papers.{paper}") is None for paper in PAPERS),
-    reason="needs all papers",
-)
+pytestmark = needs_papers
 
 
 def python_blocks(document: str) -> list[tuple[int, str]]:

@@ -19,7 +19,7 @@ from dgltrees.trees.builders import (
     to_networkx,
     to_nltk,
 )
-from dgltrees.trees.builders.render import preorder
+from dgltrees.trees.preorder import preorder
 from tests.worlds import chain, forests, star
 
 Converter = Callable[[Forest], Forest]

@@ -1,4 +1,4 @@
-"""Logical relations read token by token, beside the task on their trees."""
+"""Logical relations read token by token."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import torch
 from torch import nn
 
 from dgltrees.errors import ConfigError
-from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.tasks.splits import Splits, load_splits
-from dgltrees.tasks.table import get_task
 from dgltrees.tasks.task import Task
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
@@ -25,7 +23,6 @@ PRESETS = {
     "logic-rrnet": "supervised RRNet",
     "logic-lstm": "LSTM",
     "logic-transformer": "transformer",
-    "logic-tree": "sum lstm",
 }
 """What their models are called."""
 
@@ -41,29 +38,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     settings = quick("logic-rrnet", {"limit": None, "root": str(folder / "data")}, epochs=2)
     result = train(with_model(settings, hidden_size=6, embedding=4), folder / "run")
     return load(folder / "run"), result
-
-
-def splits(name: str) -> Splits:
-    """130 pairs: thirteen files of ten, with 0 to 12 operators."""
-    task = get_task(name)
-    settings = {"root": str(SAMPLES), "train": "lrt/train*", "test_fraction": 0.2}
-    return load_splits(task, task.data(**settings, max_operators=6))
-
-
-def test_both_tasks_split_in_the_same_way() -> None:
-    trees, sequences = splits("logic"), splits("logic-sequence")
-    for one, other in zip(trees.all, sequences.all):
-        for column in ("target", "operators"):
-            np.testing.assert_array_equal(one.columns[column], other.columns[column])
-        leaves = other.forest.columns["op"] == Operation.RECUR  # brackets are no nodes of trees
-        owner = other.forest.tree_of_node[leaves]
-        np.testing.assert_array_equal(
-            np.bincount(owner, minlength=len(other.forest)), one.forest.sizes
-        )
-    learned, valid, test = (part.columns["operators"] for part in sequences.all)
-    assert (len(valid), len(test)) == (13, 26)
-    assert learned.max() <= 6 < test.max()
-    assert len(learned) + 39 < 130
 
 
 def test_what_is_held_out_is_tested(run: Run) -> None:
@@ -96,7 +70,7 @@ def test_what_was_held_out_of_other_files_is_unknown(run: Run, tmp_path: Path) -
     ],
 )
 def test_a_run_without_test_examples_says_so(tmp_path: Path, fraction: float, message: str) -> None:
-    train(quick("lrt-sum-c3", {"test_fraction": fraction}), tmp_path / "run")
+    train(quick("logic-rrnet", {"test_fraction": fraction}), tmp_path / "run")
     with pytest.raises(ConfigError, match=message):
         load(tmp_path / "run").evaluate()
 
@@ -117,6 +91,10 @@ def test_the_presets_have_about_as_many_parameters() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_batch_equals_its_pairs(preset: str) -> None:
+    assert_equals_its_pairs(preset)
+
+
+def assert_equals_its_pairs(preset: str) -> None:
     task, model, parts = built(preset, hidden_size=8)
     model.double().eval()
     ids = np.arange(len(parts.train))
