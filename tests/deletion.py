@@ -23,7 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 COPIED = (
     *("dgltrees", "tests", "datasets", "notebooks", "setup.cfg", "setup.py", "README.md"),
-    *("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile"),
+    *("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile", "MANIFEST.in"),
+    *("constraints.txt", "docs.py", "ruff.toml", ".ci"),
 )
 IGNORED = shutil.ignore_patterns("__pycache__", "*.egg-info", ".ipynb_checkpoints")
 

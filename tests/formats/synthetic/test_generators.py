@@ -10,7 +10,6 @@ import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import GENERATORS
-from tests.installed import installed_tasks
 
 BYTES: dict[str, tuple[dict[str, Any], str]] = {
     "plans": (
@@ -32,13 +31,11 @@ BYTES: dict[str, tuple[dict[str, Any], str]] = {
 }
 """Settings, and the SHA-256 of all files that they give with seed 0."""
 
-BYTES = installed_tasks(BYTES)
-
-BYTES = installed_tasks(BYTES)
+BYTES = {name: row for name, row in BYTES.items() if name in GENERATORS}
 
 
 def test_the_table_holds_all_generators() -> None:
-    assert list(BYTES) == list(GENERATORS)
+    assert {*BYTES} == {*GENERATORS}
 
 
 @pytest.mark.parametrize("name", GENERATORS)
