@@ -27,7 +27,7 @@ COPIED = (
     *("constraints.txt", "docs.py", "ruff.toml", ".ci"),
 )
 LAWS = "equal or every"
-"""The laws that run without one paper: recursions, backends, batches, gradients, the whole table."""
+"""The laws that run without one paper: recursions, backends, batches, gradients, whole tables."""
 IGNORED = shutil.ignore_patterns("__pycache__", "*.egg-info", ".ipynb_checkpoints")
 
 
