@@ -72,7 +72,8 @@ clean:
 # Speed, as ratios within one run, and memory; tables stand at the end. torch_geometric and dyNET38
 # take part where they are installed. OMP_NUM_THREADS says how many cores.
 bench: install
-	$(BIN)/python -m pytest tests/benchmarks --override-ini addopts= --benchmark-only \
+	$(BIN)/python -m pytest tests/benchmarks $(wildcard tests/papers/*/test_*_benchmark.py) \
+		--override-ini addopts= --benchmark-only \
 		--benchmark-columns=median,min,rounds --benchmark-sort=mean -W default -q
 
 # On a machine with CUDA: the laws of every cell there, then nodes a second beside torch's LSTM and

@@ -27,6 +27,7 @@ from dgltrees.papers.nti.models import (
 from dgltrees.papers.nti.models.encoding import NTIEncoding
 from dgltrees.trees.builders import chains
 from tests.backends import by_backend
+from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.papers.nti.models.attend_edges import attend_along_edges
 
 SIZE, LENGTH, BATCH, LARGE = 300, 32, 32, 1024

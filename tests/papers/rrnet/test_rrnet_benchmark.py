@@ -20,6 +20,7 @@ from dgltrees import traverse
 from dgltrees.cells import RRNetCell
 from dgltrees.papers.rrnet.graphs import Operation, operation_graph
 from dgltrees.papers.rrnet.models import advance, initial_state
+from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.benchmarks.test_speed import measure
 
 SIZE, BATCH = 128, 128

@@ -21,6 +21,7 @@ from dgltrees.training.loading import Loader
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 from tests.backends import by_backend
+from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.benchmarks.test_speed import measure
 
 

@@ -19,6 +19,7 @@ from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models import NCE, LanguageModel, SequenceLM, TreeLM
 from dgltrees.trees import Forest
 from tests.backends import by_backend
+from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.trees.dependencies import forest_of, random_heads
 
 HIDDEN, EMBEDDING, SENTENCES = 300, 150, 64
