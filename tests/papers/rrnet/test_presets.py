@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from dgltrees import registry
 from dgltrees.errors import ConfigError
-from dgltrees.training.catalog import paper_of, preset_names, preset_values
+from dgltrees.tasks.table import TASKS
+from dgltrees.training.catalog import load_preset, paper_of, preset_names, preset_values
 from tests.training.test_catalog import NTI, without_nti  # noqa: F401
 
 _ALL = {*preset_names()}
@@ -28,3 +30,13 @@ def test_a_missing_base_is_named(name: str) -> None:
     with pytest.raises(ConfigError) as error:
         preset_values(name)
     assert str(error.value) == f"preset sick-rrnet: base: preset 'sick' is of {NTI}"
+
+
+def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(TASKS, "logic", raising=False)
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    assert not [name for name in preset_names() if name.startswith("lrt") or name == "logic-tree"]
+    with pytest.raises(ConfigError) as error:
+        load_preset("logic-tree")
+    paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
+    assert str(error.value) == f"preset logic-tree: the task logic is of {paper}"

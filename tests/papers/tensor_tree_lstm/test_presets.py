@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from dgltrees import registry
-from dgltrees.errors import ConfigError
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import load_preset, paper_of, preset_names
+from dgltrees.training.catalog import paper_of, preset_names
 
 
 def test_every_row_and_rank_of_the_tables_is_there() -> None:
@@ -21,13 +16,3 @@ def test_every_row_and_rank_of_the_tables_is_there() -> None:
 def test_a_preset_has_the_paper_of_its_base_or_its_own() -> None:
     assert paper_of("lrt-sum-c3") == paper_of("lrt") == "Castellana and Bacciu 2020, Table I"
     assert paper_of("inex") == ""
-
-
-def test_a_preset_needs_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(TASKS, "logic")
-    monkeypatch.setattr(registry, "find_spec", lambda name: None)
-    assert not [name for name in preset_names() if name.startswith("lrt") or name == "logic-tree"]
-    with pytest.raises(ConfigError) as error:
-        load_preset("logic-tree")
-    paper = "the paper tensor_tree_lstm (dgltrees.papers.tensor_tree_lstm), which is not installed"
-    assert str(error.value) == f"preset logic-tree: the task logic is of {paper}"
