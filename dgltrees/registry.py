@@ -25,7 +25,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["Registry", "instance_of", "paper_of", "subclass_of"]
+__all__ = ["Registry", "instance_of", "missing_paper", "subclass_of"]
 
 T = TypeVar("T")
 
@@ -248,11 +248,15 @@ def _source(module: str) -> Path:
     return Path(spec.origin)
 
 
-def paper_of(name: str) -> str:
-    """The paper of a task or preset that no registry has, and why: ``"the paper rrnet (...)"``.
+def missing_paper(name: str) -> str:
+    """The paper that a task or preset needs, if it is missing: ``"the paper rrnet (...), which"``.
+
+    Arguments:
+        name: a name that no registry has.
 
     Returns:
-        what is missing, for an error; empty for a name that is of no paper.
+        the paper and what is wrong, for an error; empty if no paper has such names, or the one
+        that has them is there.
     """
     matches = [
         (len(start), paper)
@@ -263,11 +267,15 @@ def paper_of(name: str) -> str:
     if not matches:
         return ""
     paper = max(matches)[1]
+    module = f"dgltrees.papers.{paper}"
     try:
-        _source(f"dgltrees.papers.{paper}")
+        _source(module)
     except ImportError:
-        return f"the paper {paper} (dgltrees.papers.{paper}), which is not installed"
+        return f"the paper {paper} ({module}), which is not installed"
+    presets = _all_entry_points().select(group="dgltrees.presets")
+    if any(entry.value.startswith(f"{module}.") for entry in presets):
+        return ""
     return (
-        f"the paper {paper} (dgltrees.papers.{paper}), which this installation does not announce; "
+        f"the paper {paper} ({module}), which this installation does not announce; "
         "install dgltrees again: python -m pip install --editable ."
     )

@@ -8,13 +8,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
 
 from dgltrees.errors import ConfigError
-from dgltrees.registry import Registry, paper_of
+from dgltrees.registry import Registry, missing_paper
 from tests.training.samples import CLASSIFY
 
 ROOT = Path(__file__).parents[1]
@@ -214,6 +215,18 @@ def test_names_of_papers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch)
         raise ImportError(module)
 
     monkeypatch.setattr("dgltrees.registry._source", missing)
-    assert paper_of("mee-lstm") == "the paper rrnet (dgltrees.papers.rrnet), which is not installed"
-    assert "nti" in paper_of("sst-tree")
-    assert paper_of("regress") == paper_of("meek") == ""
+    assert (
+        missing_paper("mee-lstm")
+        == "the paper rrnet (dgltrees.papers.rrnet), which is not installed"
+    )
+    assert "nti" in missing_paper("sst-tree")
+    assert missing_paper("regress") == missing_paper("meek") == ""
+
+
+def test_a_paper_that_is_there_and_not_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dgltrees.registry._source", lambda module: tmp_path)
+    monkeypatch.setattr("dgltrees.registry._all_entry_points", lambda: EntryPoints(()))
+    assert "rrnet), which this installation does not announce; install" in missing_paper("mee-lstm")
+    assert missing_paper("regress") == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dgltrees.errors import ConfigError
-from dgltrees.registry import Registry, paper_of
+from dgltrees.registry import Registry, missing_paper
 from dgltrees.tasks.task import Task
 
 __all__ = ["TASKS", "Task", "get_task"]
@@ -43,7 +43,7 @@ def get_task(name: str) -> Task:
         ConfigError: there is none, or it is of a paper that is not installed.
     """
     if name not in TASKS:
-        missing = paper_of(name)
+        missing = missing_paper(name)
         if missing:
             raise ConfigError(f"the task {name} is of {missing}")
         raise ConfigError(f"expected task to be one of {', '.join(TASKS)}, got {name!r}")

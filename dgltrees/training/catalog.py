@@ -152,7 +152,7 @@ def _preset(name: str) -> Mapping[str, Any]:
     presets = _presets()
     if name in presets:
         return presets[name]
-    missing = registry.paper_of(name)
+    missing = registry.missing_paper(name)
     if missing:
         raise ConfigError(f"preset {name!r} is of {missing}")
     near = nearest(name, preset_names(), "a file of settings ends in .yaml", number=3)

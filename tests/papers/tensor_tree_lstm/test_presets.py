@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from dgltrees.training.catalog import paper_of, preset_names
+import pytest
+
+from dgltrees.errors import ConfigError
+from dgltrees.training.catalog import load_preset, paper_of, preset_names
 
 
 def test_every_row_and_rank_of_the_tables_is_there() -> None:
@@ -16,3 +19,8 @@ def test_every_row_and_rank_of_the_tables_is_there() -> None:
 def test_a_preset_has_the_paper_of_its_base_or_its_own() -> None:
     assert paper_of("lrt-sum-c3") == paper_of("lrt") == "Castellana and Bacciu 2020, Table I"
     assert paper_of("inex") == ""
+
+
+def test_a_misspelt_name_gives_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="no preset 'listops-hosvd-c20-r4'; did you mean listo"):
+        load_preset("listops-hosvd-c20-r4")
