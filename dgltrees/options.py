@@ -46,10 +46,10 @@ __all__ = [
     "Share",
     "checked",
     "expected",
-    "names_below",
     "nearest",
     "options_of",
     "overlay",
+    "schema",
 ]
 
 T = TypeVar("T")
@@ -171,7 +171,7 @@ def _read_options(
         cure = "leave it out (dgltrees train PRESET --help lists what is read)" if reader else ""
         if described:
             cure = f"did you mean {section}.{described[0]}?"
-        below = names_below(source, "")
+        below = schema(source)
         if cure and name not in below:
             cure = nearest(name, sorted(below), cure, section=section)
         cure = nearest(name, options, cure, section=section)
@@ -188,7 +188,7 @@ def _choice_without(
         readers = [
             choice
             for choice, parts in (option.choices or {}).items()
-            if any(name in names_below(part, _prefix(part, prefix)) for part in _parts(parts))
+            if any(name in schema(part, _prefix(part, prefix)) for part in _parts(parts))
         ]
         chosen = values.get(key, option.default)
         if readers and chosen not in readers:
@@ -197,9 +197,12 @@ def _choice_without(
 
 
 @cache
-def names_below(source: Source, prefix: str) -> frozenset[str]:
-    """The options that a class and its parts read, whatever is chosen."""
-    names: set[str] = set()
+def schema(source: Source, prefix: str = "") -> Mapping[str, Option]:
+    """The options that a class and its parts read by name, whatever is chosen.
+
+    A name has one type in all parts, so that a word of a command line has one value.
+    """
+    found: dict[str, Option] = {}
     queue, seen = [(source, prefix)], set[tuple[Source, str]]()
     while queue:
         part, start = queue.pop()
@@ -208,10 +211,10 @@ def names_below(source: Source, prefix: str) -> frozenset[str]:
         seen.add((part, start))
         chosen = [*getattr(part, "includes", ())]
         for name, option in options_of(part).items():
-            names.add(start + name)
+            found.setdefault(start + name, option)
             chosen += [each for parts in (option.choices or {}).values() for each in _parts(parts)]
         queue += [(each, _prefix(each, start)) for each in chosen]
-    return frozenset(names)
+    return found
 
 
 def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:

@@ -14,7 +14,6 @@ from dgltrees.options import (
     Count,
     NonNegative,
     NonNegativeInt,
-    Option,
     Options,
     Positive,
     Seed,
@@ -31,7 +30,6 @@ __all__ = [
     "TrainingSettings",
     "flat",
     "layered",
-    "readable_options",
     "section_sources",
 ]
 
@@ -277,17 +275,6 @@ def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, An
 def _reader(task: Task) -> str:
     """What errors call the reader of the settings."""
     return f"the task {task.name}"
-
-
-def readable_options(values: Mapping[str, Any]) -> dict[str, Option]:
-    """All options that are read with these settings, by section and name: ``"model.rank"``."""
-    sources = section_sources(get_task(values["task"]))
-    read: dict[str, Option] = {}
-    for name in SECTIONS:
-        section = values.get(name, {})
-        options = Options(sources[name], overlay(sources[name], section, {}, name), name).options
-        read.update({f"{name}.{key}": option for key, option in options.items()})
-    return read
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
