@@ -133,12 +133,12 @@ class Registry(MutableMapping[str, T], Generic[T]):
         return _first_line(docstring)
 
 
-def subclass_of(base: type) -> Callable[[str, Any], str]:
-    """A check for registries of classes: that each is a subclass of ``base``."""
+def subclass_of(*bases: type) -> Callable[[str, Any], str]:
+    """A check for registries of classes: that each is a subclass of one of ``bases``."""
 
     def check(name: str, value: Any) -> str:
-        fits = isinstance(value, type) and issubclass(value, base)
-        return "" if fits else f"it is no subclass of {base.__name__}"
+        fits = isinstance(value, type) and issubclass(value, bases)
+        return "" if fits else f"it is no subclass of {bases[-1].__name__}"
 
     return check
 

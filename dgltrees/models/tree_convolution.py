@@ -68,8 +68,8 @@ class ConvolutionEncoder(Encoder):
     Arguments:
         inputs: gives every node its vector.
         hidden_size: c, the size of a state.
-        layers: the number of layers, each of which sees one level further down.
-        dropout: probability of dropout between layers.
+        layers: layers of convolution; each sees one level further down.
+        dropout: probability of dropout between the layers.
 
     Attributes:
         size: c.

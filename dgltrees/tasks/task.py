@@ -114,11 +114,10 @@ class Task:
     Arguments:
         name: what ``task:`` in a preset says.
         data: the dataclass of the settings of its data.
-        model: the class of the settings of its models (see :mod:`dgltrees.options`).
+        model: the class whose arguments are the settings of its models (see
+            :mod:`dgltrees.options`), and whose method ``build`` makes one; see :meth:`build`.
         formats: reads a data file, by the name of its format. The first is that of training; the
             others may hold what is to be predicted.
-        build: makes the model from the settings of the model and the vocabularies of the training
-            examples.
         nodes: whether rows are all nodes of the trees (their column ``"target"`` is learned, -1
             is no label) or the examples (their column ``"target"``).
         accuracy_over: whether ``accuracy`` is over the roots or over every ``"node"``.
@@ -148,7 +147,6 @@ class Task:
     data: type[DataSettings]
     model: Callable[..., Any]
     formats: Mapping[str, Reader]
-    build: Callable[[Options, Mapping[str, Vocabulary]], nn.Module]
     nodes: bool = False
     accuracy_over: str = "root"
     max_children: int | None = None
@@ -210,6 +208,16 @@ class Task:
     def read(self, path: PathLike, settings: Any, vocabs: Names = None) -> Examples:
         """All labeled examples of a file; see :meth:`stream`."""
         return gather(self.stream(path, settings, vocabs))
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+        """The model of these settings, by the method ``build`` of the class ``model``.
+
+        Arguments:
+            model: the settings of the model.
+            vocabs: the vocabularies of the training examples.
+        """
+        module: nn.Module = model.of(self.model).build(vocabs)
+        return module
 
     def display_name(self, model: Options) -> str:
         """The name of a model with these settings, in tables and plots."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from torch import nn
 
+from dgltrees.constructors import fixed_parts
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.options import Option, options_of
 from dgltrees.settings.presets import PRESETS
@@ -148,7 +149,7 @@ def described(source: Any) -> set[tuple[str, str, str]]:
         if part is None or part in seen:
             continue
         seen.add(part)
-        queue += getattr(part, "includes", ())
+        queue += fixed_parts(part).values()
         for name, option in options_of(part).items():
             found.add((part.__name__, name, option.sentence))
             for choice in (option.choices or {}).values():

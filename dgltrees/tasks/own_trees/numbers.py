@@ -45,6 +45,11 @@ METRICS = (
 class NumbersTask(OwnTreesTask):
     """A number, or one in each of several target columns."""
 
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings."""
+        schema = cast(Schema, vocabs)
+        return make_model(model, schema, NumberTargets, count=len(schema.targets))
+
     def encode_targets(
         self,
         values: Mapping[str, list[Any]],
@@ -142,21 +147,15 @@ def read_numbers(values: list[Any], column: str, error: RowError) -> NDArray[np.
     return numbers
 
 
-def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
-    schema = cast(Schema, names)
-    return make_model(model, schema, NumberTargets, count=len(schema.targets))
-
-
-REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, _build, metrics=METRICS)
+REGRESS = NumbersTask("regress", OwnTreesData, NumbersModel, {}, metrics=METRICS)
 REGRESS_PAIRS = NumbersTask(
-    "regress-pairs", OwnTreesData, PairNumbersModel, {}, _build, metrics=METRICS, arity=2
+    "regress-pairs", OwnTreesData, PairNumbersModel, {}, metrics=METRICS, arity=2
 )
 REGRESS_NODES = NumbersTask(
     "regress-nodes",
     OwnTreesData,
     NodeNumbersModel,
     {},
-    _build,
     nodes=True,
     metrics=METRICS,
 )

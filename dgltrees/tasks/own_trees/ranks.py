@@ -56,6 +56,10 @@ class RankTask(OwnTreesTask):
 
     has_majority = False
 
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings."""
+        return make_model(model, cast(Schema, vocabs), RankTarget)
+
     def encode_targets(
         self,
         values: Mapping[str, list[Any]],
@@ -265,8 +269,4 @@ def _uncut(parts: Iterable[Examples], path: PathLike) -> Iterator[Examples]:
         yield Examples.concat(waiting)
 
 
-def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
-    return make_model(model, cast(Schema, names), RankTarget)
-
-
-RANK = RankTask("rank", RankData, RankModel, {}, _build, metrics=METRICS, whole_groups=True)
+RANK = RankTask("rank", RankData, RankModel, {}, metrics=METRICS, whole_groups=True)

@@ -16,7 +16,6 @@ from dgltrees.formats.lengths import WordRules
 from dgltrees.papers.nti.data.entailment import stream_entailment
 from dgltrees.papers.nti.data.snli import companions
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
-from dgltrees.papers.nti.tasks.models import make_pair_classifier
 from dgltrees.papers.nti.tasks.settings import PairModel, SentenceSettings
 from dgltrees.trees import Examples
 
@@ -43,7 +42,6 @@ SNLI = SNLITask(
     SentenceSettings,
     PairModel,
     {"entailment": sentence_reader(_read)},
-    make_pair_classifier,
     max_children=1,
     reads=FORMATS["entailment"].description,
 )

@@ -18,12 +18,12 @@ from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
-from dgltrees.options import Count, Options
+from dgltrees.options import Count
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
+from dgltrees.tasks.trees.base import TreeTask
 from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
 from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Forest, Vocabulary
@@ -49,6 +49,13 @@ class WordNodesModel(HeadSettings, TreeModel):
     """Word vectors: a table that is learned, or those of ``data.pretrained``."""
     embedding: Count = 100
     """Size of a word's vector."""
+
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        words = make_words(vocabs, self.embedding, pretrained=self.words == "pretrained")
+        encoder = self.encoder(words)
+        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
+        return Classifier(encoder, EveryNode(), head)
 
 
 _NEUTRAL = 2
@@ -96,12 +103,6 @@ def _binary(data: Examples, labeled: bool) -> Examples:
     return Examples(forest, {"target": classes[forest.roots]}, targets=_CLASSES[True])
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words = make_words(model, vocabs)
-    encoder = make_encoder(model, words)
-    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
-
-
 @dataclass(frozen=True)
 class SSTTask(TreeTask):
     """A task on trees with words at their leaves."""
@@ -127,7 +128,6 @@ SST = SSTTask(
         "conllu": _parses("conllu", binary_dependencies),
         "dp": _parses("dp", binary_dependencies),
     },
-    _build,
     nodes=True,
     max_children=2,
     reads=f"{FORMATS['sst'].description} To predict: these with labels or without, or parses as "

@@ -23,7 +23,6 @@ from dgltrees.formats.mrg import stream_mrg
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.papers.nti.graphs import phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
-from dgltrees.papers.nti.tasks.models import make_sentence_classifier
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceModel
 from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
@@ -151,7 +150,6 @@ SST_PHRASES = SentenceTask(
         "text": _reader(_text),
         "lines": _reader(_lines),
     },
-    make_sentence_classifier,
     max_children=1,
     reads=f"{FORMATS['sst'].description} To predict: mrg, conllu, or a sentence per line, as text "
     "in English or as lines of words with spaces between them.",

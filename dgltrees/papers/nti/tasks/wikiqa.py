@@ -21,7 +21,6 @@ from dgltrees.formats.lengths import WordRules
 from dgltrees.metrics.ranking import rank_within, ranking
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
-from dgltrees.papers.nti.tasks.models import make_answer_selector
 from dgltrees.papers.nti.tasks.settings import QuestionModel, SentenceSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples
@@ -97,7 +96,6 @@ WIKIQA = WikiQATask(
     SentenceSettings,
     QuestionModel,
     {"wikiqa": sentence_reader(_read)},
-    make_answer_selector,
     max_children=1,
     metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),
     reads=FORMATS["wikiqa"].description,

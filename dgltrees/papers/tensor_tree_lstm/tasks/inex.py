@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from torch import nn
-
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.inputs import OneHot
-from dgltrees.options import Options
 from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.task import Names
-from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
+from dgltrees.tasks.trees.base import TreeTask
 from dgltrees.tasks.trees.settings import ReadoutSettings, TreeModel
 from dgltrees.trees import Examples, Vocabulary
 from dgltrees.trees.words import UNKNOWN
@@ -27,6 +24,12 @@ __all__ = ["INEX", "TreesModel"]
 class TreesModel(ReadoutSettings, TreeModel):
     """A classifier of trees."""
 
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        encoder = self.encoder(OneHot("label", len(vocabs["label"])))
+        head = self.mlp(encoder.size, len(vocabs["target"]), self.init)
+        return Classifier(encoder, self.tree_vectors(encoder.size), head)
+
 
 def _read(
     path: PathLike, settings: WordSettings, vocabs: Names, *, labeled: bool, trees: int
@@ -37,18 +40,11 @@ def _read(
     return stream_inex(path, trees, vocabs=vocabs, labeled=labeled)
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_encoder(model, OneHot("label", len(vocabs["label"])))
-    head = make_head(model, encoder, vocabs)
-    return Classifier(encoder, make_readout(model, encoder), head)
-
-
 INEX = TreeTask(
     "inex",
     WordSettings,
     TreesModel,
     {"inex": _read},
-    _build,
     max_children=32,
     reads=FORMATS["inex"].description,
 )

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from torch import nn
-
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
 from dgltrees.formats.logic import stream_logic
@@ -20,8 +18,8 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import ComparisonHead
 from dgltrees.models.inputs import OneHot
 from dgltrees.models.readout import Root
-from dgltrees.options import Count, Options
-from dgltrees.papers.tensor_tree_lstm.tasks.operators import OperatorModel, make_operator_encoder
+from dgltrees.options import Count
+from dgltrees.papers.tensor_tree_lstm.tasks.operators import OperatorModel
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask
@@ -45,6 +43,13 @@ class LogicModel(OperatorModel):
     comparison: Count | None = None
     """Width of the layer that compares two trees; by default the number of classes."""
 
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model."""
+        encoder = self.operator_encoder(OneHot("value", _VARIABLES), len(vocabs["op"]))
+        classes = len(vocabs["target"])
+        head = ComparisonHead(encoder.size, classes, comparison=self.comparison, init=self.init)
+        return Classifier(encoder, Root(), head)
+
 
 _VARIABLES = 6
 
@@ -55,14 +60,8 @@ def _read(
     return stream_logic(path, trees, labeled=labeled)
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    encoder = make_operator_encoder(model, OneHot("value", _VARIABLES), vocabs)
-    head = model.of(ComparisonHead, size=encoder.size, classes=len(vocabs["target"]))
-    return Classifier(encoder, Root(), head)
-
-
 LOGIC = TreeTask(
-    *("logic", LogicSettings, LogicModel, {"logic": _read}, _build),
+    *("logic", LogicSettings, LogicModel, {"logic": _read}),
     max_children=2,
     breakdown=("operators", 12),
     reads=FORMATS["logic"].description,

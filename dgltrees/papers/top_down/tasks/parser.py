@@ -72,6 +72,25 @@ class ParserModel:
     projective: bool = True
     """Predict projective trees alone, in which no arcs cross."""
 
+    def build(self, vocabs: Mapping[str, Vocabulary]) -> BiaffineParser:
+        """The model."""
+        sizes = {"word": self.embedding, "ending": self.embedding // 2, "shape": 16}
+        inputs: list[WordEmbedding] = [
+            WordEmbedding(name, len(vocabs[name]), max(1, size)) for name, size in sizes.items()
+        ]
+        if self.tags:
+            inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, self.embedding // 2)))
+        return BiaffineParser(
+            inputs,
+            len(vocabs["deprel"]),
+            hidden_size=self.hidden_size,
+            layers=self.layers,
+            arc_size=self.arc_size,
+            label_size=self.label_size,
+            dropout=self.dropout,
+            projective=self.projective,
+        )
+
 
 class TagEmbedding(WordEmbedding):
     """A vector for each part of speech, which every word must have."""
@@ -266,32 +285,11 @@ def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) ->
     return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
 
 
-def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    embedding = model["embedding"]
-    sizes = {"word": embedding, "ending": embedding // 2, "shape": 16}
-    inputs: list[WordEmbedding] = [
-        WordEmbedding(name, len(vocabs[name]), max(1, size)) for name, size in sizes.items()
-    ]
-    if model["tags"]:
-        inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, embedding // 2)))
-    return BiaffineParser(
-        inputs,
-        len(vocabs["deprel"]),
-        hidden_size=model["hidden_size"],
-        layers=model["layers"],
-        arc_size=model["arc_size"],
-        label_size=model["label_size"],
-        dropout=model["dropout"],
-        projective=model["projective"],
-    )
-
-
 PARSER = ParserTask(
     "parser",
     ParserSettings,
     ParserModel,
     {"conllu": _read, "text": _plain(tokenize), "lines": _plain(str.split)},
-    _build,
     nodes=True,
     max_children=1,
     metrics=(Metric("las", label="LAS"), Metric("uas", label="UAS"), LOSS),

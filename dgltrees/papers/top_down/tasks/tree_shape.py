@@ -55,6 +55,18 @@ class ShapeTask(Task):
 
     has_majority = False  # the report uses the more frequent class of the evaluated examples
 
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> AddDecisions:
+        """The model of these settings.
+
+        Raises:
+            ConfigError: they lack the size of a state.
+        """
+        if model["hidden_size"] is None:
+            raise ConfigError(
+                "expected model.hidden_size, the size of a state of the language model"
+            )
+        return model.of(AddDecisions)
+
     def display_name(self, model: Options) -> str:
         """The name of the model, with the state that it reads."""
         return f"rectifier networks on the {model['state']} state"
@@ -160,18 +172,11 @@ def _read(
     yield Examples(forest)
 
 
-def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    if options["hidden_size"] is None:
-        raise ConfigError("expected model.hidden_size, the size of a state of the language model")
-    return options.of(AddDecisions)
-
-
 TREE_SHAPE = ShapeTask(
     "tree-shape",
     DataSettings,
     AddDecisions,
     {"forest": _read},
-    _build,
     metrics=(ACCURACY, LOSS),
     reads="a folder that dgltrees train-shape writes",
 )
