@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from dgltrees._progress import progress
@@ -26,7 +25,7 @@ from dgltrees.papers.top_down.models.add_decisions import (
     JointTreeLM,
     decision_features,
 )
-from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
+from dgltrees.papers.top_down.models.edges import edge_decisions
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
 from dgltrees.tasks.files import fingerprint
@@ -181,8 +180,7 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
         batch = generation_batch(forest, ids).to(run.fabric.device)
         rows = torch.from_numpy(rows_of(forest.offsets, ids))
         features[rows] = decision_features(batch, model.states(batch), output, state).to(features)
-    has_edge = outgoing_edges(forest.pos, source)
-    added = np.where(allowed_edges(forest.pos, source < 0), has_edge, -1).astype(np.int8).T
+    added = edge_decisions(forest.pos, source).T
     words = source >= 0  # ROOT decides nothing
     shape_forest(features.numpy()[words], added[words]).save(folder)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.trees.batch import TreeBatch
@@ -12,7 +13,7 @@ from dgltrees.trees.edge_types import EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import owner
 
-__all__ = ["generation_batch", "left_chains", "nearest_left"]
+__all__ = ["generation_batch", "left_chains", "nearest_left", "sources"]
 
 
 def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
@@ -35,6 +36,13 @@ def generation_batch(forest: Forest, ids: ArrayLike | None = None) -> TreeBatch:
     batch.edata["etype"] = batch.edata["pos"]
     batch.ndata["nearest_left"] = nearest_left(batch)
     return batch
+
+
+def sources(batch: TreeBatch) -> NDArray[np.int64]:
+    """The source of the edge into each node of a batch, ``(N,)``; -1 at ROOT."""
+    source = np.full(batch.num_nodes, -1)
+    source[batch.dst.numpy()] = batch.src.numpy()
+    return source
 
 
 def nearest_left(batch: TreeBatch) -> Tensor:

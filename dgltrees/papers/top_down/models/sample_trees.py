@@ -16,7 +16,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.options import Count
 from dgltrees.papers.top_down.graphs import EDGE_TYPES, EdgeType
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
-from dgltrees.papers.top_down.models.edges import allowed_edges
+from dgltrees.papers.top_down.models.edges import edge_decisions
 from dgltrees.papers.top_down.models.sampling import Sampling
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.trees.forest import Forest
@@ -128,7 +128,7 @@ class _Trees:
         self.source, self.etype, self.head = table(value=-1), table(), table(value=-1)
         self.first_left, self.lefts = table(), table()  # nearest left dependent; number of them
         self.logits = table(len(EdgeType), dtype=weight.dtype)
-        self.open, self.has_edge = (table(len(EdgeType), dtype=torch.bool) for _ in range(2))
+        self.open = table(len(EdgeType), dtype=torch.bool)
         self.open[:, 0, EdgeType.RIGHT] = True
         self.size = torch.ones(trees, dtype=torch.int64, device=weight.device)
         self.log_prob, self.shape_log_prob = (weight.new_zeros(trees) for _ in range(2))
@@ -205,7 +205,6 @@ class _Trees:
 
     def _attach(self, active: Tensor, source: Tensor, etype: Tensor, n: Tensor) -> None:
         """Attach the new nodes n to their sources and heads."""
-        self.has_edge[active, source, etype] = True
         self.source[active, n], self.etype[active, n] = source, etype
         head = torch.where(etype < EdgeType.NX_LEFT, source, self.head[active, source])
         self.head[active, n] = head
@@ -282,9 +281,10 @@ class _Trees:
         )
         if self.decisions is None:
             return SampledTrees(forest, self.log_prob, self.shape_log_prob, self.truncated)
-        logits, has_edge = self.logits[mask], self.has_edge[mask]  # (N, 4)
-        allowed = torch.from_numpy(allowed_edges(forest.pos, forest.parent < 0).T.copy())
-        log_p = F.logsigmoid(torch.where(has_edge, logits, -logits)) * allowed.to(logits.device)
+        logits = self.logits[mask]  # (N, 4)
+        added = torch.from_numpy(edge_decisions(forest.pos, forest.global_parent)).t()
+        added = added.to(logits.device)
+        log_p = F.logsigmoid(torch.where(added == 1, logits, -logits)) * (added >= 0)
         tree = torch.nonzero(mask)[:, 0]
         shape_log_prob = torch.zeros_like(self.log_prob).index_add_(0, tree, log_p.sum(1))
         truncated = self.open.flatten(1).any(1)

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from dgltrees.papers.top_down.graphs import EdgeType
-from dgltrees.papers.top_down.graphs.batch import nearest_left
-from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
+from dgltrees.papers.top_down.graphs.batch import nearest_left, sources
+from dgltrees.papers.top_down.models.edges import edge_decisions
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import inverse, owner
 
@@ -35,10 +35,8 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
         that of ROOT for a symbol.
     """
     etype, word = (batch.on_host(batch.ndata[name]).numpy() for name in ("etype", "word"))
-    source = np.full(batch.num_nodes, -1)
-    source[batch.dst.numpy()] = batch.src.numpy()
-    is_root = source < 0
-    symbol_type, at = np.nonzero(allowed_edges(etype, is_root) & ~outgoing_edges(etype, source))
+    source = sources(batch)
+    symbol_type, at = np.nonzero(edge_decisions(etype, source) == 0)
     is_left = np.isin(symbol_type, (EdgeType.LEFT, EdgeType.NX_LEFT))
 
     sizes = batch.sizes.numpy()
@@ -46,9 +44,9 @@ def with_stops(batch: TreeBatch, start: int) -> TreeBatch:
     tree = np.concatenate([tree, tree[at]])
     order = np.argsort(tree, kind="stable")
     new_index = inverse(order)
+    root = np.flatnonzero(source < 0)[tree[len(word) :]]
     source = np.concatenate([source, at])[order]
     child = np.flatnonzero(source >= 0)
-    root = np.flatnonzero(is_root)[tree[len(word) :]]
     columns = {
         "word": np.concatenate([word, np.where(is_left, start, start + 1)]),
         "etype": np.concatenate([etype, symbol_type]),
