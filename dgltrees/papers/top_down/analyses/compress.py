@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from functools import partial
 
 from dgltrees._files import PathLike
-from dgltrees._progress import progress
-from dgltrees.formats import read_conllu
-from dgltrees.papers.top_down.analyses.scoring import (
-    language_model_settings,
-    log_probs,
-    tree_language_model,
-)
+from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
 from dgltrees.papers.top_down.analyses.shape import load_joint
-from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees
+from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.models.compression import compress
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
@@ -53,22 +45,13 @@ def compress_files(
         TreeError: a file is not CoNLL-U.
     """
     words = tree_language_model(run)
-    model = load_joint(run) if joint else words
-
-    def score(forest: Forest) -> NDArray[np.float64]:
-        return log_probs(run, forest, model=model)
-
-    single_root = language_model_settings(run).single_root
-    whole = read_conllu(list(files), single_root=single_root).forest
-    trees = progress(range(len(whole)), "compress", unit="sentence")
-    parts = [compress(whole.tree(t), max_words, score, beam=beam) for t in trees]
+    score = partial(log_probs, run, model=load_joint(run) if joint else words)
     name = "joint_log_prob" if joint or words.start is not None else "log_prob"
-    comments = [
-        {name: part.score, "words": int(size) - 1, "exact": "yes" if part.exact else "no"}
-        for part, size in zip(parts, whole.sizes)
-    ]
-    titles = [
-        f"{part.forest.num_nodes - 1} of {comment['words']} words"
-        for part, comment in zip(parts, comments)
-    ]
-    return GeneratedTrees(Forest.concat([part.forest for part in parts]), comments, titles)
+
+    def compressed(sentence: Forest) -> tuple[Forest, dict[str, object], str]:
+        part, length = compress(sentence, max_words, score, beam=beam), sentence.num_nodes - 1
+        exact = "yes" if part.exact else "no"
+        title = f"{part.forest.num_nodes - 1} of {length} words"
+        return part.forest, {name: part.score, "words": length, "exact": exact}, title
+
+    return GeneratedTrees.of(map(compressed, one_by_one(read_trees(run, files), "compress")))

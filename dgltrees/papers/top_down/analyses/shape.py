@@ -195,13 +195,13 @@ def _check_or_drop_states(run: LoadedRun) -> None:
     """
     if RunDirectory(run.directory / SHAPE).started:
         _check_weights(run)
-    if _weights_of_states(run) != _weights(run):
+    if not _states_are_current(run):
         shutil.rmtree(run.directory / STATES, ignore_errors=True)
         run.directory.write_values(WEIGHTS, _weights(run))
 
 
 def _check_weights(run: LoadedRun) -> None:
-    if _weights_of_states(run) != _weights(run):
+    if not _states_are_current(run):
         path = run.directory.path
         raise ConfigError(
             f"the language model at {path} has been trained on since its shape was; remove "
@@ -214,9 +214,10 @@ def _weights(run: LoadedRun) -> dict[str, Any]:
     return fingerprint(run.directory / "weights.safetensors")
 
 
-def _weights_of_states(run: LoadedRun) -> dict[str, Any] | None:
-    """The fingerprint of the language model whose states were written; None before that."""
-    return run.directory.values(WEIGHTS) if (run.directory / WEIGHTS).exists() else None
+def _states_are_current(run: LoadedRun) -> bool:
+    """Whether states were written, and since then the language model has not been trained."""
+    written = (run.directory / WEIGHTS).exists()
+    return written and run.directory.values(WEIGHTS) == _weights(run)
 
 
 def _has_shape(run: LoadedRun) -> bool:

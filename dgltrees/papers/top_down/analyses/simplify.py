@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._files import PathLike
-from dgltrees._progress import progress
 from dgltrees.errors import ConfigError
-from dgltrees.formats import read_conllu
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.papers.top_down.analyses.scoring import (
     language_model_settings,
     log_probs,
     tree_language_model,
 )
-from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees
+from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.models.simplification import simplify
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest, Vocabulary
@@ -64,7 +61,7 @@ def simplify_files(
             f"expected 1 candidate or more and a cosine from -1 to 1, got {number} and {min_cosine}"
         )
     model, settings = tree_language_model(run), language_model_settings(run)
-    file = read_conllu(list(files), single_root=settings.single_root).forest
+    file = read_trees(run, files)
     vocab = Vocabulary(file.vocabs["word"].names)
     known = run.vocabularies["word"]
     simple = _simple_words(simple_words, known, lower=settings.lower)
@@ -77,23 +74,18 @@ def simplify_files(
         for name, words in zip(hard, nearest)
     }
     whole = file.with_columns(file.columns, {**file.vocabs, "word": vocab})
-
-    def score(forest: Forest) -> NDArray[np.float64]:
-        return log_probs(run, forest)
-
-    trees = progress(range(len(whole)), "simplify", unit="sentence")
-    results = [simplify(whole.tree(t), candidates, score) for t in trees]
     score_name = "log_prob" if model.start is None else "joint_log_prob"
-    comments: list[dict[str, object]] = []
-    titles = []
-    for t, result in enumerate(results):
+
+    def simplified(sentence: Forest) -> tuple[Forest, dict[str, object], str]:
+        result = simplify(sentence, candidates, partial(log_probs, run))
         nodes = list(result.replaced)
-        old = vocab.decode(whole.tree(t).columns["word"][nodes])
-        new = vocab.decode(result.forest.columns["word"][nodes])
+        old, new = (vocab.decode(f.columns["word"][nodes]) for f in (sentence, result.forest))
         pairs = " ".join(f"{before}>{after}" for before, after in zip(old, new))
-        comments.append({score_name: result.score, **({"replaced": pairs} if pairs else {})})
-        titles.append(f"{len(nodes)} of {result.forest.num_nodes - 1} words replaced")
-    return GeneratedTrees(Forest.concat([each.forest for each in results]), comments, titles)
+        comment = {score_name: result.score, **({"replaced": pairs} if pairs else {})}
+        title = f"{len(nodes)} of {sentence.num_nodes - 1} words replaced"
+        return result.forest, comment, title
+
+    return GeneratedTrees.of(map(simplified, one_by_one(whole, "simplify")))
 
 
 def _simple_words(path: PathLike, known: Vocabulary, *, lower: bool) -> set[str]:

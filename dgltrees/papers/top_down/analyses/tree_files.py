@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from dgltrees._files import PathLike, replacing
+from dgltrees._progress import progress
 from dgltrees.draw import Picture, draw, draw_arcs
 from dgltrees.errors import ConfigError
-from dgltrees.formats import write_conllu
+from dgltrees.formats import read_conllu, write_conllu
+from dgltrees.papers.top_down.analyses.scoring import language_model_settings
 from dgltrees.papers.top_down.data.ordered import brackets
+from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 
 __all__ = ["FORMATS", "GeneratedTrees", "TreeFormat", "format_of"]
@@ -63,6 +66,12 @@ class GeneratedTrees:
     titles: Sequence[str]
     heads: bool = True
 
+    @classmethod
+    def of(cls, trees: Iterable[tuple[Forest, Mapping[str, object], str]]) -> GeneratedTrees:
+        """Dependency trees from a forest of one tree, the comments and the title of each."""
+        forests, comments, titles = zip(*trees)
+        return cls(Forest.concat(forests), comments, titles)
+
     @property
     def sentences(self) -> list[str]:
         """The words of each tree in order; for trees without heads, a bracketed string."""
@@ -95,6 +104,20 @@ class GeneratedTrees:
         text = self.picture.svg if form == "svg" else "\n".join(self.sentences) + "\n"
         with replacing(path) as file:
             file.write(text)
+
+
+def read_trees(run: LoadedRun, files: Sequence[PathLike]) -> Forest:
+    """Read the trees of CoNLL-U files, as the data of a language model over trees were read.
+
+    Raises:
+        TreeError: a file is not CoNLL-U.
+    """
+    return read_conllu(list(files), single_root=language_model_settings(run).single_root).forest
+
+
+def one_by_one(forest: Forest, what: str) -> Iterator[Forest]:
+    """The trees of a forest, with a progress bar named ``what``."""
+    return map(forest.tree, progress(range(len(forest)), what, unit="sentence"))
 
 
 def _rounded(comment: Mapping[str, object]) -> dict[str, object]:

@@ -274,16 +274,7 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     ]
     if model["tags"]:
         inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, embedding // 2)))
-    return BiaffineParser(
-        inputs,
-        len(vocabs["deprel"]),
-        hidden_size=model["hidden_size"],
-        layers=model["layers"],
-        arc_size=model["arc_size"],
-        label_size=model["label_size"],
-        dropout=model["dropout"],
-        projective=model["projective"],
-    )
+    return model.of(BiaffineParser, inputs=inputs, labels=len(vocabs["deprel"]))
 
 
 PARSER = ParserTask(

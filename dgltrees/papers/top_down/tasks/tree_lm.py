@@ -225,28 +225,15 @@ def _read(
 
 
 def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words, hidden_size = len(vocabs["word"]), options["hidden_size"]
-    shared: dict[str, Any] = {
-        "embedding": options["embedding"],
-        "layers": options["layers"],
-        "tied": options["tied"],
-        "dropout": options["output_dropout"],
-    }
+    given = {"words": len(vocabs["word"]), "dropout": options["output_dropout"]}
     model: LanguageModel
     if options["language_model"] == "tree":
-        model = TreeLM(
-            words,
-            hidden_size,
-            left_dependents=options["left_dependents"],
-            shared=options["shared"],
-            labels=_count_labels(vocabs) if options["labels"] else 0,
-            stops=options["stops"],
-            **shared,
-        )
+        labels = _count_labels(vocabs) if options["labels"] else 0
+        model = options.of(TreeLM, **given, labels=labels)
     elif options["language_model"] == "sequence":
-        model = SequenceLM(words, hidden_size, end=options["end"], **shared)
+        model = options.of(SequenceLM, **given)
     else:
-        model = BidirectionalLM(words, hidden_size, **shared)
+        model = options.of(BidirectionalLM, **given)
     rows = torch.ones(len(model.output))
     nce = NCE(rows, noise=options["noise"]) if options["objective"] == "nce" else None
     return Objective(model, nce)
