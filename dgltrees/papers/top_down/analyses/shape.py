@@ -19,13 +19,12 @@ from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses.scoring import generation_log_probs, tree_language_model
-from dgltrees.papers.top_down.graphs.batch import generation_batch
+from dgltrees.papers.top_down.graphs import edge_decisions, generation_batch
 from dgltrees.papers.top_down.models.add_decisions import (
     AddDecisions,
     JointTreeLM,
     decision_features,
 )
-from dgltrees.papers.top_down.models.edges import edge_decisions
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
 from dgltrees.tasks.files import fingerprint

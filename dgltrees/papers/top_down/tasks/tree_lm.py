@@ -23,11 +23,13 @@ from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.options import Options
-from dgltrees.papers.top_down.graphs.batch import generation_batch
-from dgltrees.papers.top_down.graphs.generation import generation_forest
-from dgltrees.papers.top_down.models.base import LanguageModel
-from dgltrees.papers.top_down.models.nce import NCE
-from dgltrees.papers.top_down.models.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
+from dgltrees.papers.top_down.models.language_model import (
+    NCE,
+    BidirectionalLM,
+    LanguageModel,
+    SequenceLM,
+)
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.dependencies import LABEL, stream_trees
 from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings

@@ -8,9 +8,13 @@ import pytest
 from dgltrees import ConfigError
 from dgltrees.formats import tokenize
 from dgltrees.formats.sentences import Sentence, sentence_forest
-from dgltrees.papers.top_down.analyses.complete import accuracy_of, answers, candidate_scores
 from dgltrees.papers.top_down.analyses.parse import parse
-from dgltrees.papers.top_down.analyses.scoring import log_probs
+from dgltrees.papers.top_down.analyses.scoring import (
+    accuracy_of,
+    answers,
+    candidate_scores,
+    log_probs,
+)
 from dgltrees.papers.top_down.data import Question
 from dgltrees.training.loaded import LoadedRun
 

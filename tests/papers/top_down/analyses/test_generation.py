@@ -19,7 +19,7 @@ from dgltrees.papers.top_down.analyses.generate import generate
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
 from dgltrees.papers.top_down.analyses.shape import load_joint, train_shape
 from dgltrees.papers.top_down.data import brackets
-from dgltrees.papers.top_down.models import Sampling
+from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from dgltrees.trees.builders import from_nested

@@ -10,14 +10,9 @@ import pytest
 from hypothesis import given
 
 from dgltrees import Forest, TreeError
-from dgltrees.papers.top_down.graphs import (
-    EDGE_TYPES,
-    EdgeType,
-    dependency_forest,
-    generation_forest,
-    generation_order,
-)
+from dgltrees.papers.top_down.graphs import dependency_forest, generation_forest, generation_order
 from dgltrees.trees.builders import from_parses
+from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from tests.papers.top_down.graphs.sentences import (
     ORDER,
     figure_2,

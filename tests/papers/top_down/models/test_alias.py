@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees.papers.top_down.models.alias import _CELL, AliasTable
+from dgltrees.papers.top_down.models.language_model import _CELL, AliasTable
 
 
 def _shares(table: AliasTable) -> torch.Tensor:

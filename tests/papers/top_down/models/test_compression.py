@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dgltrees import ConfigError, Forest
+from dgltrees.papers.top_down.analyses.compress import compress
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
-from dgltrees.papers.top_down.models import TreeLM, compress
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from tests.trees.dependencies import HEADS, forest_of, random_heads
 
 MODEL: list[TreeLM] = []

@@ -12,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError
-from dgltrees.papers.top_down.models.arborescences import kbest_arborescences, maximum_arborescence
-from dgltrees.papers.top_down.models.eisner import kbest_projective
+from dgltrees.papers.top_down.models.kbest_trees import (
+    kbest_arborescences,
+    kbest_projective,
+    maximum_arborescence,
+)
 from tests.papers.top_down.models.brute_force import is_projective, total, trees
 from tests.trees.dependencies import random_heads
 

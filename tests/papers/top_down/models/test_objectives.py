@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError
 from dgltrees.models import softmax_nll
-from dgltrees.papers.top_down.models import NCE
+from dgltrees.papers.top_down.models.language_model import NCE
 
 P, V, D = 7, 11, 4
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from dgltrees import TreeBatch
-from dgltrees.papers.top_down.models import BidirectionalLM, SequenceLM
+from dgltrees.papers.top_down.models.language_model import BidirectionalLM, SequenceLM
 from tests.trees.dependencies import forest_of, sentences
 
 V, D = 20, 4

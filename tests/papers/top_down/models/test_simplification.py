@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dgltrees import ConfigError, Forest
-from dgltrees.papers.top_down.models import simplify
+from dgltrees.papers.top_down.analyses.simplify import simplify
 from tests.trees.dependencies import HEADS, forest_of
 
 COSTS = np.random.default_rng(0).permutation(50).astype(np.float64)

@@ -18,7 +18,7 @@ from dgltrees import ConfigError, TreeError
 from dgltrees.cli import main
 from dgltrees.formats import read_conllu
 from dgltrees.papers.top_down.graphs import generation_forest
-from dgltrees.papers.top_down.models import BidirectionalLM, SequenceLM
+from dgltrees.papers.top_down.models.language_model import BidirectionalLM, SequenceLM
 from dgltrees.papers.top_down.tasks.tree_lm import TREE_LM, Objective
 from dgltrees.training.loaded import load
 from dgltrees.training.run import prepare, train
