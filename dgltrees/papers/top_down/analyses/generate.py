@@ -20,7 +20,7 @@ from dgltrees.papers.top_down.analyses.shape import load_joint
 from dgltrees.papers.top_down.data.ordered import brackets
 from dgltrees.papers.top_down.graphs import dependency_forest
 from dgltrees.papers.top_down.models.sample_trees import SampledTrees, Sampling, sample_trees
-from dgltrees.papers.top_down.tasks.dependencies import LABEL
+from dgltrees.papers.top_down.tasks.reading import LABEL
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.words import ROOT, UNKNOWN

@@ -31,7 +31,7 @@ from dgltrees.papers.top_down.models.language_model import (
     SequenceLM,
 )
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.dependencies import LABEL, stream_trees
+from dgltrees.papers.top_down.tasks.reading import LABEL, stream_trees
 from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task

@@ -5,7 +5,8 @@ import pytest
 from torch.testing import assert_close
 
 from dgltrees import TreeError
-from dgltrees.papers.top_down.tasks.attachment import attachment, punctuation
+from dgltrees.papers.top_down.tasks.parser import attachment
+from dgltrees.papers.top_down.tasks.reading import punctuation
 
 GOLD = np.array([-1, 2, 0, 2, 2])  # ROOT and four words, the last one a full stop
 LABELS = np.array([-1, 4, 5, 6, 7])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dgltrees import Forest, TreeError
-from dgltrees.papers.top_down.tasks.spelling import ending, shape, with_spelling
+from dgltrees.papers.top_down.tasks.reading import ending, shape, with_spelling
 from dgltrees.trees import Vocabulary
 
 
