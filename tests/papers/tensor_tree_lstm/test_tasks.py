@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,65 +25,28 @@ from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
 
 
 @pytest.mark.parametrize(
-    ("task", "model", "message"),
+    ("refused", "values", "message"),
     [
-        ("listops", {"readout": "leaf"}, "readout to be one of root, mean, attention, got"),
-        ("listops", {"digits": "binary"}, "digits to be one of thermometer, one_hot, got"),
+        (assert_model_refused, {"readout": "leaf"}, "readout to be one of root, mean, attention,"),
+        (assert_model_refused, {"digits": "binary"}, "digits to be one of thermometer, one_hot, g"),
+        (assert_data_refused, {"max_operators": 2}, r"data\.max_operators is not read by the task"),
+        (assert_data_refused, {"valid_fraction": 1.5}, "valid_fraction to be a number of at least"),
+        (
+            assert_metric_refused,
+            {"monitor": "f1"},
+            "accuracy, loss, which the task listops rep",
+        ),
     ],
 )
-def test_settings_of_models_that_do_not_go_together(
-    task: str, model: dict[str, Any], message: str
+def test_settings_that_listops_does_not_read(
+    refused: Callable[..., None], values: dict[str, Any], message: str
 ) -> None:
-    assert_model_refused(task, model, message)
+    refused("listops", values, message)
 
 
-@pytest.mark.parametrize(
-    ("task", "data", "message"),
-    [
-        ("listops", {"max_operators": 2}, r"data\.max_operators is not read by the task listops"),
-        ("listops", {"valid_fraction": 1.5}, r"data\.valid_fraction to be a number of at least 0"),
-    ],
-)
-def test_settings_of_data_that_do_not_go_together(
-    task: str, data: dict[str, Any], message: str
-) -> None:
-    assert_data_refused(task, data, message)
-
-
-@pytest.mark.parametrize(
-    ("task", "training", "message"),
-    [
-        ("listops", {"monitor": "f1"}, "accuracy, loss, which the task listops reports, got 'f1'"),
-    ],
-)
-def test_only_a_metric_of_the_task_can_decide(
-    task: str, training: dict[str, Any], message: str
-) -> None:
-    assert_metric_refused(task, training, message)
-
-
-@pytest.mark.parametrize(
-    ("name", "texts", "file_format", "count"),
-    [
-        ("listops", ["Source", "[MAX 1 2 ]"], None, 1),
-    ],
-)
-def test_text_comes_in_many_forms(
-    name: str, texts: list[str], file_format: str | None, count: int
-) -> None:
-    assert_read(name, texts, file_format, count)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "file_format", "message"),
-    [
-        ("listops", "[MAX 1", None, "<lines>:1: "),
-    ],
-)
-def test_what_cannot_be_read_is_one_error(
-    name: str, text: str, file_format: str | None, message: str
-) -> None:
-    assert_one_error(name, text, file_format, message)
+def test_an_expression_is_text_with_and_without_a_header() -> None:
+    assert_read("listops", ["Source", "[MAX 1 2 ]"], None, 1)
+    assert_one_error("listops", "[MAX 1", None, "<lines>:1: ")
 
 
 def test_accuracy_is_of_roots_and_of_nodes() -> None:
