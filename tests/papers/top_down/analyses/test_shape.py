@@ -19,7 +19,7 @@ from dgltrees.papers.top_down.models.add_decisions import JointTreeLM
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from tests.papers.top_down.analyses.samples import tree_lm_settings
+from tests.papers.top_down.samples import tree_lm_settings
 from tests.training.samples import SENTENCES
 
 

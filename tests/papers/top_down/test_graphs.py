@@ -1,4 +1,4 @@
-"""Generation forests and orders, and back to dependency forests."""
+"""Generation trees: their edges, order and paths, back to dependencies, and as graphs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,26 @@ import pytest
 from hypothesis import given
 
 from dgltrees import Forest, TreeError
-from dgltrees.papers.top_down.graphs import dependency_forest, generation_forest, generation_order
+from dgltrees.papers.top_down.graphs import (
+    dependency_forest,
+    dependency_path,
+    generation_batch,
+    generation_forest,
+    generation_order,
+    left_chains,
+)
 from dgltrees.trees.builders import from_parses
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
-from tests.papers.top_down.graphs.sentences import (
+from tests.papers.top_down.brute_force import is_projective
+from tests.papers.top_down.sentences import (
     ORDER,
     figure_2,
     paths_of,
     slow_order,
     slow_paths,
 )
-from tests.papers.top_down.models.brute_force import is_projective
 from tests.trees.builders.test_parses import DOCUMENTS
-from tests.trees.dependencies import forest_of, sentences
+from tests.trees.dependencies import SENTENCE, forest_of, sentences
 from tests.trees.nested import names_of
 from tests.worlds import chain, star
 
@@ -126,3 +133,76 @@ def test_edges_that_no_generation_has(pos: list[int], node: int) -> None:
 def test_sentences_of_other_parsers_are_read(make: Any) -> None:
     forest = from_parses(make())
     assert generation_forest(forest).num_nodes == forest.num_nodes
+
+
+def test_the_paths_of_figure_2() -> None:
+    generation = generation_forest(figure_2())
+    found = dict(zip(["ROOT", *SENTENCE], paths_of(generation)))
+    sold = [("<root>", "RIGHT")]
+    year = [*sold, ("sold", "LEFT")]
+    manufacturer = [*year, ("year", "NX-LEFT")]
+    cars = [*sold, ("sold", "RIGHT")]
+    assert found["ROOT"] == []
+    assert found["sold"] == sold
+    assert found["year"] == year
+    assert found["manufacturer"] == manufacturer
+    assert found["cars"] == cars
+    assert found["in"] == [*cars, ("cars", "NX-RIGHT")]
+    assert found["luxury"] == [*manufacturer, ("manufacturer", "LEFT"), ("auto", "NX-LEFT")]
+
+
+def test_there_is_no_path() -> None:
+    with pytest.raises(TreeError, match="expected a node of the forest"):
+        dependency_path(generation_forest(figure_2()), 0, 13)
+    with pytest.raises(TreeError, match="expected a column 'word'"):
+        dependency_path(chain(2), 0, 1)
+
+
+@given(sentences(projective=False))
+def test_a_batch_goes_top_down_with_edge_types(heads: list[list[int]]) -> None:
+    generation = generation_forest(forest_of(heads))
+    batch = generation_batch(generation)
+    etype, at_node = batch.edata["etype"], batch.ndata["etype"]
+    np.testing.assert_array_equal(generation.global_parent[batch.dst], batch.src)
+    np.testing.assert_array_equal(generation.pos[batch.dst], etype)
+    np.testing.assert_array_equal(at_node[batch.dst], etype)
+    np.testing.assert_array_equal(batch.roots, generation.offsets[:-1])
+    assert (at_node[batch.roots] == 0).all()
+    np.testing.assert_array_equal(generation.batch().reversed().edata["pos"], etype)
+
+
+def test_a_batch_of_some_trees_names_its_own_nodes() -> None:
+    generation = generation_forest(forest_of([[0], [2, 0, 2], [3, 3, 0, 3, 3]]))
+    batch = generation_batch(generation, [2, 1])
+    none = -1
+    assert batch.ndata["nearest_left"].tolist() == [
+        *(none, none, none, none, 2, none),
+        *(none, none, none, 7),
+    ]
+    chains = left_chains(batch)
+    assert chains.ndata["node"].tolist() == [1, 2, 7]
+    assert chains.sizes.tolist() == [2, 1]
+    assert (chains.src.tolist(), chains.dst.tolist()) == ([0], [1])
+    assert left_chains(batch).cache is chains.cache
+
+
+@given(sentences(projective=False))
+def test_left_dependents_are_read_from_the_farthest_to_the_nearest(heads: list[list[int]]) -> None:
+    generation = generation_forest(forest_of(heads))
+    batch = generation_batch(generation)
+    chains = left_chains(batch)
+    node = chains.ndata["node"]
+    before = dict(zip(node[chains.dst].tolist(), node[chains.src].tolist()))
+    for tree, one in enumerate(heads):
+        base = int(generation.offsets[tree])
+        for w, head in enumerate(one, 1):
+            at = int(batch.ndata["nearest_left"][base + w])
+            lefts = []
+            while at >= 0:
+                lefts.append(at - base)
+                at = before.get(at, -1)
+            is_first_right = generation.pos[base + w] == EdgeType.RIGHT
+            wanted = [d for d in range(1, head) if one[d - 1] == head] if is_first_right else []
+            assert lefts[::-1] == wanted
+    left = (generation.parent >= 0) & np.isin(generation.pos, (EdgeType.LEFT, EdgeType.NX_LEFT))
+    assert node.tolist() == np.flatnonzero(left).tolist()

@@ -1,4 +1,4 @@
-"""The full softmax and noise-contrastive estimation."""
+"""The full softmax in chunks, against its formula and against torch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from dgltrees import ConfigError
 from dgltrees.models import softmax_nll
-from dgltrees.papers.top_down.models.language_model import NCE
 
 P, V, D = 7, 11, 4
 
@@ -99,83 +97,3 @@ def test_half_floats_are_normalised_in_single() -> None:
     half = softmax_nll(h.bfloat16(), output.bfloat16(), words)
     assert half.dtype == torch.float32
     assert_close(half.double(), softmax_nll(h, output, words), rtol=0.05, atol=0.05)
-
-
-def test_noise_has_its_distribution() -> None:
-    counts = torch.tensor([0, 100, 10, 1, 0, 50])
-    nce = NCE(counts)
-    drawn = torch.bincount(nce.draw(200_000), minlength=6) / 200_000
-    p = counts.double() ** 0.75
-    p /= p.sum()
-    assert drawn[0] == drawn[4] == 0
-    assert_close(drawn.double(), p, atol=0.005, rtol=0)
-    assert_close(nce.log_noise.exp().double() / 20, p)
-
-
-def test_loss_is_the_formula() -> None:
-    h, output, words = world()
-    counts = torch.arange(1, V + 1)
-    nce = NCE(counts, noise=3, log_z=2.0).double()
-    p_n = counts.double() ** 0.75 / (counts.double() ** 0.75).sum()
-    torch.manual_seed(1)
-    found = nce(h, output, words)
-    torch.manual_seed(1)
-    noise = nce.draw(3 * P).view(P, 3)
-
-    def p_d(t: int, w: int) -> float:
-        p = math.exp(float((output[w] @ h[t]).detach())) / math.exp(2.0)
-        return p / (p + 3 * float(p_n[w]))
-
-    for t in range(P):
-        loss = -math.log(p_d(t, int(words[t])))
-        loss -= sum(math.log(1 - p_d(t, int(w))) for w in noise[t])
-        assert_close(float(found[t].detach()), loss)
-    found.sum().backward()
-    assert all(p.grad.abs().max() > 0 for p in (h, output, nce.log_z))
-
-
-def test_fresh_noise_at_every_position_and_call() -> None:
-    h, output, words = world()
-    nce = NCE(torch.ones(V))
-    with torch.no_grad():
-        same = nce(h[:1].expand(P, D), output, words[:1].expand(P))
-        assert len(same.unique()) == P
-        assert (nce(h, output, words) != nce(h, output, words)).all()
-
-
-class Toy(nn.Module):
-    """Two contexts, a vector each."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.h = nn.Parameter(torch.empty(2, D).uniform_(-0.5, 0.5))
-        self.output = nn.Parameter(torch.empty(6, D).uniform_(-0.5, 0.5))
-
-
-def test_both_objectives_rank_words_alike() -> None:
-    """Trained on one distribution, NCE and NLL order the words of each context alike."""
-    p = torch.tensor([[0.4, 0.3, 0.15, 0.1, 0.04, 0.01], [0.02, 0.05, 0.08, 0.15, 0.2, 0.5]])
-    context = torch.arange(2).repeat_interleave(500)
-    words = torch.cat([torch.repeat_interleave(torch.arange(6), (500 * q).long()) for q in p])
-    assert len(words) == len(context)
-    scores = []
-    for objective in (softmax_nll, NCE(torch.bincount(words), log_z=1.0)):
-        model = Toy()
-        parameters = [*model.parameters()]
-        parameters += [*objective.parameters()] if isinstance(objective, NCE) else []
-        optimizer = torch.optim.Adam(parameters, lr=0.02)
-        for _ in range(400):
-            optimizer.zero_grad()
-            objective(model.h[context], model.output, words).mean().backward()
-            optimizer.step()
-        scores.append((model.h @ model.output.t()).detach())
-    for score in scores:
-        assert score.argsort(1).tolist() == p.argsort(1).tolist()
-    assert_close(torch.softmax(scores[1], 1), torch.softmax(scores[0], 1), atol=0.05, rtol=0)
-
-
-def test_errors() -> None:
-    with pytest.raises(ConfigError, match="noise to be a whole number of at least 1, got 0"):
-        NCE(torch.ones(3), noise=0)
-    with pytest.raises(ConfigError, match=r"a count for each word, not all of them 0, got \(3,\)"):
-        NCE(torch.zeros(3))

@@ -23,7 +23,7 @@ from dgltrees.papers.top_down.models.sample_trees import Sampling
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from dgltrees.trees.builders import from_nested
-from tests.papers.top_down.analyses.samples import tree_lm_settings
+from tests.papers.top_down.samples import tree_lm_settings
 from tests.training.samples import SENTENCES
 
 MODEL: dict[str, Any] = {"hidden": [8], "dropout": 0.0}
