@@ -126,4 +126,5 @@ def encodings(
     order = np.argsort(encoded.sizes, kind="stable")
     for ids in BatchSampler(encoded.sizes[order], max_nodes=max_nodes, shuffle=False):
         batch = encoded.batch(order[ids]).to(run.fabric.device)
-        yield order[ids], encoder.encode_alone(batch)
+        encode = encoder.encode_alone if isinstance(encoder, PairEncoder) else encoder
+        yield order[ids], encode(batch)

@@ -4,7 +4,7 @@ Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017).
 """
 
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, GlobalAttention
-from dgltrees.papers.nti.models.encoder import NTIEncoder, make_leaves, make_nti_encoder
+from dgltrees.papers.nti.models.encoder import NTIEncoder, make_leaves
 from dgltrees.papers.nti.models.encoding import (
     EncodingPair,
 )
@@ -44,5 +44,4 @@ __all__ = [
     "TreeAttention",
     "TreeMatching",
     "make_leaves",
-    "make_nti_encoder",
 ]

@@ -24,13 +24,11 @@ class NodeTable:
         states: ``(T, M, c)``, in the order of the nodes; zero after the last node of a tree.
         mask: ``(T, M)`` bool, the cells that hold a node.
         pad: ``(T, M)`` bool, the cells without a node, or whose node has no token below it.
-        sizes: ``(T,)`` int64 on the CPU, the number of nodes of each tree.
     """
 
     states: Tensor
     mask: Tensor
     pad: Tensor
-    sizes: Tensor
 
 
 @dataclass(frozen=True)
@@ -54,22 +52,18 @@ class NTIEncoding(Encoding):
     @cached_property
     def table(self) -> NodeTable:
         """The states in a padded table with one row per tree."""
-        sizes, trees = self.batch.sizes, self.batch.num_trees
-        index, mask = self._index
-        if bool((sizes == sizes[:1]).all()):
-            states, pad = self.states.view(trees, -1, self.states.shape[1]), self.pad
-            return NodeTable(states, mask, pad.view(trees, -1), sizes)
-        states = torch.cat([self.states, self.states.new_zeros(1, self.states.shape[1])])
-        pad = torch.cat([self.pad, self.pad.new_ones(1)])
-        return NodeTable(states[index], mask, pad[index], sizes)
-
-    @property
-    def _index(self) -> tuple[Tensor, Tensor]:
-        """The node in each cell of the table, ``(T, M)``, N in empty cells; and the mask."""
+        sizes, size = self.batch.sizes, self.states.shape[1]
         index = self.batch.cache.get("table", self._table_index, device=self.states.device)
-        return index, index < self.batch.num_nodes
+        mask = index < self.batch.num_nodes
+        if bool((sizes == sizes[:1]).all()):
+            states, pad = self.states.view(*mask.shape, size), self.pad.view(mask.shape)
+            return NodeTable(states, mask, pad)
+        states = torch.cat([self.states, self.states.new_zeros(1, size)])
+        pad = torch.cat([self.pad, self.pad.new_ones(1)])
+        return NodeTable(states[index], mask, pad[index])
 
     def _table_index(self) -> Tensor:
+        """The node in each cell of the table, ``(T, M)``; N in empty cells."""
         sizes = self.batch.sizes.numpy()
         column = np.arange(sizes.max(initial=0))
         index = np.where(column < sizes[:, None], starts(sizes)[:, None] + column, sizes.sum())

@@ -34,6 +34,11 @@ class PairEncoder(nn.Module, ABC):
     size: int
     __call__: Callable[..., EncodingPair]
 
+    @property
+    @abstractmethod
+    def single(self) -> NTIEncoder:
+        """The encoder of a sentence that is read on its own."""
+
     @abstractmethod
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode both sentences of each pair, as trees over their tokens.
@@ -42,13 +47,13 @@ class PairEncoder(nn.Module, ABC):
             TreeError: the number of sentences is odd.
         """
 
-    @abstractmethod
     def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
         """Encode all sentences of a batch independently of each other."""
+        return self.single.encode(Sentences(self.input(batch), batch.sizes))
 
-    @abstractmethod
     def make_trees(self, lengths: ArrayLike) -> TreeBatch:
         """The trees over sentences of these lengths."""
+        return self.single.make_trees(lengths)
 
 
 class SentencePairEncoder(PairEncoder):
@@ -67,13 +72,10 @@ class SentencePairEncoder(PairEncoder):
         """The module that maps every token to its vector."""
         return self.encoder.input
 
-    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
-        """Encode all sentences of a batch."""
-        return self.encoder(batch)
-
-    def make_trees(self, lengths: ArrayLike) -> TreeBatch:
-        """The trees over sentences of these lengths."""
-        return self.encoder.make_trees(lengths)
+    @property
+    def single(self) -> NTIEncoder:
+        """The encoder of both sentences."""
+        return self.encoder
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode both sentences of each pair; see :class:`PairEncoder`."""
@@ -98,13 +100,10 @@ class QuestionAnswerEncoder(PairEncoder):
         self.input, self.question, self.answer = inputs, question, answer
         self.size = answer.size
 
-    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
-        """Encode all sentences of a batch as answers."""
-        return self.answer.encode(Sentences(self.input(batch), batch.sizes))
-
-    def make_trees(self, lengths: ArrayLike) -> TreeBatch:
-        """The trees over answers of these lengths."""
-        return self.answer.make_trees(lengths)
+    @property
+    def single(self) -> NTIEncoder:
+        """The encoder of answers."""
+        return self.answer
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode question and answer of each pair; see :class:`PairEncoder`."""

@@ -25,7 +25,7 @@ def vectors(head: Any, asking: NTIEncoding, asked: NTIEncoding) -> list[torch.Te
     """The matching vector of each pair: its queries one by one through the LSTM."""
     made = []
     table = asking.table
-    for t, size in enumerate(table.sizes.tolist()):
+    for t, size in enumerate(asking.batch.sizes.tolist()):
         found, _ = attend(head.attention, table.states, asked)
         queries = size if head.root_query or size == 1 else size - 1
         states, _ = head.lstm(found[t : t + 1, :queries])
