@@ -17,12 +17,16 @@ from torch import Tensor
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.papers.nti.analyses.sentences import examples_with_all_words, with_model_words
+from dgltrees.papers.nti.analyses.sentences import (
+    batches,
+    examples_with_all_words,
+    with_model_words,
+)
 from dgltrees.papers.nti.models.encoding import EncodingPair, NTIEncoding
 from dgltrees.papers.nti.models.matching import TreeMatching
 from dgltrees.papers.nti.pictures import AttentionDrawing, draw_attention, tree_cells
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import BatchSampler, TreeBatch
+from dgltrees.trees import TreeBatch
 
 __all__ = ["AttentionMap", "attention_map", "pad_attention"]
 
@@ -59,26 +63,23 @@ class AttentionMap:
         Raises:
             ConfigError: the hypothesis has no such phrase.
         """
-        chosen = self.phrases if phrases is None else [" ".join(p.split()) for p in phrases]
-        for phrase in chosen:
-            if phrase not in self.phrases:
-                raise ConfigError(
-                    f"expected a phrase that a node of the hypothesis covers, got {phrase!r}; "
-                    f"its phrases: {'; '.join(self.phrases)}"
-                )
-        rows = (
-            range(len(self.phrases))
-            if phrases is None
-            else [self.phrases.index(phrase) for phrase in chosen]
-        )
-        titles = [_title(self.phrases[row], self.pads[row]) for row in rows]
-        return draw_attention(
-            self.words, self.spans, self.depth, self.weights[list(rows)], titles=titles
-        )
+        rows = list(range(len(self.phrases)))
+        if phrases is not None:
+            rows = [self._row(" ".join(phrase.split())) for phrase in phrases]
+        titles = [self.phrases[row] + _pads(self.pads[row]) for row in rows]
+        return draw_attention(self.words, self.spans, self.depth, self.weights[rows], titles=titles)
+
+    def _row(self, phrase: str) -> int:
+        if phrase not in self.phrases:
+            raise ConfigError(
+                f"expected a phrase that a node of the hypothesis covers, got {phrase!r}; "
+                f"its phrases: {'; '.join(self.phrases)}"
+            )
+        return self.phrases.index(phrase)
 
 
-def _title(phrase: str, pads: int) -> str:
-    return f"{phrase} (and {pads} pad{'s' * (pads > 1)})" if pads else phrase
+def _pads(number: int) -> str:
+    return f" (and {number} pad{'s' * (number > 1)})" if number else ""
 
 
 def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
@@ -123,21 +124,16 @@ def pad_attention(
         files: files of pairs.
         max_nodes: the largest number of words in a batch.
 
-    Returns: the ``mean`` and the maximum (``most``) over ``queries`` nodes of hypotheses; and
-    ``share``, the
-        share of pads among all nodes, which ``mean`` would be if all weights were equal.
+    Returns:
+        the ``mean`` and the maximum (``most``) over ``queries`` nodes of hypotheses; and ``share``,
+        that of pads among all nodes, which ``mean`` would be if all weights were equal.
 
     Raises:
         ConfigError: the model has no attention.
         TreeError: a file is not what the task reads.
     """
-    data = examples_with_all_words(run, files)
-    sentences = with_model_words(run, data.forest)
-    sampler = BatchSampler(data.sizes, max_nodes=max_nodes, shuffle=False)
-    masses, shares = [], []
-    for ids in sampler:
-        trees = (ids[:, None] * 2 + np.arange(2)).ravel()
-        batch = sentences.batch(trees).to(run.fabric.device)
+    data, masses, shares = examples_with_all_words(run, files), [], []
+    for _, batch in batches(run, data.forest, arity=data.arity, max_nodes=max_nodes):
         premise, hypothesis, weights = _attention(run, batch)
         queries = _queries(hypothesis, weights).to(weights.device)
         tree = hypothesis.batch.tree_of_node.to(weights.device)[queries]

@@ -25,10 +25,11 @@ from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import BatchSampler, Examples, Forest, Vocabulary
+from dgltrees.trees import BatchSampler, Examples, Forest, TreeBatch, Vocabulary
 from dgltrees.trees.builders import chains
 
 __all__ = [
+    "batches",
     "encodings",
     "examples_with_all_words",
     "sentence_settings",
@@ -108,6 +109,25 @@ def tree_encoder(run: LoadedRun) -> NTIEncoder | PairEncoder:
     return require(run, encoder, NTIEncoder, "a model that makes trees (model.encoder nti)")
 
 
+def batches(
+    run: LoadedRun, forest: Forest, *, arity: int = 1, max_nodes: int
+) -> Iterator[tuple[NDArray[np.int64], TreeBatch]]:
+    """The ids of sentences and their batches with the words of the model, shortest first.
+
+    Arguments:
+        run: the run, on whose device the batches are.
+        forest: the sentences, with all their words.
+        arity: the number of sentences in succession that are in one batch.
+        max_nodes: the largest number of words in a batch.
+    """
+    encoded = with_model_words(run, forest)
+    sizes = encoded.sizes.reshape(-1, arity).sum(1)
+    order = np.argsort(sizes, kind="stable")
+    for ids in BatchSampler(sizes[order], max_nodes=max_nodes, shuffle=False):
+        trees = (order[ids][:, None] * arity + np.arange(arity)).ravel()
+        yield trees, encoded.batch(trees).to(run.fabric.device)
+
+
 @torch.no_grad()
 def encodings(
     run: LoadedRun, forest: Forest, *, max_nodes: int = 10_000
@@ -116,15 +136,12 @@ def encodings(
 
     Arguments:
         run: a run whose model builds trees.
-        forest: the sentences, with all their words.
-        max_nodes: the largest number of words in a batch.
+        forest, max_nodes: see :func:`batches`.
 
     Raises:
         ConfigError: the model builds no trees.
     """
-    encoded, encoder = with_model_words(run, forest), tree_encoder(run)
-    order = np.argsort(encoded.sizes, kind="stable")
-    for ids in BatchSampler(encoded.sizes[order], max_nodes=max_nodes, shuffle=False):
-        batch = encoded.batch(order[ids]).to(run.fabric.device)
-        encode = encoder.encode_alone if isinstance(encoder, PairEncoder) else encoder
-        yield order[ids], encode(batch)
+    encoder = tree_encoder(run)
+    encode = encoder.encode_alone if isinstance(encoder, PairEncoder) else encoder
+    for ids, batch in batches(run, forest, max_nodes=max_nodes):
+        yield ids, encode(batch)
