@@ -16,14 +16,10 @@ from torch import Tensor, nn
 
 from dgltrees import TreeBatch
 from dgltrees.models import MLP, Classifier, GivenVectors
-from dgltrees.papers.nti.models import (
-    Attended,
-    GlobalAttention,
-    SentencePairEncoder,
-    TreeAttention,
-    TreeMatching,
-)
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.attention import Attended, GlobalAttention
+from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.papers.nti.models.pairs import SentencePairEncoder, TreeMatching
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from dgltrees.trees.builders import chains
 from tests.backends import by_backend
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)

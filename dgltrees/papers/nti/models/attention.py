@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.scores import Score, ScoreName
 from dgltrees.options import checked
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.encoder import NTIEncoding
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks"]
 

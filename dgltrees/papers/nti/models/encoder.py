@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,11 +15,10 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.options import Count, Fraction, checked, expected
-from dgltrees.papers.nti.graphs.full import full_trees, left_branching_trees
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.leaves import (
     BidirectionalLSTMLeaves,
     IdentityLeaves,
@@ -27,12 +27,86 @@ from dgltrees.papers.nti.models.leaves import (
     LSTMLeaves,
     State,
 )
-from dgltrees.papers.nti.models.sentences import Sentences
 from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
-__all__ = ["Leaf", "NTIEncoder", "PadVector", "make_leaves"]
+__all__ = [
+    "Leaf",
+    "NTIEncoder",
+    "NTIEncoding",
+    "NodeTable",
+    "PadVector",
+    "Sentences",
+    "make_leaves",
+]
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """The states of all nodes in a padded table with one row per tree.
+
+    Attributes:
+        states: ``(T, M, c)``, in the order of the nodes; zero after the last node of a tree.
+        mask: ``(T, M)`` bool, the cells that hold a node.
+        pad: ``(T, M)`` bool, the cells without a node, or whose node has no token below it.
+    """
+
+    states: Tensor
+    mask: Tensor
+    pad: Tensor
+
+
+@dataclass(frozen=True)
+class NTIEncoding(Encoding):
+    """The states of the nodes of trees over ``T`` sentences.
+
+    Attributes:
+        memory: ``(N, c)``, the memory cells of all nodes.
+        attention: ``(N, M)``, the weights with which each node attended to the M nodes of the other
+            tree of its pair; zero for nodes that did not attend.
+    """
+
+    memory: Tensor | None = None
+    attention: Tensor | None = None
+
+    @property
+    def pad(self) -> Tensor:
+        """Which nodes have no token below them, ``(N,)`` bool."""
+        return self.batch.ndata["pad"].to(self.states.device)
+
+    @cached_property
+    def table(self) -> NodeTable:
+        """The states in a padded table with one row per tree."""
+        sizes, size = self.batch.sizes, self.states.shape[1]
+        index = self.batch.cache.get("table", self._table_index, device=self.states.device)
+        mask = index < self.batch.num_nodes
+        if bool((sizes == sizes[:1]).all()):
+            states, pad = self.states.view(*mask.shape, size), self.pad.view(mask.shape)
+            return NodeTable(states, mask, pad)
+        states = torch.cat([self.states, self.states.new_zeros(1, size)])
+        pad = torch.cat([self.pad, self.pad.new_ones(1)])
+        return NodeTable(states[index], mask, pad[index])
+
+    def _table_index(self) -> Tensor:
+        """The node in each cell of the table, ``(T, M)``; N in empty cells."""
+        sizes = self.batch.sizes.numpy()
+        column = np.arange(sizes.max(initial=0))
+        index = np.where(column < sizes[:, None], starts(sizes)[:, None] + column, sizes.sum())
+        return torch.from_numpy(index)
+
+
+class Sentences(NamedTuple):
+    """Token vectors of ``T`` sentences, ``S`` tokens in all.
+
+    Arguments:
+        vectors: ``(S, k)``, the vectors, sentence after sentence.
+        lengths: ``(T,)`` int64 on the CPU, the number of tokens of each.
+    """
+
+    vectors: Tensor
+    lengths: Tensor
+
 
 Leaf = Literal["identity", "linear", "lstm", "bilstm"]
 """The names of leaf functions."""
@@ -170,7 +244,7 @@ class NTIEncoder(Encoder):
         Returns:
             the trees; the node fields that the cell reads; and the parts ``token_nodes`` and
             ``final`` (state and memory of the leaf LSTM, each ``(T, d)``) of an
-            :class:`~dgltrees.papers.nti.models.encoding.NTIEncoding`.
+            :class:`~dgltrees.papers.nti.models.encoder.NTIEncoding`.
         """
         (x, lengths), device = sentences, sentences.vectors.device
         batch = self.make_trees(lengths)

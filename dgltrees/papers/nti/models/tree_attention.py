@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from dgltrees.cells.initial import Init
 from dgltrees.cells.scores import ScoreName
 from dgltrees.options import checked
-from dgltrees.papers.nti.graphs.full import FullShape, full_shape
+from dgltrees.papers.nti.graphs import FullShape, full_shape
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, in_chunks
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch

@@ -12,14 +12,8 @@ from dgltrees.cells import SLSTM, NaryTreeLSTM, make_cell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import TreeEncoder, WordEmbedding
 from dgltrees.papers.nti.data import read_sst
-from dgltrees.papers.nti.models import (
-    BidirectionalLSTMLeaves,
-    IdentityLeaves,
-    LSTMLeaves,
-    NTIEncoder,
-    Sentences,
-)
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
+from dgltrees.papers.nti.models.leaves import BidirectionalLSTMLeaves, IdentityLeaves, LSTMLeaves
 from dgltrees.traversal import traverse
 from tests.backends import by_backend
 from tests.papers.nti.models.worlds import nti, sentences

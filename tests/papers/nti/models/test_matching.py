@@ -10,8 +10,8 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dgltrees.models.heads import pair_features
-from dgltrees.papers.nti.models.encoding import NTIEncoding
-from dgltrees.papers.nti.models.sentences import split_pairs
+from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.papers.nti.models.pairs import split_pairs
 from tests.backends import by_backend
 from tests.papers.nti.models.reference import attend
 from tests.papers.nti.models.worlds import ATTENTIONS, make, texts

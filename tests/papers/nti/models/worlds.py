@@ -13,18 +13,16 @@ from dgltrees import TreeBatch
 from dgltrees.cells import make_cell
 from dgltrees.models import MLP, Classifier, GivenVectors, PairHead, Root, WordEmbedding
 from dgltrees.models.inputs import Input
-from dgltrees.papers.nti.models import (
-    GlobalAttention,
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.encoder import NTIEncoder, Sentences, make_leaves
+from dgltrees.papers.nti.models.pairs import (
     NodeByNode,
-    NTIEncoder,
     QuestionAnswerEncoder,
     SentencePairEncoder,
-    Sentences,
     SharedWordCount,
-    TreeAttention,
     TreeMatching,
-    make_leaves,
 )
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from dgltrees.trees.builders import chains
 
 WORDS, SIZE = 20, 6

@@ -1,8 +1,8 @@
-"""Batches of full n-ary and of left-branching trees over sequences, without a parser."""
+"""Full n-ary and left-branching trees over sequences, without a parser; and phrases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.check import integers
-from dgltrees.trees.segments import offsets_of, owner, starts, within
+from dgltrees.trees.forest import Forest
+from dgltrees.trees.segments import offsets_of, owner, ranges, starts, within
+from dgltrees.trees.subtrees import over_subtrees
 
-__all__ = ["FullShape", "full_shape", "full_trees", "full_width", "left_branching_trees"]
+__all__ = ["FullShape", "full_shape", "full_trees", "full_width", "left_branching_trees", "phrases"]
 
 Ints = NDArray[np.int64]
 
@@ -272,3 +275,32 @@ def _with_tokens(batch: TreeBatch, tokens: Ints, padding: str) -> TreeBatch:
     span[pad] = -1
     ndata = {"token": token, "span": span, "pad": pad}
     return batch.with_data({name: torch.from_numpy(column) for name, column in ndata.items()})
+
+
+def phrases(forest: Forest, nodes: ArrayLike, *, columns: Sequence[str] = ("word",)) -> Forest:
+    """A forest with one chain per node of ``nodes``: the words of the leaves below it.
+
+    Arguments:
+        forest: constituent trees with words at their leaves; their nodes in preorder.
+        nodes: ``(P,)`` indices among all nodes; a leaf is a phrase of one word.
+        columns: the columns of the leaves that their words have.
+
+    Raises:
+        TreeError: the nodes are not in preorder.
+    """
+    roots = np.asarray(nodes, dtype=np.int64)
+    up = forest.global_parent
+    index = np.arange(forest.num_nodes)
+    is_leaf = forest.degree == 0
+    size = over_subtrees(np.add, np.ones(len(up), np.int64), up)
+    last = over_subtrees(np.maximum, index, up)
+    if (up >= index).any() or (last - index + 1 != size).any():
+        raise TreeError(
+            "expected every node before its children and the nodes of a subtree together, got "
+            "another order; build the forest from its brackets"
+        )
+    before = offsets_of(is_leaf)  # leaves before each node
+    first, sizes = before[roots], before[last[roots] + 1] - before[roots]
+    leaves = np.flatnonzero(is_leaf)[ranges(first, sizes)]
+    vocabs = {name: forest.vocabs[name] for name in columns if name in forest.vocabs}
+    return chains(sizes, {name: forest.columns[name][leaves] for name in columns}, vocabs)
