@@ -117,9 +117,9 @@ class Forest:
             parent, pos, offsets, columns, vocabs: see the class.
             depth: ``(N,)`` the number of edges between each node and its root.
         """
-        structure = np.array([parent, pos, depth], np.int32)
-        forest = cls(structure[0], structure[1], np.array(offsets, np.int64), columns, vocabs)
-        forest.__dict__.update(depth=structure[2], _in_order=True)
+        rows = [np.fromiter(each, np.int32, len(each)) for each in (parent, pos, depth)]
+        forest = cls(rows[0], rows[1], np.array(offsets, np.int64), columns, vocabs)
+        forest.__dict__.update(depth=rows[2], _in_order=True)
         return forest
 
     @classmethod
@@ -131,7 +131,6 @@ class Forest:
         *,
         vocabs: Mapping[str, Vocabulary] | None = None,
         kinds: Mapping[str, str] | None = None,
-        max_children: int | None = None,
         repeat_shared: bool = False,
         source: Any = None,
         file: PathLike | None = None,
@@ -150,8 +149,7 @@ class Forest:
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
                 indices and functions.
             vocabs, kinds: vocabularies and kinds of columns, where values should not tell them.
-            max_children, repeat_shared: how many children a node may have; whether an object may be
-                at several places of a tree.
+            repeat_shared: whether an object may be at several places of a tree.
             source, file: where an object comes from, for the errors.
         """
         return _shortcuts.from_objects(
@@ -160,7 +158,6 @@ class Forest:
             columns,
             vocabs=vocabs,
             kinds=kinds,
-            max_children=max_children,
             repeat_shared=repeat_shared,
             source=source,
             file=file,

@@ -46,7 +46,6 @@ def forest_of_rows(
     *,
     columns: Mapping[str, NDArray[Any]],
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest with a tree per root, in the order of their first rows, and with nodes in row order.
 
@@ -54,7 +53,7 @@ def forest_of_rows(
         parent, root: as for :func:`roots_of_rows`, and what it returns.
         pos: ``(N,)`` the positions of children, 0 at roots; by default in row order.
         columns: node data, each ``(N, ...)``.
-        vocabs, max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
+        vocabs: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
 
     Raises:
         TreeError: what :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
@@ -72,5 +71,4 @@ def forest_of_rows(
         offsets=offsets,
         columns={name: column[order] for name, column in columns.items()},
         vocabs=vocabs,
-        max_children=max_children,
     )

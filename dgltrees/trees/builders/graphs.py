@@ -29,7 +29,6 @@ def from_dgl(
     down: bool | None = None,
     edge_columns: bool = True,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest of homogeneous DGL graphs, batched or not, each of one tree or of several.
 
@@ -45,7 +44,6 @@ def from_dgl(
             which is how this package has them.
         edge_columns: whether edge data become columns.
         vocabs: vocabularies of columns of ids.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: it is no graph, a graph has no nodes, a node has two parents, there is a cycle,
@@ -70,7 +68,6 @@ def from_dgl(
         [_Edges(b.src, b.dst, b.num_nodes, b.ndata, edges(b.edata)) for b in batches],
         bool(down),
         vocabs,
-        max_children,
     )
 
 
@@ -87,7 +84,6 @@ def from_pyg(
     *graphs: Data | Sequence[Data],
     down: bool | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest of the graphs of PyTorch Geometric, each of one tree or of several.
 
@@ -99,7 +95,6 @@ def from_pyg(
         graphs: ``Data`` objects, batches of them among these; or a list of them.
         down: whether edges go from parent to child; see :func:`from_dgl`.
         vocabs: vocabularies of columns of ids.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: as :func:`from_dgl` does.
@@ -122,7 +117,7 @@ def from_pyg(
         rows.append(_Edges(src, dst, int(graph.num_nodes), *data))
     if down is None:
         down = _goes_down(rows)
-    return _forest_of_edges(rows, down, vocabs, max_children)
+    return _forest_of_edges(rows, down, vocabs)
 
 
 class _Edges(NamedTuple):
@@ -148,7 +143,6 @@ def _forest_of_edges(
     graphs: Sequence[_Edges],
     down: bool,
     vocabs: Mapping[str, Vocabulary] | None,
-    max_children: int | None,
 ) -> Forest:
     """The forest of some graphs."""
     if not graphs:
@@ -185,9 +179,7 @@ def _forest_of_edges(
         floats[child] = values
         columns[name] = floats
     root = roots_of_rows(parent, error)
-    return forest_of_rows(
-        parent, root, pos, columns=columns, vocabs=vocabs, max_children=max_children
-    )
+    return forest_of_rows(parent, root, pos, columns=columns, vocabs=vocabs)
 
 
 def _stacked(data: Sequence[Mapping[str, Tensor]], what: str) -> dict[str, NDArray[Any]]:

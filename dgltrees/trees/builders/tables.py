@@ -29,7 +29,6 @@ def from_table(
     columns: Sequence[str] | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest of a table with a row per node: its id, and that of its parent; or its depth.
 
@@ -53,14 +52,13 @@ def from_table(
         vocabs: vocabularies of columns of texts to use.
         kinds: the kinds that columns have to be of; see
             :func:`~dgltrees.trees.builders.objects.from_objects`.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: with the row, counted from 0: an id, a depth or a tree is missing, or occurs
             twice in a tree; a parent is no id of the tree, there is a cycle, or a tree has not
             exactly one root; a depth is no whole number, or more than one below the row before;
             there is no row, no such column, or columns are of unlike lengths; the values of a
-            column are of several kinds. With tree and node: a node has too many children.
+            column are of several kinds.
     """
     available = [str(name) for name in frame]
     used = {"id": id, "parent": parent} if depth is None else {"depth": depth}
@@ -90,9 +88,7 @@ def from_table(
     if tree is not None:
         _check_one_root(table[tree], roots)
     typed, vocabularies = typed_columns({n: table[n] for n in chosen}, _error, vocabs, kinds)
-    return forest_of_rows(
-        parents, roots, columns=typed, vocabs=vocabularies, max_children=max_children
-    )
+    return forest_of_rows(parents, roots, columns=typed, vocabs=vocabularies)
 
 
 def _error(message: str, row: int) -> TreeError:
