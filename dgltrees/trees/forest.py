@@ -128,19 +128,13 @@ class Forest:
         roots: Iterable[Any],
         children: Any = "children",
         columns: Sequence[str] | Mapping[str, Any] = (),
-        *,
-        vocabs: Mapping[str, Vocabulary] | None = None,
-        kinds: Mapping[str, str] | None = None,
-        repeat_shared: bool = False,
-        source: Any = None,
-        file: PathLike | None = None,
+        **options: Any,
     ) -> Forest:
         """A forest of objects that link to their children, such as nested dictionaries.
 
         ``Forest.from_objects(plans, "Plans", ["Node Type", "Total Cost"])`` has a tree per plan, a
         node per object, and columns of ids (with a vocabulary) for texts, of numbers for numbers,
-        and ``(N, k)`` for vectors; -1 and NaN where an object has no value. It calls
-        :func:`~dgltrees.trees.builders.objects.from_objects`, which tells all arguments and errors.
+        and ``(N, k)`` for vectors; -1 and NaN where an object has no value.
 
         Arguments:
             roots: the root object of each tree.
@@ -148,26 +142,15 @@ class Forest:
                 a list of these, one for each child.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
                 indices and functions.
-            vocabs, kinds: vocabularies and kinds of columns, where values should not tell them.
-            repeat_shared: whether an object may be at several places of a tree.
-            source, file: where an object comes from, for the errors.
+            options: ``vocabs``, ``kinds``, ``repeat_shared``, ``source`` and ``file``; these and
+                the errors are those of :func:`~dgltrees.trees.builders.objects.from_objects`.
         """
-        return _shortcuts.from_objects(
-            roots,
-            children,
-            columns,
-            vocabs=vocabs,
-            kinds=kinds,
-            repeat_shared=repeat_shared,
-            source=source,
-            file=file,
-        )
+        return _shortcuts.from_objects(roots, children, columns, **options)
 
     def to_objects(self, tree: int = 0, children: str = "children") -> dict[str, Any]:
         """One tree as nested dictionaries, which :meth:`from_objects` reads back.
 
-        The arguments and errors are those of
-        :func:`~dgltrees.trees.builders.objects.to_objects`, which this calls.
+        Arguments and errors: :func:`~dgltrees.trees.builders.objects.to_objects`.
         """
         return _shortcuts.to_objects(self, tree, children)
 

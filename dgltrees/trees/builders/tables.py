@@ -151,6 +151,7 @@ def _parents_by_depth(
 ) -> NDArray[np.int64]:
     """``(N,)`` the row of each row's parent, -1 at roots."""
     for name in [depth] if tree is None else [tree, depth]:
+        _check_hashable(table, name)
         _check_present(table, name)
     for row, value in enumerate(table[depth]):
         if not isinstance(value, (int, float, np.number)) or value != int(value):
