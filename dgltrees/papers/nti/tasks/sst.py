@@ -20,6 +20,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
 from dgltrees.options import Count, Options
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
+from dgltrees.papers.nti.graphs.binary import binary_constituents, binary_dependencies
 from dgltrees.tasks.pretrained import check_pretrained, make_words, with_pretrained
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.task import Names, Reader
@@ -27,7 +28,6 @@ from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head
 from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
 from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Forest, Vocabulary
-from dgltrees.trees.builders.binary import binary_constituents, binary_dependencies
 from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["SST", "SSTSettings", "WordNodesModel"]
