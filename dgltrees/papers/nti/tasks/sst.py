@@ -28,8 +28,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
 from dgltrees.options import Count, Options
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
-from dgltrees.papers.nti.binary import binary_constituents, binary_dependencies
-from dgltrees.papers.nti.graphs import phrases
+from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies, phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.models import make_sentence_classifier
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceModel
