@@ -33,6 +33,7 @@ __all__ = [
     "Names",
     "Reader",
     "Task",
+    "wrong_task",
 ]
 
 OF_CLASSES = ("targets", "labeled", "report", "predictions")
@@ -426,3 +427,13 @@ class Task:
 
 def _most_frequent(targets: NDArray[np.int64]) -> int:
     return int(np.bincount(targets[targets >= 0], minlength=1).argmax())
+
+
+def wrong_task(name: str, task: Any) -> str:
+    """What is wrong with a task that is announced under a name; empty if nothing is."""
+    if not isinstance(task, Task):
+        return "it is no Task"
+    if task.name != name:
+        return f"the task calls itself {task.name!r}"
+    reads = task.formats or type(task).stream is not Task.stream
+    return "" if reads else "it has no reader; give its formats"

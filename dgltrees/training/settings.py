@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import yaml
 
@@ -18,11 +18,13 @@ from dgltrees.options import (
     Positive,
     Seed,
     nearest,
+    options_of,
     overlay,
 )
-from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
 from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import Metric, Task
+
+if TYPE_CHECKING:
+    from dgltrees.tasks.task import Metric, Task
 
 __all__ = [
     "SECTIONS",
@@ -147,7 +149,7 @@ class Settings:
     """
 
     task: Task
-    data: DataSettings
+    data: Any
     model: Options
     training: TrainingSettings
 
@@ -176,7 +178,7 @@ class Settings:
                 f"expected training.monitor to be one of {', '.join(names)}, which the task "
                 f"{self.task.name} reports, got {self.monitor!r}"
             )
-        if self.training.pretrained_lr is not None and not is_fine_tuned(self.data):
+        if self.training.pretrained_lr is not None and not self.is_fine_tuned:
             raise ConfigError(
                 "training.pretrained_lr is not read without data.fine_tune; leave it out"
             )
@@ -186,6 +188,11 @@ class Settings:
                 f"expected training.monitor to be {' or '.join(losses)} with training.schedule "
                 f"halve, got {self.monitor!r}"
             )
+
+    @property
+    def is_fine_tuned(self) -> bool:
+        """Whether a pretrained encoder is trained with the model."""
+        return bool(self.sections["data"].get("fine_tune"))
 
     @property
     def monitor(self) -> str:
@@ -239,10 +246,11 @@ class Settings:
 
 def section_sources(task: Task) -> dict[str, Any]:
     """The class of each section's settings in a task."""
+    data: Any = task.data
     training = StatefulTraining if task.stateful else TrainingSettings
-    if issubclass(task.data, PretrainedSettings):
+    if "fine_tune" in options_of(data):
         training = GroupedTraining if task.whole_groups else PretrainedTraining
-    return {"data": task.data, "model": task.model, "training": training}
+    return {"data": data, "model": task.model, "training": training}
 
 
 def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:

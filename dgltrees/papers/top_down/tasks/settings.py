@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from dgltrees.options import Count, Fraction, chosen
+from dgltrees.options import Count, Fraction
 from dgltrees.tasks.settings import Files, WordSettings
 
-__all__ = [
-    "NoiseSettings",
-    "SequenceSettings",
-    "TopDownSettings",
-    "TreeLMModel",
-    "TreeLMSettings",
-]
+__all__ = ["TreeLMModel", "TreeLMSettings"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ class TreeLMModel:
         "objective": {"nll": None, "nce": NoiseSettings},
     }
 
-    language_model: TopDownSettings | SequenceSettings | Literal["bidirectional"] = chosen("tree")
+    language_model: str = "tree"
     """What a word is predicted from: its ancestors and siblings (tree), the words before it
     (sequence), or those on both sides (bidirectional)."""
     hidden_size: Count = 50
@@ -90,15 +84,5 @@ class TreeLMModel:
     """Use the word vectors as output embeddings."""
     output_dropout: Fraction = 0.0
     """Probability of dropout between the top layer and the output layer."""
-    objective: NoiseSettings | Literal["nll"] = chosen("nll")
+    objective: str = "nll"
     """Training loss: full softmax (nll), or noise-contrastive estimation (nce)."""
-
-    def shared(self) -> dict[str, Any]:
-        """The arguments of all language models."""
-        return {
-            "hidden_size": self.hidden_size,
-            "embedding": self.embedding,
-            "layers": self.layers,
-            "tied": self.tied,
-            "dropout": self.output_dropout,
-        }

@@ -23,20 +23,16 @@ from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.options import Options
-from dgltrees.papers.top_down.graphs.batch import generation_batch
-from dgltrees.papers.top_down.graphs.generation import generation_forest
-from dgltrees.papers.top_down.models.base import LanguageModel
-from dgltrees.papers.top_down.models.nce import NCE
-from dgltrees.papers.top_down.models.sequence_lm import BidirectionalLM, SequenceLM
-from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.dependencies import LABEL, stream_trees
-from dgltrees.papers.top_down.tasks.settings import (
-    NoiseSettings,
-    SequenceSettings,
-    TopDownSettings,
-    TreeLMModel,
-    TreeLMSettings,
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
+from dgltrees.papers.top_down.models.language_model import (
+    NCE,
+    BidirectionalLM,
+    LanguageModel,
+    SequenceLM,
 )
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
+from dgltrees.papers.top_down.tasks.reading import LABEL, stream_trees
+from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
@@ -91,20 +87,17 @@ class LanguageModelTask(Task):
         Raises:
             ConfigError: it should predict labels, and the data have none.
         """
-        settings, words = model.of(TreeLMModel), len(vocabs["word"])
-        kind, shared = settings.language_model, settings.shared()
+        given = {"words": len(vocabs["word"]), "dropout": model["output_dropout"]}
         lm: LanguageModel
-        if isinstance(kind, TopDownSettings):
-            labels = _count_labels(vocabs) if kind.labels else 0
-            lm = TreeLM(words, **{**vars(kind), "labels": labels}, **shared)
-        elif isinstance(kind, SequenceSettings):
-            lm = SequenceLM(words, end=kind.end, **shared)
+        if model["language_model"] == "tree":
+            labels = _count_labels(vocabs) if model["labels"] else 0
+            lm = model.of(TreeLM, **given, labels=labels)
+        elif model["language_model"] == "sequence":
+            lm = model.of(SequenceLM, **given)
         else:
-            lm = BidirectionalLM(words, **shared)
-        nce = None
-        if isinstance(settings.objective, NoiseSettings):
-            nce = NCE(torch.ones(len(lm.output)), noise=settings.objective.noise)
-        return Objective(lm, nce)
+            lm = model.of(BidirectionalLM, **given)
+        rows = torch.ones(len(lm.output))
+        return Objective(lm, model.of(NCE, counts=rows) if model["objective"] == "nce" else None)
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""
