@@ -121,7 +121,9 @@ class NTISettings(EncoderSettings):
     hidden: ClassVar[tuple[str, ...]] = ("input_size", "operators", "max_children", "leaf", "query")
 
     hidden_size: Count
+    """The model's size of a state."""
     init: Init
+    """The model's scheme of initial weights."""
     cell: Part[BaseCell] = chosen("s_lstm")
     """Cell that makes a node's state from those of its children."""
     leaves: Leaf = "lstm"

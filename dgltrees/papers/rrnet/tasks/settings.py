@@ -144,6 +144,7 @@ class RRNetSettings(EncoderSettings):
 
     policy: PolicySettings
     hidden_size: Count
+    """The model's size of a state."""
     dropout: Fraction = 0.0
     """Probability of dropout on the inputs and on states between steps, one mask per sequence."""
     layer_norm: bool = False
