@@ -39,7 +39,7 @@ FILES = {
     "wide.py": '''
 from dataclasses import dataclass
 from dgltrees.models.bag_encoder import BagEncoder
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.tasks.sequence_encoders import EncoderSettings
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from typing import Any
 
 import docstring_parser
 
-from dgltrees.constructors import GOOGLE
 from dgltrees.errors import ConfigError
 from dgltrees.formats.layout import Layout
-from dgltrees.options import Option, nearest, options_of
+from dgltrees.settings import Option, nearest, options_of
+from dgltrees.settings.options import GOOGLE
 
 __all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable", "split"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from dgltrees.commands.arguments import Layer, check_once, split
 from dgltrees.errors import ConfigError
-from dgltrees.options import Option, schema
-from dgltrees.tasks.table import get_task
-from dgltrees.training.catalog import preset_values
-from dgltrees.training.settings import SECTIONS, Settings, flat, layered, section_sources
+from dgltrees.settings import Option, schema
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import SECTIONS, Settings, flat, layered, section_sources
+from dgltrees.settings.tasks import get_task
 
 __all__ = ["settings_of", "settings_tables"]
 

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_sequence, pad_sequence
 from dgltrees.cells.initial import uniform
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction, Options, checked
+from dgltrees.settings import Count, Fraction, Options, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts, within
 

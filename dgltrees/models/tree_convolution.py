@@ -9,7 +9,7 @@ from dgltrees.cells.initial import initialize
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.models.siblings import sibling_places
-from dgltrees.options import Count, Fraction, checked
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["ConvolutionEncoder", "TreeConvolution"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.sequence_encoders import encoder_hook
 from dgltrees.tasks.task import Task
 

@@ -14,8 +14,8 @@ from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.transformer_encoder import TransformerEncoder
-from dgltrees.options import Count, Fraction, Options, Part
 from dgltrees.registry import Registry, subclass_of
+from dgltrees.settings import Count, Fraction, Options, Part
 
 __all__ = [
     "SENTENCE_ENCODERS",

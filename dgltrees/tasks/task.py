@@ -18,7 +18,7 @@ from dgltrees.formats import guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.metrics.accuracy import accuracy
 from dgltrees.models.fine_tuned import fine_tuned_parameters
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 from dgltrees.trees.segments import rows_of
@@ -116,7 +116,7 @@ class Task:
         name: what ``task:`` in a preset says.
         data: the dataclass of the settings of its data.
         model: the class whose arguments are the settings of its models (see
-            :mod:`dgltrees.options`), and whose method ``build`` makes one; see :meth:`build`.
+            :mod:`dgltrees.settings`), and whose method ``build`` makes one; see :meth:`build`.
         formats: reads a data file, by the name of its format. The first is that of training; the
             others may hold what is to be predicted.
         nodes: whether rows are all nodes of the trees (their column ``"target"`` is learned, -1

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from torch import nn
 
-from dgltrees.constructors import fixed_parts
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Option, options_of
+from dgltrees.settings import Option, options_of
+from dgltrees.settings.catalog import load_preset, preset_names
+from dgltrees.settings.layers import Settings, layered, section_sources
+from dgltrees.settings.options import fixed_parts
 from dgltrees.settings.presets import PRESETS
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import load_preset, preset_names
+from dgltrees.settings.tasks import TASKS
 from dgltrees.training.run import prepare
 from dgltrees.training.sampling import training_sampler
-from dgltrees.training.settings import Settings, layered, section_sources
 from dgltrees.trees import Examples, Forest
 from tests.training.samples import PLANS, quick, with_model
 

@@ -10,7 +10,7 @@ from dgltrees.cells import CELLS
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.inputs import Concat, Input, OneHot
-from dgltrees.options import options_of
+from dgltrees.settings import options_of
 from dgltrees.tasks.trees.settings import TreeModel
 
 __all__ = ["OperatorModel"]

@@ -22,11 +22,11 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import ComparisonHead
 from dgltrees.models.inputs import OneHot, Thermometer
 from dgltrees.models.readout import EveryNode, Root
-from dgltrees.options import Count
 from dgltrees.papers.tensor_tree_lstm.data.boolsent import stream_boolsent
 from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
 from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
 from dgltrees.papers.tensor_tree_lstm.operators import OperatorModel
+from dgltrees.settings import Count
 from dgltrees.tasks.settings import DataSettings, OperatorSettings, WordSettings
 from dgltrees.tasks.task import Names
 from dgltrees.tasks.trees.base import TreeTask

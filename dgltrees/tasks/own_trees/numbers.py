@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.targets import NumberTargets
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.settings import (
     NodeNumbersModel,

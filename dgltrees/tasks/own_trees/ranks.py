@@ -18,7 +18,7 @@ from dgltrees.metrics.order import TOP, ndcg, order_metrics
 from dgltrees.metrics.ranking import rank_within
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.baselines import some_examples
 from dgltrees.tasks.own_trees.numbers import read_numbers

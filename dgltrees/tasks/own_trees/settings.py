@@ -10,12 +10,12 @@ from dgltrees.cells import BaseCell
 from dgltrees.formats.layout import Layout
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction, NonNegative, Part, Positive, chosen
 from dgltrees.registry import Registry, subclass_of
+from dgltrees.settings import Count, Fraction, NonNegative, Part, Positive, chosen
+from dgltrees.settings.values import PositiveShare
 from dgltrees.tasks.sequence_encoders import EncoderSettings
 from dgltrees.tasks.settings import PretrainedSettings
 from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
-from dgltrees.values import PositiveShare
 
 __all__ = [
     "ENCODERS",

@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from dgltrees.cells import count_parameters
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.task import Task
 
 __all__ = ["TreeTask", "cell_name"]

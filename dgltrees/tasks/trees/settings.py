@@ -14,7 +14,7 @@ from dgltrees.models.encoder import BidirectionalEncoder, TreeEncoder
 from dgltrees.models.heads import MLP
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Attention, Mean, Root
-from dgltrees.options import Count, Fraction, Part, chosen
+from dgltrees.settings import Count, Fraction, Part, chosen
 
 __all__ = ["HeadSettings", "ReadoutSettings", "TreeModel"]
 

@@ -11,7 +11,7 @@ from tests.training.samples import SAMPLES
 
 WIDE = '''
 from dgltrees.models.sequence_encoder import SequenceEncoder
-from dgltrees.options import Count
+from dgltrees.settings import Count
 
 class WideLSTM(SequenceEncoder):
     """A wide LSTM.

@@ -16,7 +16,6 @@ from dgltrees.models.encoding import Encoder
 from dgltrees.models.heads import MLP, PairHead
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
-from dgltrees.options import Count, Fraction, Options, Part, chosen, options_of
 from dgltrees.papers.nti.models.attention import GlobalAttention
 from dgltrees.papers.nti.models.encoder import Leaf, NTIEncoder, make_leaves
 from dgltrees.papers.nti.models.pairs import (
@@ -27,6 +26,7 @@ from dgltrees.papers.nti.models.pairs import (
     TreeMatching,
 )
 from dgltrees.papers.nti.models.tree_attention import TreeAttention
+from dgltrees.settings import Count, Fraction, Options, Part, chosen, options_of
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.pretrained import Words, make_words
 from dgltrees.tasks.sequence_encoders import (

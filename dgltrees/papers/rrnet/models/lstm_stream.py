@@ -12,8 +12,8 @@ from dgltrees.cells.initial import uniform
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import NodeInput
 from dgltrees.models.sequence_encoder import SequenceEncoder
-from dgltrees.options import Count, Fraction, checked
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["LSTMStream", "LSTMWindow"]

@@ -18,7 +18,14 @@ from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.models.readout import Root
-from dgltrees.options import (
+from dgltrees.papers.rrnet.models.choosing import Consume
+from dgltrees.papers.rrnet.models.classifier import PolicyClassifier
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.fixed import FixedOperations, OnlyRecur
+from dgltrees.papers.rrnet.models.number_decoder import NumberDecoder
+from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
+from dgltrees.papers.rrnet.models.policy import Policy
+from dgltrees.settings import (
     Count,
     Fraction,
     NonNegative,
@@ -28,13 +35,6 @@ from dgltrees.options import (
     Share,
     chosen,
 )
-from dgltrees.papers.rrnet.models.choosing import Consume
-from dgltrees.papers.rrnet.models.classifier import PolicyClassifier
-from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
-from dgltrees.papers.rrnet.models.fixed import FixedOperations, OnlyRecur
-from dgltrees.papers.rrnet.models.number_decoder import NumberDecoder
-from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
-from dgltrees.papers.rrnet.models.policy import Policy
 from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.sequence_encoders import SEQUENCES, EncoderSettings, classifier
 from dgltrees.trees import Vocabulary

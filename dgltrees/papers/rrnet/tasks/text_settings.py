@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from dgltrees.models.inputs import WordEmbedding
-from dgltrees.options import Count, Fraction, NonNegativeInt, Part, chosen
 from dgltrees.papers.rrnet.models.choosing import Consume
 from dgltrees.papers.rrnet.models.language_model import StreamLM
 from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
@@ -21,6 +20,7 @@ from dgltrees.papers.rrnet.tasks.settings import (
     PolicySettings,
     RRNetSettings,
 )
+from dgltrees.settings import Count, Fraction, NonNegativeInt, Part, chosen
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.trees import Vocabulary
 

@@ -20,9 +20,9 @@ from torch.nn.utils.rnn import pad_sequence
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS, tokenize
 from dgltrees.models.inputs import WordEmbedding
-from dgltrees.options import Count, Fraction, Options
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
 from dgltrees.papers.top_down.tasks.reading import ParserSettings, read_parsed, text_reader
+from dgltrees.settings import Count, Fraction, Options
 from dgltrees.tasks.task import LOSS, Columns, Metric, Task
 from dgltrees.traversal.order import node_error
 from dgltrees.trees import Examples, TreeBatch, Vocabulary

@@ -22,7 +22,6 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.word_vectors import read_word_vectors
-from dgltrees.options import Options
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models.language_model import (
     NCE,
@@ -33,6 +32,7 @@ from dgltrees.papers.top_down.models.language_model import (
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.reading import LABEL, stream_trees
 from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
+from dgltrees.settings import Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.options import Options
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions
+from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary

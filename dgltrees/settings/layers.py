@@ -10,18 +10,10 @@ import yaml
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
-from dgltrees.options import (
-    Count,
-    NonNegative,
-    NonNegativeInt,
-    Options,
-    Positive,
-    Seed,
-    nearest,
-    options_of,
-    overlay,
-)
-from dgltrees.tasks.table import TASKS, get_task
+from dgltrees.settings.options import options_of
+from dgltrees.settings.resolve import Options, nearest, overlay
+from dgltrees.settings.tasks import TASKS, get_task
+from dgltrees.settings.values import Count, NonNegative, NonNegativeInt, Positive, Seed
 
 if TYPE_CHECKING:
     from dgltrees.tasks.task import Metric, Task

@@ -15,42 +15,10 @@ from functools import cache
 from inspect import signature
 from typing import Any, Generic, TypeVar
 
-from dgltrees.constructors import Option, Source, checked, chosen, collects, fixed_parts, options_of
 from dgltrees.errors import ConfigError
-from dgltrees.values import (
-    Count,
-    Fraction,
-    NonNegative,
-    NonNegativeInt,
-    Positive,
-    PositiveShare,
-    Range,
-    Seed,
-    Share,
-    expected,
-)
+from dgltrees.settings.options import Option, Source, collects, fixed_parts, options_of
 
-__all__ = [
-    "Count",
-    "Fraction",
-    "NonNegative",
-    "NonNegativeInt",
-    "Option",
-    "Options",
-    "Part",
-    "Positive",
-    "PositiveShare",
-    "Range",
-    "Seed",
-    "Share",
-    "checked",
-    "chosen",
-    "expected",
-    "nearest",
-    "options_of",
-    "overlay",
-    "schema",
-]
+__all__ = ["Options", "Part", "nearest", "overlay", "schema"]
 
 T = TypeVar("T")
 

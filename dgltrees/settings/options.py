@@ -13,7 +13,7 @@ import docstring_parser
 import numpy as np
 
 from dgltrees.errors import ConfigError
-from dgltrees.values import expected, from_text, in_words, member_type, plain_types
+from dgltrees.settings.values import expected, from_text, in_words, member_type, plain_types
 
 __all__ = [
     "GOOGLE",
