@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from dgltrees.cells.aggregators import SharedSum, Sum
 from dgltrees.cells.casts import autocasts
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
-from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
+from dgltrees.cells.compiled import way as _general  # noqa: F401  (registers itself)
 from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
 from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.grouped import check_types, to_device

@@ -10,8 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dgltrees.cells.compiled import kernels
-from dgltrees.cells.compiled.compiler import program, way
+from dgltrees.cells.compiled import kernels, run, way
 
 __all__ = ["compiling", "interpreted"]
 
@@ -77,7 +76,7 @@ def compiling(interpret: bool = True) -> Iterator[None]:
         stack.enter_context(patch.object(way, "SMALLEST", 1))
         stack.enter_context(patch.object(way, "compiles", kernels.compiles))
         if interpret:
-            stack.enter_context(patch.object(program, "kernels", interpreted))
-            run = "dgltrees.cells.compiled.kernels.rows.run"
-            stack.enter_context(patch(run, lambda kernel, _, arrays: kernel(_, *arrays)))
+            stack.enter_context(patch.object(run, "kernels", interpreted))
+            call = "dgltrees.cells.compiled.kernels.rows.run"
+            stack.enter_context(patch(call, lambda kernel, _, arrays: kernel(_, *arrays)))
         yield

@@ -5,29 +5,26 @@ from __future__ import annotations
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
-from dgltrees.cells.compiled.compiler.expressions import (
+from dgltrees.cells.compiled.emit import rule
+from dgltrees.cells.compiled.loops import (
     CHILDREN,
     Axis,
+    CompileError,
     Const,
     Load,
     Lookup,
     Op,
     Position,
-    Value,
-    aligned,
-    as_number,
     by_edge,
     loads,
 )
-from dgltrees.cells.compiled.compiler.operators.registry import rule
-from dgltrees.cells.compiled.compiler.operators.views import one_axis, squeeze
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.statements import Statement
+from dgltrees.cells.compiled.rules_views import one_axis, squeeze
+from dgltrees.cells.compiled.values import Value, aligned
 
 if TYPE_CHECKING:
     from torch import fx
 
-    from dgltrees.cells.compiled.compiler.lower import Lowering
+    from dgltrees.cells.compiled.lower import Lowering
 
 __all__: list[str] = []
 
@@ -71,7 +68,7 @@ def _index_add(
     strides = tuple((lookup if a is out else a, stride) for a, stride in target.strides)
     own = tuple(axis if a is out else a for a in axes)
     at = Load(target.source, "node", 0, strides)
-    low.emit(Statement(at, own, as_number(x.expr), "sum"))
+    low.assign(at, own, x.expr, merge="sum")
     return Value(target, dims)
 
 

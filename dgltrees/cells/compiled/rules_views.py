@@ -6,27 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from dgltrees.cells.compiled.compiler.expressions import (
+from dgltrees.cells.compiled.emit import rule
+from dgltrees.cells.compiled.loops import (
     CHILDREN,
     NODES,
     Axis,
+    CompileError,
     Const,
     Load,
-    Value,
-    aligned,
-    as_number,
     by_edge,
-    regrouped,
-    single,
 )
-from dgltrees.cells.compiled.compiler.operators.registry import rule
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.statements import Statement
+from dgltrees.cells.compiled.values import Value, aligned, regrouped, single
 
 if TYPE_CHECKING:
     from torch import fx
 
-    from dgltrees.cells.compiled.compiler.lower import Lowering
+    from dgltrees.cells.compiled.lower import Lowering
 
 __all__ = ["one_axis", "squeeze"]
 
@@ -182,7 +177,7 @@ def _cat(low: Lowering, node: fx.Node, parts: list[Value], dim: int = 0) -> Valu
         strides = tuple((axis if a is whole else a, s) for a, s in target.strides)
         own = [axis if a is whole else a for a in axes]
         at = Load(target.source, rows, start * stride, strides)
-        low.emit(Statement(at, tuple(own), as_number(expr)))
+        low.assign(at, own, expr)
         start += axis.size
     return Value(target, (*dims[:dim], (whole,), *dims[dim + 1 :]))
 

@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.casts import autocasts
-from dgltrees.cells.compiled.compiler.owner import (
-    fingerprint,
-    hooked,
-    modules_of,
-)
-from dgltrees.cells.compiled.compiler.program import Machine
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.work import (
+from dgltrees.cells.compiled.check import (
     MOST,
     Fields,
     Outcome,
@@ -32,7 +25,14 @@ from dgltrees.cells.compiled.compiler.work import (
     Work,
     degrees_of,
 )
+from dgltrees.cells.compiled.compiler.owner import (
+    fingerprint,
+    hooked,
+    modules_of,
+)
 from dgltrees.cells.compiled.kernels import compiles
+from dgltrees.cells.compiled.loops import CompileError
+from dgltrees.cells.compiled.run import Machine
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.calls import prepared
 from dgltrees.traversal.views import IndexedRows

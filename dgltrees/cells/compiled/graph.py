@@ -15,8 +15,8 @@ from torch import Tensor, fx
 from torch.overrides import TorchFunctionMode
 
 from dgltrees.cells.compiled.compiler.noise import dropout
-from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.zeros import without_products_of_zeros
+from dgltrees.cells.compiled.loops import CompileError
 from dgltrees.traversal.calls import traced
 
 __all__ = ["graph_of"]
