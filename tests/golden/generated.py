@@ -27,15 +27,15 @@ def _code(row: Row) -> dict[str, Any]:
     ndata = {n: t.requires_grad_() if t.is_floating_point() else t for n, t in ndata.items()}
     texts: dict[str, list[str]] = {}
     with compiling():
-        kernels = run.kernels
+        write = run.machine_code
 
         def noted(body: str, name: str, arguments: str, threaded: bool) -> Any:
             text = f"def {name}({arguments})\n{body}"
             if text not in texts.setdefault(name, []):
                 texts[name].append(text)
-            return kernels(body, name, arguments, threaded)
+            return write(body, name, arguments, threaded)
 
-        with patch.object(run, "kernels", noted), compiled(True):
+        with patch.object(run, "machine_code", noted), compiled(True):
             states = traverse(cell, batch, ndata)
             torch.stack([state.sum() for state in states.values()]).sum().backward()
         reason = explain_compile(cell)

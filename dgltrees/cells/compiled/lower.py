@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from dgltrees.cells.compiled import rules_numbers, rules_sums, rules_views  # noqa: F401  (they register their rules)
+from dgltrees.cells.compiled import rules_numbers, rules_shapes  # noqa: F401  (they register their rules)
 from dgltrees.cells.compiled.emit import HEAVY, OPERATORS, Emitter
 from dgltrees.cells.compiled.loops import (
     CHILDREN,

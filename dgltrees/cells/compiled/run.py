@@ -11,15 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.compiler.machine import kernels
-from dgltrees.cells.compiled.compiler.noise import Noise, bernoulli
 from dgltrees.cells.compiled.derivative import derivative_of
+from dgltrees.cells.compiled.graph import Noise, bernoulli
+from dgltrees.cells.compiled.kernels import machine_code
 from dgltrees.cells.compiled.loops import Input, Key, Program
-from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.plan import LevelPlan, level_plan
 from dgltrees.cells.compiled.printing import printed_down, printed_up
 from dgltrees.cells.compiled.schedule import layout_of, read_of
-from dgltrees.cells.compiled.workspace import Workspace, as_arrays
+from dgltrees.cells.compiled.workspace import Workspace, as_arrays, refuse_second_derivative
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
@@ -226,7 +225,7 @@ class _Run(NamedTuple):
 
         width, edge_width, *_ = self.machine.layout.widths
         space = Workspace(inputs[0], [(len(plan.order), width), (len(plan.child), edge_width)])
-        up = kernels(self.machine.up, "up", "plan, T, E, inputs, outputs", self.threads > 1)
+        up = machine_code(self.machine.up, "up", "plan, T, E, inputs, outputs", self.threads > 1)
         others = as_arrays(*inputs), as_arrays(*states)
         head = len(plan.bounds), (*plan, self.rows(plan))
         run(up, self.threads, (*head, *as_arrays(*space.tensors), *others))
@@ -248,7 +247,7 @@ class _Run(NamedTuple):
         threads = self.threads
         memory = Workspace(inputs[0], [(threads, nodes, width), (threads, edges, edge_width)])
         arguments = "plan, T, E, G, H, inputs, outputs, totals"
-        down = kernels(self.machine.down(wanted), "down", arguments, threads > 1)
+        down = machine_code(self.machine.down(wanted), "down", arguments, threads > 1)
         tables = as_arrays(*space.tensors, *memory.tensors)
         others = as_arrays(*inputs), as_arrays(*outside), as_arrays(*totals)
         run(down, threads, (len(plan.bounds), (*plan, self.rows(plan)), *tables, *others))
