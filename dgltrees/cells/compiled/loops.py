@@ -257,6 +257,18 @@ class Nest:
     axes: tuple[Axis, ...]
     body: tuple[Assign, ...]
 
+    def __str__(self) -> str:
+        names = {axis: f"j{number}" for number, axis in enumerate(self.axes)}
+        loops = [f"{names[axis]} < {axis.size}" for axis in self.axes]
+        lines = [f"for each {', '.join(['edge' if self.edges else 'node', *loops])}:"]
+        for assign in self.body:
+            expr = text_of(assign.expr, names)
+            if assign.over:
+                expr = f"{assign.merge} over {', '.join(names[a] for a in assign.over)} of {expr}"
+            sign = "=" if not assign.onto else {"sum": "+="}.get(assign.merge or "", "max=")
+            lines.append(f"    {text_of(assign.target, names)} {sign} {expr}")
+        return "\n".join(lines)
+
     @property
     def reads(self) -> Iterator[Load]:
         """What it loads."""
@@ -289,6 +301,13 @@ class Product:
     onto: bool = False
     above: bool = False
 
+    def __str__(self) -> str:
+        (k, m), sign = self.shape, "+=" if self.onto else "="
+        columns = (m, k) if self.turned else (k, m)
+        x, target = (_columns(*pair) for pair in zip((self.x, self.target), columns))
+        weight = f"i{self.weight.number}[{self.first}:{self.first + k * m}]"
+        return f"{target} {sign} {x} @ {weight}{'.T' if self.turned else ''}"
+
 
 Step = Nest | Product
 
@@ -299,6 +318,11 @@ class WeightGradient:
 
     product: Product
     y: Load
+
+    def __str__(self) -> str:
+        p, (k, m) = self.product, self.product.shape
+        weight = f"d i{p.weight.number}[{p.first}:{p.first + k * m}]"
+        return f"{weight} += {_columns(p.x, k)}.T @ {_columns(self.y, m)}"
 
 
 @dataclass
@@ -367,6 +391,35 @@ Key = tuple[Any, ...]
 
 
 # Questions about expressions.
+
+
+def text_of(expr: Expr, names: Mapping[Axis, str]) -> str:
+    """An expression for people: ``b`` are buffers, ``i`` inputs, and ``d`` their gradients."""
+    if isinstance(expr, Op):
+        args = [text_of(arg, names) for arg in expr.args]
+        return OPERATIONS[expr.name].code.format(*args).replace("number", "")
+    if isinstance(expr, Load):
+        terms = [str(expr.offset)] if expr.offset else []
+        for axis, stride in expr.strides:
+            name = "slot" if axis is SLOT else names.get(axis, "lookup")
+            terms += [name if stride == 1 else f"{stride} * {name}"] if stride else []
+        return f"{_table(expr)}[{' + '.join(terms) or '0'}]"
+    if isinstance(expr, Const):
+        return f"{expr.value:g}"
+    return f"x{expr.number}" if isinstance(expr, Name) else type(expr).__name__.lower()
+
+
+def _table(load: Load) -> str:
+    """The table of a load for people, with its row if that is the child's."""
+    gradient = isinstance(load.source, Gradient)
+    source = load.source.of if isinstance(load.source, Gradient) else load.source
+    letter = "i" if isinstance(source, Input) else "b"
+    child = "child." if load.rows == "child" else ""
+    return f"{'d ' if gradient else ''}{child}{letter}{source.number}"
+
+
+def _columns(load: Load, width: int) -> str:
+    return f"{_table(load)}[{load.offset}:{load.offset + width}]"
 
 
 def leaves(expr: Expr) -> Iterator[Expr]:
