@@ -14,12 +14,10 @@ import torch
 from torch import Tensor, fx
 from torch.overrides import TorchFunctionMode
 
-from dgltrees.cells.compiled.compiler.noise import dropout
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.zeros import without_products_of_zeros
+from dgltrees.cells.compiled.loops import CompileError
 from dgltrees.traversal.functions import traced
 
-__all__ = ["graph_of"]
+__all__ = ["Noise", "WithoutNoise", "bernoulli", "expected", "graph_of"]
 
 aten = torch.ops.aten
 LONGEST = 5_000
@@ -190,3 +188,83 @@ def _bilinear(
     o, k, m = weight.shape
     by_x = x @ weight.transpose(0, 1).reshape(k, o * m)
     return (by_x.view(len(x), o, m) * y.unsqueeze(1)).sum(2)
+
+
+# Products with zeros, as those of leaves with a state that is zero, are left out.
+
+_MADE = {aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default}
+_FILLED = {aten.full.default, aten.full_like.default, aten.new_full.default}
+_SAME = {
+    *(aten.view.default, aten._unsafe_view.default, aten.reshape.default, aten.expand.default),
+    *(aten.alias.default, aten.clone.default, aten.detach.default, aten.t.default),
+    *(aten.transpose.int, aten.permute.default, aten.unsqueeze.default, aten.squeeze.dim),
+    *(aten.slice.Tensor, aten.select.int),
+}
+_PRODUCTS = {aten.mm.default: 0, aten.bmm.default: 0, aten.addmm.default: 1}
+"""Products, and the place of their first factor."""
+
+
+def without_products_of_zeros(graph: fx.Graph) -> None:
+    """Replace ``0 W`` by 0 and ``b + 0 W`` by b, in place; what W holds is finite."""
+    zeros: set[fx.Node] = set()
+    for node in list(graph.nodes):
+        if _is_zero(node, zeros):
+            zeros.add(node)
+        first = _PRODUCTS.get(node.target)
+        if first is None or node.args[first] not in zeros or node.kwargs:
+            continue
+        shape = list(node.meta["val"].shape)
+        with graph.inserting_before(node):
+            if first == 0:
+                new = graph.call_function(aten.zeros.default, (shape,))
+                zeros.add(new)
+            else:
+                new = graph.call_function(aten.expand.default, (node.args[0], shape))
+        new.meta = dict(node.meta)
+        node.replace_all_uses_with(new)
+        graph.erase_node(node)
+
+
+def _is_zero(node: fx.Node, zeros: set[fx.Node]) -> bool:
+    """Whether all numbers of a node are known to be zero."""
+    first: Any = node.args[0] if node.args else None
+    if node.target in _FILLED:
+        fill = node.args[2 if node.target is aten.new_full.default else 1]
+        return isinstance(fill, (int, float)) and fill == 0
+    return node.target in _MADE or (node.target in _SAME and first in zeros)
+
+
+# Random numbers of a cell, as dropout draws them: tables that are drawn before a traversal.
+
+Noise = Callable[[Tensor, float], None]
+"""Fills a table with numbers of this mean."""
+
+
+def bernoulli(table: Tensor, mean: float) -> None:
+    """Ones with probability ``mean``, and zeros."""
+    table.bernoulli_(mean)
+
+
+def expected(table: Tensor, mean: float) -> None:
+    """The mean everywhere, so that two ways can be compared: :class:`WithoutNoise`."""
+    table.fill_(mean)
+
+
+def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``torch.dropout``, by an operation whose random numbers can be drawn before."""
+    if not training or p == 0:
+        return x
+    keep = 1.0 - p
+    return x * (torch.bernoulli(torch.full_like(x, keep)) / keep)
+
+
+class WithoutNoise(TorchFunctionMode):
+    """Calls :func:`dropout` and ``bernoulli`` with the mean of their random numbers instead."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Call the function."""
+        if getattr(func, "__name__", "") in ("dropout", "bernoulli"):
+            return args[0] if args else (kwargs or {})["input"]
+        return func(*args, **(kwargs or {}))

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltrees.cells.compiled.once import refuse_second_derivative
-from dgltrees.cells.compiled.workspace import tables
+from dgltrees.cells.compiled.workspace import refuse_second_derivative, tables
 
 __all__ = ["FusedSteps", "lstm_steps"]
 

@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.cells.compiled.compiler.expressions import Input, loads
-from dgltrees.cells.compiled.compiler.generate import down_code, layout_of, up_code
-from dgltrees.cells.compiled.compiler.machine import kernels
-from dgltrees.cells.compiled.compiler.noise import Noise, bernoulli
-from dgltrees.cells.compiled.compiler.plan import LevelPlan, level_plan
-from dgltrees.cells.compiled.compiler.statements import Key, Program, Statement
-from dgltrees.cells.compiled.once import refuse_second_derivative
-from dgltrees.cells.compiled.workspace import Workspace, as_arrays
+from dgltrees.cells.compiled.derivative import derivative_of
+from dgltrees.cells.compiled.graph import Noise, bernoulli
+from dgltrees.cells.compiled.kernels import machine_code
+from dgltrees.cells.compiled.loops import Input, Key, Program
+from dgltrees.cells.compiled.plan import LevelPlan, level_plan
+from dgltrees.cells.compiled.printing import printed_down, printed_up
+from dgltrees.cells.compiled.schedule import layout_of, read_of
+from dgltrees.cells.compiled.workspace import Workspace, as_arrays, refuse_second_derivative
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.trees.batch import TreeBatch
 
@@ -52,10 +52,11 @@ class Machine:
     program: Program
 
     def __post_init__(self) -> None:
-        self.layout = layout_of(self.program)
+        whole = derivative_of(self.program, set(self.program.inputs.values()))
+        self.layout = layout_of(self.program, whole.reads, whole.derived)
         self.inputs = list(self.program.inputs.items())
         self.of_leaves = _of_leaves(self.program)
-        self.up = up_code(self.program, self.layout)
+        self.up = printed_up(self.program, self.layout)
         self.checked: frozenset[Any] = frozenset()
         self._down: dict[frozenset[int], str] = {}
 
@@ -63,7 +64,8 @@ class Machine:
         """The code for the gradients of the inputs ``wanted``."""
         if wanted not in self._down:
             inputs = {i for i in self.program.inputs.values() if i.number in wanted}
-            self._down[wanted] = down_code(self.program, self.layout, inputs)
+            derivative = derivative_of(self.program, inputs)
+            self._down[wanted] = printed_down(self.program, derivative, self.layout)
         return self._down[wanted]
 
     def __call__(
@@ -177,7 +179,7 @@ def _of_leaves(program: Program) -> set[Key]:
     keys = {source: key for (key, _), source in program.inputs.items()}
     read: dict[bool, set[Key]] = {True: set(), False: set()}  # by leaves, by others
     for phase, steps in program.steps.items():
-        found = {x.source for s in steps if isinstance(s, Statement) for x in loads(s.expr)}
+        found = {load.source for step in steps for load in read_of(step)}
         used = [keys[source] for source in found if isinstance(source, Input)]
         leaf = phase.rows == "leaf"
         read[leaf] |= fields([key for key in used if not leaf or key in program.before])
@@ -223,7 +225,7 @@ class _Run(NamedTuple):
 
         width, edge_width, *_ = self.machine.layout.widths
         space = Workspace(inputs[0], [(len(plan.order), width), (len(plan.child), edge_width)])
-        up = kernels(self.machine.up, "up", "plan, T, E, inputs, outputs", self.threads > 1)
+        up = machine_code(self.machine.up, "up", "plan, T, E, inputs, outputs", self.threads > 1)
         others = as_arrays(*inputs), as_arrays(*states)
         head = len(plan.bounds), (*plan, self.rows(plan))
         run(up, self.threads, (*head, *as_arrays(*space.tensors), *others))
@@ -245,7 +247,7 @@ class _Run(NamedTuple):
         threads = self.threads
         memory = Workspace(inputs[0], [(threads, nodes, width), (threads, edges, edge_width)])
         arguments = "plan, T, E, G, H, inputs, outputs, totals"
-        down = kernels(self.machine.down(wanted), "down", arguments, threads > 1)
+        down = machine_code(self.machine.down(wanted), "down", arguments, threads > 1)
         tables = as_arrays(*space.tensors, *memory.tensors)
         others = as_arrays(*inputs), as_arrays(*outside), as_arrays(*totals)
         run(down, threads, (len(plan.bounds), (*plan, self.rows(plan)), *tables, *others))

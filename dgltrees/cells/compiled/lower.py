@@ -1,4 +1,7 @@
-"""From the operations of a trace to statements about one node and its children."""
+"""From the operations of a trace to a loop program for one node and its children.
+
+What does not depend on the children is left to torch, once for all nodes, before the traversal.
+"""
 
 from __future__ import annotations
 
@@ -10,38 +13,31 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from dgltrees.cells.compiled.compiler.emit import Emitter
-from dgltrees.cells.compiled.compiler.expressions import (
+from dgltrees.cells.compiled import rules_numbers, rules_shapes  # noqa: F401  (they register their rules)
+from dgltrees.cells.compiled.emit import HEAVY, OPERATORS, Emitter
+from dgltrees.cells.compiled.loops import (
     CHILDREN,
     NODES,
+    OPERATIONS,
     SLOT,
     Axis,
     Buffer,
+    CompileError,
     Const,
     Degree,
     Expr,
+    Key,
     Load,
     Op,
-    Value,
-    as_number,
+    Phase,
+    Program,
     by_edge,
-    loads,
     operations,
     row_major,
 )
-from dgltrees.cells.compiled.compiler.hoisting import Hoisted, name_of, tensors_of
-from dgltrees.cells.compiled.compiler.operators import OPERATORS
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.scalar import RULES
-from dgltrees.cells.compiled.compiler.statements import (
-    Key,
-    Phase,
-    Product,
-    Program,
-    Statement,
-    Step,
-)
-from dgltrees.cells.compiled.compiler.trace import Trace
+from dgltrees.cells.compiled.schedule import fused, without_unread
+from dgltrees.cells.compiled.trace import Trace
+from dgltrees.cells.compiled.values import Value
 
 __all__ = ["Lowering", "lower"]
 
@@ -94,28 +90,119 @@ def lower(
         if phase.kind is not None:
             program.types = max(program.types, phase.kind + 1)
             program.leaf_types |= phase.rows == "leaf"
-    _leave_out(program)
+    without_unread(program)
+    program.steps = {phase: fused(steps) for phase, steps in program.steps.items()}
     return program
 
 
-def _leave_out(program: Program) -> None:
-    """Leave out steps whose results nobody reads."""
-    states = {buffer for buffer, _ in program.states.values()}
-    while True:
-        steps = [step for some in program.steps.values() for step in some]
-        read = states.union(*(map(_source_of, _read(step)) for step in steps))
-        if all(step.target.source in read for step in steps):
-            return
-        for some in program.steps.values():
-            some[:] = [step for step in some if step.target.source in read]
+class Hoisted:
+    """The operations of a trace that do not depend on the children.
+
+    Of these, those on parameters alone and products with the inputs are computed before.
+
+    Arguments:
+        program: gets these calls.
+        trace: the operations.
+        names: the keys of parameters and buffers, by the ids of the tensors.
+        all_nodes: whether the operations are those of all nodes; products with the inputs of some
+            alone are not computed before.
+
+    Attributes:
+        kinds: the kind and the name of each placeholder.
+        nodes: what torch computes.
+    """
+
+    def __init__(
+        self, program: Program, trace: Trace, names: Mapping[int, Key], all_nodes: bool = True
+    ) -> None:
+        self.program, self.trace, self.names, self.all_nodes = program, trace, names, all_nodes
+        places = [n for n in trace.module.graph.nodes if n.op == "placeholder"]
+        self.kinds = dict(zip(places, trace.inputs))
+        self.nodes = self._eager()
+
+    def _eager(self) -> set[fx.Node]:
+        """The nodes that torch computes for all nodes at once, before the traversal."""
+        free: set[fx.Node] = set()  # of the states
+        fixed: set[fx.Node] = set()  # of the inputs, too
+        *nodes, _ = self.trace.module.graph.nodes
+        for node in nodes:
+            arguments = node.all_input_nodes
+            if "by_type" in node.meta or node.target is aten.bernoulli.default:
+                continue
+            if node.op == "get_attr":
+                free.add(node)
+                fixed.add(node)
+            elif node.op == "placeholder":
+                if self.kinds[node][0] == "node" and self.all_nodes:
+                    free.add(node)
+            elif all(n in free for n in arguments) and not self.counts(node, child=True):
+                free.add(node)
+                if all(n in fixed for n in arguments) and not self.counts(node, child=False):
+                    fixed.add(node)
+        calls = [n for n in nodes if n in free and n.op == "call_function"]
+        easy = OPERATORS.keys() - HEAVY
+        eager, stack = (
+            set(fixed),
+            [n for n in calls if name_of(n) not in easy and n.target is not operator.getitem],
+        )
+        while stack:
+            node = stack.pop()
+            if node not in eager:
+                eager.add(node)
+                stack.extend(node.all_input_nodes)
+        return eager
+
+    def counts(self, node: fx.Node, child: bool) -> bool:
+        """Whether a size of a result counts nodes, or children."""
+        shapes = [t.shape for t in tensors_of(node)]
+        factors = [self.trace.sizes.factors(size) for shape in shapes for size in shape]
+        return any(f is not None and f[1 if child else 0] for f in factors)
+
+    def key(self, node: fx.Node) -> Key:
+        """The key of what torch computes before."""
+        if node.op == "placeholder":
+            return ("field", self.kinds[node][1])
+        if node.op == "get_attr":
+            tensor = _attribute(self.trace.module, str(node.target))
+            if id(tensor) not in self.names:
+                raise CompileError(
+                    "it reads a tensor that is no parameter or buffer of the cell", node
+                )
+            return self.names[id(tensor)]
+        by_node = [self.counts(each, child=False) for each in node.all_input_nodes]
+        if any(by_node) and not self.counts(node, child=False) and "new_" not in name_of(node):
+            raise CompileError("it computes something of all nodes together", node)
+        args = tuple(self._argument(arg) for arg in node.args)
+        kwargs = {name: self._argument(arg) for name, arg in node.kwargs.items()}
+        return self.program.call(node.target, args, kwargs)
+
+    def _argument(self, arg: Any) -> Any:
+        if isinstance(arg, fx.Node):
+            return self.key(arg)
+        if isinstance(arg, (list, tuple)):
+            return [self._argument(each) for each in arg]
+        factors = self.trace.sizes.factors(arg)
+        if factors is not None and factors[0]:
+            return ("rows", factors[2])
+        return arg
 
 
-def _source_of(load: Load) -> Any:
-    return load.source
+def name_of(node: fx.Node) -> str:
+    """The name of an operation, such as ``"mm.default"``; empty for anything else."""
+    return str(node.target).partition(".")[2] if node.op == "call_function" else ""
 
 
-def _read(step: Step) -> list[Load]:
-    return [step.x] if isinstance(step, Product) else list(loads(step.expr))
+def tensors_of(node: fx.Node) -> list[Tensor]:
+    """The results of an operation."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [each for each in values if isinstance(each, Tensor)]
+
+
+def _attribute(module: Any, path: str) -> Any:
+    for name in path.split("."):
+        module = getattr(module, name)
+    return module
 
 
 class Lowering(Emitter):
@@ -230,7 +317,7 @@ class Lowering(Emitter):
         at = Load(target.source, "node", 0, (slot, *row_major(axes)))
         if isinstance(expr, Load) and expr.source in self.program.empty:
             self.program.gathered.add(target.source)
-        self.emit(Statement(at, tuple(axes), expr, "sum", (), True))
+        self.assign(at, axes, expr, merge="sum", children=True)
         return Value(target, dims)
 
     def _of_type(self, node: fx.Node) -> Value:
@@ -292,11 +379,11 @@ class Lowering(Emitter):
                 self._target[node] = name
                 return self._store_state(name, value)
         expr = value.expr
-        if not isinstance(expr, Op) or RULES[expr.name].is_bool:
+        if not isinstance(expr, Op) or OPERATIONS[expr.name].is_bool:
             return value
         size = operations(expr)
         shared = size > 1 and sum(1 for user in node.users) > 1
-        if RULES[expr.name].costly or shared or size > LONGEST:
+        if OPERATIONS[expr.name].costly or shared or size > LONGEST:
             return self.stored(value)
         return value
 
@@ -308,7 +395,7 @@ class Lowering(Emitter):
             self.empty.add(buffer)
         axes = value.axes
         target = Load(buffer, "node", 0, row_major(axes))
-        self.emit(Statement(target, tuple(axes), as_number(value.expr)))
+        self.assign(target, axes, value.expr)
         return Value(target, value.dims)
 
 

@@ -11,14 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.compiled.compiler.lower import lower
-from dgltrees.cells.compiled.compiler.machine import folder
-from dgltrees.cells.compiled.compiler.noise import Noise, WithoutNoise, bernoulli, expected
-from dgltrees.cells.compiled.compiler.owner import hooked, names_of, parameter
-from dgltrees.cells.compiled.compiler.program import Machine
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.statements import Phase
-from dgltrees.cells.compiled.compiler.trace import (
+from dgltrees.cells.compiled.graph import Noise, WithoutNoise, bernoulli, expected
+from dgltrees.cells.compiled.kernels import folder
+from dgltrees.cells.compiled.loops import CompileError, Phase
+from dgltrees.cells.compiled.lower import lower
+from dgltrees.cells.compiled.owner import hooked, names_of, parameter
+from dgltrees.cells.compiled.run import Machine
+from dgltrees.cells.compiled.trace import (
     Functions,
     Trace,
     named,

@@ -1,49 +1,63 @@
-"""Statements and products for values about one node and its children, each where it is due."""
+"""Nests and products for values about one node and its children, each where it is due."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product as combinations
 from math import prod
 from typing import Any
 
 import torch
 
-from dgltrees.cells.compiled.compiler.constants import folded
-from dgltrees.cells.compiled.compiler.expressions import (
+from dgltrees.cells.compiled.loops import (
+    ALL,
     CHILDREN,
     NODES,
+    OPERATIONS,
+    SLOT,
+    Assign,
     Axis,
     Buffer,
+    CompileError,
     Const,
     Degree,
     Expr,
     Input,
     Load,
+    Lookup,
+    Nest,
     Op,
-    Value,
-    aligned,
-    as_number,
+    Phase,
+    Product,
+    Program,
     by_edge,
     loads,
     row_major,
 )
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.scalar import RULES
-from dgltrees.cells.compiled.compiler.statements import (
-    SEND,
-    Phase,
-    Product,
-    Program,
-    Statement,
-    Step,
-)
-from dgltrees.cells.compiled.compiler.trace import Sizes
+from dgltrees.cells.compiled.trace import Sizes
+from dgltrees.cells.compiled.values import Value, aligned, as_number
 
-__all__ = ["Emitter"]
+__all__ = ["HEAVY", "OPERATORS", "Emitter", "Rule", "rule"]
 
 aten = torch.ops.aten
+
+
+Rule = Callable[..., Any]
+OPERATORS: dict[str, Rule] = {}
+"""What each operation of ATen does to values: ``rule(lowering, node, *args, **kwargs)``."""
+HEAVY = {"mm.default", "addmm.default", "bmm.default", "embedding.default"}
+"""Operations that torch does for all nodes at once where they do not depend on the children."""
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register the rule of some operations."""
+
+    def register(function: Rule) -> Rule:
+        OPERATORS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
 
 
 class Emitter:
@@ -75,11 +89,34 @@ class Emitter:
         self.program.tables[source] = tuple(map(float, numbers))
         return Value(Load(source, "none", 0, tuple((axis, 1) for axis in dim)), (dim,))
 
-    def emit(self, step: Step, phase: Phase | None = None) -> None:
-        """Append a step."""
-        if isinstance(step, Statement):
-            step = replace(step, expr=folded(step.expr, self.program.tables))
-        self.program.steps[phase or self.phase].append(step)
+    def assign(
+        self,
+        target: Load,
+        axes: Sequence[Axis],
+        expr: Expr,
+        *,
+        merge: str | None = None,
+        over: tuple[Axis, ...] = (),
+        children: bool = False,
+        phase: Phase | None = None,
+    ) -> None:
+        """Append a nest with one assignment.
+
+        Arguments:
+            target, expr, merge, over: those of the :class:`~.loops.Assign`.
+            axes: the axes of the target.
+            children: whether it is merged over the children, too.
+            phase: the phase, if it is another one.
+        """
+        placed = any(axis is SLOT or isinstance(axis, Lookup) for axis, _ in target.strides)
+        onto = merge is not None and (children or placed)
+        expr = folded(as_number(expr), self.program.tables)
+        nest = Nest(
+            children or target.rows == "edge",
+            (*axes, *over),
+            (Assign(target, expr, merge, over, onto),),
+        )
+        self.program.steps[phase or self.phase].append(nest)
 
     def place(self, expr: Expr, at_child: bool = True) -> tuple[Phase, str, Expr]:
         """Where to store an expression: phase, rows, and the expression there.
@@ -89,7 +126,7 @@ class Emitter:
         if not by_edge(expr):
             return self.phase, "node", expr
         if at_child and _of_child_alone(expr):
-            return SEND, "node", _at_child(expr)
+            return ALL, "node", _at_child(expr)
         return self.phase, "edge", expr
 
     def stored(
@@ -97,10 +134,10 @@ class Emitter:
     ) -> Value:
         """A value that is stored, and read where it is used."""
         phase, rows, expr = self.place(value.expr, at_child)
-        used = {axis for load in loads(expr) for axis, stride in load.strides if stride}
+        used = {axis for load in loads(expr) for axis in load.axes}
         kept = tuple(axes) if axes is not None else tuple(a for a in value.axes if a in used)
         target = self.new_target(rows, kept)
-        self.emit(Statement(target, kept, as_number(expr)), phase)
+        self.assign(target, kept, expr, phase=phase)
         return Value(_seen(target, phase), value.dims)
 
     def new_target(self, rows: str, axes: Sequence[Axis]) -> Load:
@@ -112,7 +149,7 @@ class Emitter:
         """An operation on values and numbers, broadcast together."""
         values = [o if isinstance(o, Value) else Value(Const(float(o)), ()) for o in operands]
         exprs, dims = aligned(values)
-        if not (RULES[name].is_bool and name not in ("and", "or", "not")) and name != "number":
+        if not (OPERATIONS[name].is_bool and name not in ("and", "or", "not")) and name != "number":
             first = name == "where"
             boolean = name in ("and", "or", "not")
             exprs = [
@@ -130,7 +167,7 @@ class Emitter:
         if NODES in over:
             raise CompileError("it computes something of all nodes of a level together")
         expr = as_number(value.expr)
-        used = {axis for load in loads(expr) for axis, stride in load.strides if stride}
+        used = {axis for load in loads(expr) for axis in load.axes}
         children = CHILDREN in over
         count: Expr = Const(float(prod(a.size for a in over if a.size > 0 and a not in used)))
         inner = tuple(a for a in over if a.size > 0 and a in used)
@@ -142,7 +179,7 @@ class Emitter:
         phase, rows, expr = self.place(expr) if not children else (self.phase, "node", expr)
         kept = tuple(a for dim in out for a in dim if a.size > 0 and a in used)
         target = self.new_target(rows, kept)
-        self.emit(Statement(target, kept, expr, kind, inner, children), phase)
+        self.assign(target, kept, expr, merge=kind, over=inner, children=children, phase=phase)
         result: Expr = _seen(target, phase)
         if kind == "sum" and count != Const(1.0):
             result = Op("mul", (result, count))
@@ -157,6 +194,8 @@ class Emitter:
         several = [a for dim in batch for a in dim]
         k, m = (prod(axis.size for axis in dim) for dim in (k_dim, m_dim))
         source = self._matrices(weight, [*k_dim, *m_dim])
+        weight_of = source.source
+        assert isinstance(weight_of, Input)
         of_type = source.rows == "type"
         extra = [a for dim in x.dims[:-1] for a in dim if a.size > 0]
         phase, rows, load = self.place(x.expr, not of_type)
@@ -171,14 +210,21 @@ class Emitter:
         used = [a for a in extra if reads.get(a, 0) or (a in several and picks.get(a, 0))]
         outputs = (Axis(m),) if m > 1 else ()
         target = self.new_target(rows, [*used, *outputs])
-        tables = reads, dict(target.strides), picks
-        parts = tuple(
-            tuple(sum(i * table.get(a, 0) for i, a in zip(index, used)) for table in tables)
-            for index in combinations(*(range(a.size) for a in used))
-        )
-        at = Load(load.source, load.rows, load.offset, ())
-        parts = tuple((x, y, source.offset + w) for x, y, w in parts)
-        self.emit(Product(target, at, source.source, (k, m), parts), phase)  # type: ignore[arg-type]
+        above = load.source in self.program.gathered
+        for index in combinations(*(range(axis.size) for axis in used)):
+            at, to, first = (
+                sum(i * table.get(axis, 0) for i, axis in zip(index, used))
+                for table in (reads, dict(target.strides), picks)
+            )
+            product = Product(
+                Load(target.source, target.rows, to, ()),
+                Load(load.source, load.rows, load.offset + at, ()),
+                weight_of,
+                source.offset + first,
+                (k, m),
+                above=above,
+            )
+            self.program.steps[phase].append(product)
         return Value(_seen(target, phase), (*x.dims[:-1], outputs))
 
     def _matrices(self, weight: Value, inner: Sequence[Axis]) -> Load:
@@ -218,7 +264,7 @@ def _at_child(expr: Expr) -> Expr:
 
 def _seen(target: Load, phase: Phase) -> Load:
     """What is stored, as the parent sees it."""
-    if phase != SEND:
+    if phase != ALL:
         return target
     return Load(target.source, "child", target.offset, target.strides)
 
@@ -229,3 +275,37 @@ def _is_matrix(expr: Expr, columns: Sequence[Axis]) -> bool:
         return False
     strides = dict(expr.strides)
     return all(strides.get(axis) == stride for axis, stride in row_major(columns))
+
+
+# Numbers that are known before anything runs, such as which slot a message is in.
+
+Tables = Mapping[Any, tuple[float, ...]]
+"""The numbers of inputs that are the same in every traversal."""
+
+_COMPARED: dict[str, Callable[[float, float], bool]] = {
+    name: getattr(operator, name) for name in ("gt", "ge", "lt", "le", "eq", "ne")
+}
+
+
+def folded(expr: Expr, tables: Tables) -> Expr:
+    """An expression without conditions whose outcome is known."""
+    if isinstance(expr, Load):
+        known = expr.source in tables and not any(stride for _, stride in expr.strides)
+        return Const(tables[expr.source][expr.offset]) if known else expr
+    if not isinstance(expr, Op):
+        return expr
+    args = [folded(arg, tables) for arg in expr.args]
+    values = [arg.value if isinstance(arg, Const) else None for arg in args]
+    first = values[0]
+    if expr.name in _COMPARED and first is not None and values[1] is not None:
+        return Const(float(_COMPARED[expr.name](first, values[1])))
+    if expr.name == "where" and first is not None:
+        return args[1] if first else args[2]
+    if expr.name == "not" and first is not None:
+        return Const(float(not first))
+    if expr.name in ("and", "or"):
+        stays = expr.name == "and"  # what a known truth value has to be to leave the other one
+        for value, other in zip(values, reversed(args)):
+            if value is not None:
+                return other if bool(value) == stays else Const(float(not stays))
+    return Op(expr.name, tuple(args))

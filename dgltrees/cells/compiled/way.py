@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.base import autocasts
-from dgltrees.cells.compiled.compiler.owner import (
-    fingerprint,
-    hooked,
-    modules_of,
-)
-from dgltrees.cells.compiled.compiler.program import Machine
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.work import (
+from dgltrees.cells.compiled.check import (
     MOST,
     Fields,
     Outcome,
@@ -33,6 +26,13 @@ from dgltrees.cells.compiled.compiler.work import (
     degrees_of,
 )
 from dgltrees.cells.compiled.kernels import compiles
+from dgltrees.cells.compiled.loops import CompileError
+from dgltrees.cells.compiled.owner import (
+    fingerprint,
+    hooked,
+    modules_of,
+)
+from dgltrees.cells.compiled.run import Machine
 from dgltrees.errors import ConfigError
 from dgltrees.traversal.functions import prepared
 from dgltrees.traversal.views import IndexedRows

@@ -1,177 +1,35 @@
-"""What the compiler computes with: expressions of one number, and tensors of them.
+"""Tensors of a trace: for each an expression of its number at an index, and the axes of the index.
 
-A tensor of the trace is an expression for its entry at an index. Views change the index alone and
-cost nothing; only what is stored gets memory (:class:`Buffer`).
+Views change the index alone and cost nothing; only what is stored gets memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.scalar import RULES
+from dgltrees.cells.compiled.loops import (
+    CHILDREN,
+    NODES,
+    OPERATIONS,
+    Axis,
+    CompileError,
+    Expr,
+    Index,
+    Load,
+    Op,
+    replaced,
+    row_major,
+)
 
-__all__ = [
-    "CHILDREN",
-    "NODES",
-    "SLOT",
-    "Axis",
-    "Buffer",
-    "Const",
-    "Degree",
-    "Expr",
-    "Input",
-    "Load",
-    "Lookup",
-    "Op",
-    "Position",
-    "Value",
-    "aligned",
-    "as_number",
-    "by_edge",
-    "loads",
-    "operations",
-    "regrouped",
-    "replaced",
-    "row_major",
-    "single",
-]
-
-
-@dataclass(frozen=True, eq=False)
-class Axis:
-    """An index that runs from 0 to ``size`` - 1."""
-
-    size: int
-
-
-NODES, CHILDREN, SLOT = Axis(-1), Axis(-2), Axis(-3)
-"""The axes of the nodes of a level, and of the children of each; and in a loop over children the
-slot of the child, as an index into a row of its parent."""
-
-
-@dataclass(frozen=True, eq=False)
-class Input:
-    """A tensor from outside: a row for each node, for each edge, (``"type"``) for each type, or
-    (``"none"``) one."""
-
-    number: int
-    rows: str
-    width: int
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup(Axis):
-    """An index that is read from a table of numbers, at the index ``of``; only of what is added."""
-
-    table: Input
-    of: Axis
-
-
-@dataclass(frozen=True, eq=False)
-class Buffer:
-    """Columns of the table of all nodes, or (``"edge"``) of that of all edges."""
-
-    number: int
-    rows: str
-    width: int
-
-
-@dataclass(frozen=True)
-class Load:
-    """A number of a buffer or an input, in the row of a node, a child, an edge, a type, or none."""
-
-    source: Buffer | Input
-    rows: str
-    offset: int
-    strides: tuple[tuple[Axis, int], ...]
-
-
-@dataclass(frozen=True)
-class Const:
-    """A number."""
-
-    value: float
-
-
-@dataclass(frozen=True)
-class Degree:
-    """The number of children of the node."""
-
-
-@dataclass(frozen=True)
-class Position:
-    """The number of the child among the children of the node."""
-
-
-@dataclass(frozen=True)
-class Op:
-    """An operation on numbers, of :data:`dgltrees.cells.compiled.compiler.scalar.RULES`."""
-
-    name: str
-    args: tuple[Expr, ...]
-
-
-Expr = Load | Const | Degree | Position | Op
-
-
-def loads(expr: Expr) -> Iterator[Load]:
-    """The loads of an expression."""
-    if isinstance(expr, Op):
-        for arg in expr.args:
-            yield from loads(arg)
-    elif isinstance(expr, Load):
-        yield expr
-
-
-def operations(expr: Expr) -> int:
-    """The number of operations of an expression."""
-    return 1 + sum(map(operations, expr.args)) if isinstance(expr, Op) else 0
-
-
-def by_edge(expr: Expr) -> bool:
-    """Whether the children of a node have different values."""
-    if isinstance(expr, Op):
-        return any(map(by_edge, expr.args))
-    return isinstance(expr, Position) or (isinstance(expr, Load) and expr.rows in ("child", "edge"))
+__all__ = ["Value", "aligned", "as_number", "regrouped", "single"]
 
 
 def as_number(expr: Expr) -> Expr:
     """An expression with its truth value as 0 or 1."""
-    return Op("number", (expr,)) if isinstance(expr, Op) and RULES[expr.name].is_bool else expr
-
-
-Index = tuple[int, tuple[tuple[Axis, int], ...]]
-"""A number and multiples of axes, whose sum is an index."""
-
-
-def replaced(expr: Expr, axes: Mapping[Axis, Index]) -> Expr:
-    """An expression with axes replaced by sums of others."""
-    if isinstance(expr, Op):
-        return Op(expr.name, tuple(replaced(arg, axes) for arg in expr.args))
-    if not isinstance(expr, Load):
-        return expr
-    offset, strides = expr.offset, dict[Axis, int]()
-    for axis, stride in expr.strides:
-        more, terms = axes.get(axis, (0, ((axis, 1),)))
-        if isinstance(axis, Lookup) and axis.of in axes:
-            _, ((of, _),) = axes[axis.of]
-            terms = ((Lookup(axis.size, axis.table, of), 1),)
-        offset += stride * more
-        for term, times in terms:
-            strides[term] = strides.get(term, 0) + stride * times
-    return Load(expr.source, expr.rows, offset, tuple(strides.items()))
-
-
-def row_major(axes: Sequence[Axis]) -> tuple[tuple[Axis, int], ...]:
-    """The strides of axes that are stored one after another, the last of them densely."""
-    strides, size = [], 1
-    for axis in reversed(axes):
-        strides.append((axis, size))
-        size *= axis.size
-    return tuple(reversed(strides))
+    is_bool = isinstance(expr, Op) and OPERATIONS[expr.name].is_bool
+    return Op("number", (expr,)) if is_bool else expr
 
 
 @dataclass(frozen=True)

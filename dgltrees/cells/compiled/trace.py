@@ -19,9 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from dgltrees.cells.compiled.compiler.graph import graph_of
-from dgltrees.cells.compiled.compiler.reasons import CompileError
-from dgltrees.cells.compiled.compiler.statements import Phase
+from dgltrees.cells.compiled.graph import graph_of
+from dgltrees.cells.compiled.loops import CompileError, Phase
 from dgltrees.traversal.views import Edges, Fields, Groups, Nodes
 
 __all__ = ["Functions", "Sizes", "Trace", "named", "trace_cell", "trace_types"]

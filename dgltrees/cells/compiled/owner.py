@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.loops import CompileError
 
 __all__ = ["fingerprint", "hooked", "modules_of", "names_of", "parameter"]
 

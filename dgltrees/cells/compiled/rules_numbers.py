@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dgltrees.cells.compiled.compiler.expressions import CHILDREN, Const, Op, Position, Value
-from dgltrees.cells.compiled.compiler.operators.registry import OPERATORS, Rule, rule
-from dgltrees.cells.compiled.compiler.reasons import CompileError
+from dgltrees.cells.compiled.emit import OPERATORS, Rule, rule
+from dgltrees.cells.compiled.loops import CHILDREN, CompileError, Const, Op, Position
+from dgltrees.cells.compiled.values import Value
 
 if TYPE_CHECKING:
     from torch import fx
 
-    from dgltrees.cells.compiled.compiler.lower import Lowering
+    from dgltrees.cells.compiled.lower import Lowering
 
 __all__: list[str] = []
 
