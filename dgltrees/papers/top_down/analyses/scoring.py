@@ -5,7 +5,7 @@ Zhang, Lu and Lapata, "Top-down Tree Long Short-Term Memory Networks" (NAACL 201
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ __all__ = [
 
 
 Model = LanguageModel | JointTreeLM
+Score = Callable[[Forest], NDArray[np.float64]]
+"""A function that scores the trees of a dependency forest, ``(T,)``."""
 
 
 def language_model(run: LoadedRun) -> LanguageModel:
