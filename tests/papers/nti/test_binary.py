@@ -5,9 +5,9 @@ import pytest
 
 from dgltrees._files import Lines
 from dgltrees.formats import FORMATS
+from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies
 from dgltrees.trees import Forest
 from dgltrees.trees.builders import from_heads
-from dgltrees.trees.builders.binary import binary_constituents, binary_dependencies
 from dgltrees.trees.builders.render import render
 
 
