@@ -43,6 +43,9 @@ __all__ = [
     "tree_language_model",
 ]
 
+_LETTERS = "abcde"
+_TIED = 1e-6
+"""Log-probabilities with a smaller relative difference are considered equal."""
 
 Model = LanguageModel | JointTreeLM
 Score = Callable[[Forest], NDArray[np.float64]]
@@ -126,11 +129,6 @@ def generation_log_probs(
         with fabric.autocast():
             scores[order[ids]] = model.log_prob(batch).double().cpu().numpy()
     return scores
-
-
-_LETTERS = "abcde"
-_TIED = 1e-6
-"""Log-probabilities with a smaller relative difference are considered equal."""
 
 
 def check(run: LoadedRun, parser: LoadedRun | None = None) -> None:

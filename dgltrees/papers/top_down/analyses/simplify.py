@@ -46,7 +46,7 @@ def simplify(
 ) -> Simplification:
     """Replace words of a sentence by simpler ones wherever the score rises.
 
-    Zhang, Lu and Lapata (2016) name simplification, beside compression, as a use of their model
+    Zhang, Lu and Lapata (2016) name simplification, next to compression, as a use of their model
     (section 4). The tree remains; words are replaced one by one, in the order of the sentence, each
     by the candidate with the highest score of the sentence, if that is higher than the score
     without the replacement.

@@ -25,6 +25,9 @@ from dgltrees.trees.depth import depths
 
 __all__ = ["kbest_arborescences", "kbest_projective", "maximum_arborescence"]
 
+Floats = NDArray[np.float64]
+Heads = NDArray[np.int64]
+
 
 def kbest_projective(
     scores: Tensor, sizes: Tensor, k: int = 1, *, single_root: bool = True
@@ -149,10 +152,6 @@ def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
             right[at, b, kth, i] = rank[0]
             left[w - at - 1, b, kth, i + at + 1] = rank[1]
     return heads
-
-
-Floats = NDArray[np.float64]
-Heads = NDArray[np.int64]
 
 
 def kbest_arborescences(

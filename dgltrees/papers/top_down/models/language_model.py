@@ -22,6 +22,8 @@ from dgltrees.trees.segments import lasts, starts, within
 
 __all__ = ["NCE", "AliasTable", "BidirectionalLM", "LanguageModel", "Predictions", "SequenceLM"]
 
+_CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
+
 
 class Predictions(NamedTuple):
     """The P words that a model predicts in a batch, and the states it predicts them from.
@@ -284,9 +286,6 @@ class NCE(nn.Module):
         sign = torch.ones_like(ratio)
         sign[:, 1:] = -1
         return -F.logsigmoid(sign * ratio).sum(1)
-
-
-_CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
 
 
 class AliasTable(nn.Module):
