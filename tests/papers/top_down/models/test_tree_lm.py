@@ -15,7 +15,7 @@ from dgltrees import ConfigError, TreeBatch
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from tests.backends import by_backend
-from tests.papers.top_down.sentences import slow_paths
+from tests.papers.top_down.samples import slow_paths
 from tests.trees.dependencies import HEADS, forest_of, random_heads, sentences
 
 WORDS, D = 40, 4
