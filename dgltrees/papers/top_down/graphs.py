@@ -108,9 +108,9 @@ def _siblings(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """All dependents, by head and for each head in word order.
 
-    Returns: four arrays ``(E,)``: the dependents; their heads; whether they are left of their
-    heads; and the
-        number of dependents of the same head that are generated before them.
+    Returns:
+        four arrays ``(E,)``: the dependents; their heads; whether they are left of their heads; and
+        the number of dependents of the same head that are generated before them.
     """
     check_roots(forest)
     up = forest.global_parent

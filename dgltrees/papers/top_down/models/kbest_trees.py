@@ -247,7 +247,7 @@ def _edmonds(weight: Floats) -> Heads | None:
         into = weight[cycle] - weight[cycle, heads[cycle]][:, None]  # what another head costs
         entered = cycle[into.argmax(0)]  # by head: the word of the cycle that it takes over
         left = cycle[weight[:, cycle].argmax(1)]  # by word: its best head within the cycle
-        one = int(cycle[0])  # stands for all
+        one = int(cycle[0])  # in place of all
         contracted.append((one, cycle, heads[cycle], entered, left))
         weight[one], weight[:, one] = into.max(0), weight[:, cycle].max(1)
         weight[one, cycle] = -np.inf

@@ -154,7 +154,7 @@ class SequenceLM(_SequenceModel):
 
     .. math:: P(S) = \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1})
 
-    ROOT stands for the beginning of the sentence and, with ``end``, for its end. Batches are of
+    ROOT marks the beginning of the sentence and, with ``end``, its end. Batches are of
     trees whose nodes are in word order after ROOT, with a node column ``word``; edges are not used.
 
     Arguments:
