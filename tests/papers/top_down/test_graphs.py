@@ -20,10 +20,10 @@ from dgltrees.papers.top_down.graphs import (
 )
 from dgltrees.trees.builders import from_parses
 from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
-from tests.papers.top_down.brute_force import is_projective
-from tests.papers.top_down.sentences import (
+from tests.papers.top_down.samples import (
     ORDER,
     figure_2,
+    is_projective,
     paths_of,
     slow_order,
     slow_paths,
