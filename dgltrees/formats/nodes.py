@@ -17,10 +17,10 @@ from dgltrees.formats.lines import check_chunk_size, gather
 from dgltrees.formats.table import TABLES, Format
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
-from dgltrees.trees.builders.components import parents_of_ids
-from dgltrees.trees.depth import parents_of_depths
+from dgltrees.trees.builders.tables import parents_of_ids
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import parents_of_depths
 
 __all__ = ["NODES", "is_node_table", "read_nodes", "stream_nodes"]
 

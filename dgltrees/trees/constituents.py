@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.preorder import preorder
+from dgltrees.trees.order import preorder
 from dgltrees.trees.segments import inverse, offsets_of, owner, running_sum
 
 __all__ = ["MERGES", "SPLITS", "bracket_counts", "constituent_counts"]

@@ -24,7 +24,7 @@ from dgltrees.trees.check import (
     integers,
     positions_by_order,
 )
-from dgltrees.trees.depth import depths
+from dgltrees.trees.order import depths
 from dgltrees.trees.saved import load_arrays, save_forest
 from dgltrees.trees.segments import blocks, offsets_of, owner, ranges
 from dgltrees.trees.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ import pytest
 
 from dgltrees import TreeError
 from dgltrees.trees import Examples, Forest, Vocabulary
-from dgltrees.trees.align import align
+from dgltrees.trees.examples import align
 from tests.trees.nested import names_of
 
 

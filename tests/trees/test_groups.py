@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dgltrees.trees.groups import GroupSampler, higher_and_lower
+from dgltrees.trees.sampler import GroupSampler, higher_and_lower
 
 RNG = np.random.default_rng(0)
 GROUPS = RNG.permutation(np.repeat(np.arange(-1, 80), RNG.integers(1, 9, 81)))

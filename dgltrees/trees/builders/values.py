@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import encode_names, vocabs_for
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 
 __all__ = ["KINDS", "shown", "typed_columns"]
 

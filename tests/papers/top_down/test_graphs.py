@@ -19,7 +19,7 @@ from dgltrees.papers.top_down.graphs import (
     left_chains,
 )
 from dgltrees.trees.builders import from_parses
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from tests.papers.top_down.brute_force import is_projective
 from tests.papers.top_down.sentences import (
     ORDER,

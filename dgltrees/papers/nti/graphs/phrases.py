@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of, ranges
-from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["phrases"]
 

@@ -29,8 +29,8 @@ from dgltrees.tasks.task import Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import starts, within
-from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = ["SST_PHRASES"]
 

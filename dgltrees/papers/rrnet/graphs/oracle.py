@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
 from dgltrees.trees.constituents import constituent_counts
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import starts
 
 __all__ = ["OracleOperations", "oracle_operations"]
