@@ -56,7 +56,7 @@ def stream_nodes(
     Without a column for the tree, rows with parents are one tree, and one with the depth of the
     first begins a tree.
 
-    Node columns: all others; see :class:`~dgltrees.formats.values.Columns`. Example columns:
+    Node columns: all others; see :class:`~dgltrees.formats.values.ColumnTypes`. Example columns:
     ``line``, of the tree's first row, and the column of the tree.
 
     Arguments:

@@ -123,7 +123,7 @@ class Examples:
         return self.forest.batch(self._trees(chosen)), columns
 
 
-Kind = str | tuple[int, ...]
+Contents = str | tuple[int, ...]
 """``"names"``, ``"texts"``, or the shape of a row of numbers."""
 
 
@@ -159,7 +159,9 @@ def align(parts: Sequence[Examples], names: Sequence[str] = ()) -> list[Examples
     ]
 
 
-def _aligned(forest: Forest, kinds: Mapping[str, Kind], vocabs: Mapping[str, Vocabulary]) -> Forest:
+def _aligned(
+    forest: Forest, kinds: Mapping[str, Contents], vocabs: Mapping[str, Vocabulary]
+) -> Forest:
     columns = {}
     for name, kind in kinds.items():
         if name not in forest.columns:
@@ -174,16 +176,16 @@ def _aligned(forest: Forest, kinds: Mapping[str, Kind], vocabs: Mapping[str, Voc
 
 def _kinds(
     columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
-) -> dict[str, Kind]:
+) -> dict[str, Contents]:
     return {
         name: "names" if name in vocabs else "texts" if column.dtype == object else column.shape[1:]
         for name, column in columns.items()
     }
 
 
-def _columns(parts: Sequence[Mapping[str, Kind]], names: Sequence[str]) -> dict[str, Kind]:
+def _columns(parts: Sequence[Mapping[str, Contents]], names: Sequence[str]) -> dict[str, Contents]:
     """The columns of all parts by name, in the order in which they occur."""
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, Contents] = {}
     first: dict[str, int] = {}
     for number, part in enumerate(parts):
         for name, kind in part.items():
@@ -197,13 +199,13 @@ def _columns(parts: Sequence[Mapping[str, Kind]], names: Sequence[str]) -> dict[
     return kinds
 
 
-def _words(kind: Kind) -> str:
+def _words(kind: Contents) -> str:
     if isinstance(kind, str):
         return kind
     return f"vectors of {' x '.join(map(str, kind))} numbers" if kind else "numbers"
 
 
-def _missing(kind: Kind, rows: int) -> NDArray[Any]:
+def _missing(kind: Contents, rows: int) -> NDArray[Any]:
     if kind == "names":
         return np.full(rows, -1, np.int32)
     if kind == "texts":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import count, repeat
 from typing import Any
 
@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.values import typed_columns
+from dgltrees.trees.builders.values import RowError, typed_columns
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.order import depths, parents_of_depths
 from dgltrees.trees.segments import cumcount, inverse, offsets_of, run_offsets
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["forest_of_rows", "from_table", "parents_of_ids", "roots_of_rows"]
-
-Error = Callable[[str, int], TreeError]
 
 
 def parents_of_ids(
@@ -51,7 +49,7 @@ def parents_of_ids(
     return np.where(known, order[place], -1), first
 
 
-def roots_of_rows(parent: NDArray[np.int64], error: Error) -> NDArray[np.int64]:
+def roots_of_rows(parent: NDArray[np.int64], error: RowError) -> NDArray[np.int64]:
     """``(N,)`` the row of the root above each row.
 
     Arguments:

@@ -17,7 +17,8 @@ from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 
 __all__ = ["KINDS", "shown", "typed_columns"]
 
-Error = Callable[[str, int], TreeError]
+RowError = Callable[[str, int], TreeError]
+"""Makes an error of a message and the row that it is about."""
 
 KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -33,7 +34,7 @@ _EXACT = 2**53
 
 def typed_columns(
     values: Mapping[str, Sequence[Any]],
-    error: Error,
+    error: RowError,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Vocabulary]]:
@@ -78,7 +79,7 @@ def typed_columns(
     return {key: columns[key] for key in values}, vocabularies
 
 
-def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
+def _kind_of_values(values: Sequence[Any], error: RowError, kind: str = "") -> str:
     """What all of some values are, one of ``KINDS``; ``""`` where all are missing.
 
     Arguments:
@@ -108,7 +109,7 @@ def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
     return kind
 
 
-def _number_array(values: Sequence[Any], kind: str, error: Error) -> NDArray[Any]:
+def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[Any]:
     """Truth values or numbers as an array ``(N,)``, vectors of one shape as ``(N, ...)``.
 
     Integers are int64 where none is missing; where one is, they are floats, NaN where missing.
@@ -150,7 +151,7 @@ def shown(value: Any) -> str:
     return f"{text[:40]}{'...' * (len(text) > 40)} ({type(value).__name__})"
 
 
-def _stack(values: Sequence[Any], error: Error) -> NDArray[Any]:
+def _stack(values: Sequence[Any], error: RowError) -> NDArray[Any]:
     """The rows ``(N, ...)`` of vectors of one shape."""
     rows: list[Any] = []
     shape: tuple[int, ...] | None = None
