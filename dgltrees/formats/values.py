@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.trees.builders.values import kind_of
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
@@ -34,7 +35,6 @@ MISSING_CELLS = frozenset(("", "NA", "N/A", "NaN", "nan", "NULL", "null", "\\N")
 Rows = NDArray[np.int64]
 LineOf = Callable[[int], int]
 _UNIFORM: tuple[set[type], ...] = ({str}, {int}, {float}, {bool}, {int, float}, {int, bool})
-_PLAIN = {int: "numbers", float: "numbers", bool: "numbers", str: "names"}
 
 
 class ColumnTypes:
@@ -219,11 +219,11 @@ def _number(cell: str) -> float | None:
 def _kind(value: Any) -> str:
     if isinstance(value, dict):
         return "objects"
-    if isinstance(value, list):
-        if all(type(member) in (int, float) for member in value):
-            return f"vectors of {len(value)} numbers"
-        return "names"
-    return _PLAIN[type(value)]
+    value_type: type = type(value)
+    kind = kind_of(value_type)
+    if kind == "vector" and all(type(member) in (int, float) for member in value):
+        return f"vectors of {len(value)} numbers"
+    return "names" if kind in ("name", "vector") else "numbers"
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -268,8 +268,7 @@ class Forest:
             vocabs: the vocabularies of those that hold ids of names; by default these of the
                 forest.
         """
-        vocabs = self.vocabs if vocabs is None else vocabs
-        forest = Forest(self.parent, self.pos, self.offsets, columns, vocabs)
+        forest = replace(self, columns=columns, vocabs=self.vocabs if vocabs is None else vocabs)
         forest.__dict__.update({**self.__dict__, **forest.__dict__})  # all else is of the structure
         return forest
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.trees.segments import run_offsets, within
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
 __all__ = ["Brackets", "check_balance", "check_line_pairs", "check_utf8", "line_ends", "scan"]
 
@@ -161,7 +161,10 @@ class Brackets:
         """
         if broken.any():
             item = int(np.argmax(broken))
-            raise TreeError(rule(item), file=self.file, line=int(self.line(item)))
+            raise self._error(rule(item), item)
+
+    def _error(self, message: str, item: int) -> TreeError:
+        return TreeError(message, file=self.file, line=int(self.line(item)))
 
     def look_up(
         self, items: NDArray[np.bool_], table: Mapping[str, int], what: str
@@ -201,14 +204,12 @@ class Brackets:
         first = np.full(len(self.names), len(rows))
         first[rows[::-1]] = np.arange(len(rows))[::-1]  # the first use of each name is written last
         used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(rows))]
-        words = [self.names[i] for i in used]
+
+        def error(message: str, word: int) -> TreeError:
+            return self._error(message, int(np.flatnonzero(items)[first[used[word]]]))
+
         ids = np.full(len(self.names) + 1, -1, np.int32)
-        try:
-            ids[used] = vocab.encode(words)
-        except TreeError as error:
-            new = next(i for i in used if self.names[i] not in vocab)
-            item = int(np.flatnonzero(items)[first[new]])
-            raise TreeError(str(error), file=self.file, line=int(self.line(item))) from None
+        ids[used] = encode_names([self.names[i] for i in used], vocab, error)
         return np.where(items, ids[self.name], -1).astype(np.int32)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.vocabulary import Vocabulary, encode_names, vocabs_for
 
-__all__ = ["KINDS", "shown", "typed_columns"]
+__all__ = ["KINDS", "RowError", "kind_of", "shown", "typed_columns"]
 
 RowError = Callable[[str, int], TreeError]
 """Makes an error of a message and the row that it is about."""
@@ -30,6 +31,12 @@ KINDS: dict[str, tuple[type, ...]] = {
 
 _EXACT = 2**53
 """Integers up to this are floats without loss."""
+
+
+@cache
+def kind_of(value_type: type) -> str:
+    """What values of a type are: one of :data:`KINDS`, or ``""``."""
+    return next((kind for kind, types in KINDS.items() if issubclass(value_type, types)), "")
 
 
 def typed_columns(
@@ -90,7 +97,7 @@ def _kind_of_values(values: Sequence[Any], error: RowError, kind: str = "") -> s
     Raises:
         TreeError: a value is of another kind, or of none.
     """
-    kinds = {each: _kind(each) for each in set(map(type, values)) - {type(None)}}
+    kinds = {each: kind_of(each) for each in set(map(type, values)) - {type(None)}}
     expected = f"a {kind}"
     if not kind:
         first = next((value for value in values if value is not None), None)
@@ -138,11 +145,6 @@ def _number_array(values: Sequence[Any], kind: str, error: RowError) -> NDArray[
                 limit = "2^53 beside other numbers that are floats or missing"
                 raise error(f"expected integers up to {limit}, got {value}", row)
     return array.astype(float) if missing else array
-
-
-def _kind(value_type: type) -> str:
-    fits = (kind for kind, types in KINDS.items() if issubclass(value_type, types))
-    return next(fits, "")
 
 
 def shown(value: Any) -> str:
