@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees.trees import Forest, cache
+import dgltrees.trees.batch as module
+from dgltrees.trees import Forest
 
 
 def test_a_result_is_computed_once_per_key_values_and_device() -> None:
@@ -61,4 +62,4 @@ def test_a_batch_reversed_twice_has_the_cache_of_the_first() -> None:
 
 
 def test_the_example_of_the_docstring_holds() -> None:
-    assert doctest.testmod(cache) == (0, 3)
+    assert doctest.testmod(module) == (0, 3)

@@ -1,4 +1,4 @@
-"""Operations, and the types of edges between them."""
+"""The kinds of edges and operations in the graphs of the papers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,23 @@ from enum import IntEnum
 
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["OPERATIONS", "Flow", "Operation"]
+__all__ = ["EDGE_TYPES", "OPERATIONS", "EdgeType", "Flow", "Operation"]
+
+
+class EdgeType(IntEnum):
+    """The source of a generated dependent (head or sibling), and its side of the head."""
+
+    LEFT = 0  # from the head to its nearest left dependent
+    RIGHT = 1  # from the head to its nearest right dependent
+    NX_LEFT = 2  # from a left dependent to the next one, farther from the head
+    NX_RIGHT = 3  # from a right dependent to the next one, farther from the head
+
+    def __str__(self) -> str:
+        return self.name.replace("_", "-")
+
+
+EDGE_TYPES = Vocabulary(map(str, EdgeType), frozen=True)
+"""The names of the edge types, as the paper writes them, in the order of their ids."""
 
 
 class Operation(IntEnum):
