@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError, Forest
 from dgltrees.models import TransformerEncoder, WordEmbedding
-from dgltrees.models.transformer_encoder import sinusoids
+from dgltrees.models.sequence_encoder import sinusoids
 from dgltrees.trees.builders import chains
 
 LENGTHS = [3, 1, 6]
