@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dgltrees.papers.top_down.graphs import dependency_path
-from dgltrees.training.settings import Settings
+from dgltrees.settings.layers import Settings
 from dgltrees.trees import Forest
 from tests.training.samples import SENTENCES
 from tests.trees.dependencies import HEADS, SENTENCE, forest_of

@@ -12,7 +12,7 @@ from dgltrees.cells.base import autocasts
 from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
-from dgltrees.options import checked
+from dgltrees.settings import checked
 from dgltrees.trees.segments import lasts, starts
 
 __all__ = [
