@@ -11,8 +11,8 @@ import pytest
 from dgltrees import registry
 from dgltrees.commands.presets import presets, show
 from dgltrees.errors import ConfigError
+from dgltrees.settings import catalog
 from dgltrees.settings.catalog import describe, load_preset, paper_of, preset_names, preset_values
-from dgltrees.training import catalog
 
 
 @pytest.mark.parametrize("name", preset_names())

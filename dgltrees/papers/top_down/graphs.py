@@ -22,13 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.cache import Cache
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.batch import Cache, TreeBatch
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.roots import check_roots
+from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import inverse, owner, run_offsets, within
-from dgltrees.trees.subtrees import over_subtrees
 
 __all__ = [
     "dependency_forest",

@@ -19,7 +19,7 @@ from dgltrees.papers.top_down.graphs import (
     left_chains,
 )
 from dgltrees.trees.builders import from_parses
-from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
+from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from tests.papers.top_down.samples import (
     ORDER,
     figure_2,
@@ -28,7 +28,7 @@ from tests.papers.top_down.samples import (
     slow_order,
     slow_paths,
 )
-from tests.trees.builders.test_parses import DOCUMENTS
+from tests.trees.builders.test_sentences import DOCUMENTS
 from tests.trees.dependencies import SENTENCE, forest_of, sentences
 from tests.trees.nested import names_of
 from tests.worlds import chain, star

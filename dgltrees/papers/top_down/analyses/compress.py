@@ -16,7 +16,7 @@ from dgltrees.papers.top_down.analyses.scoring import Score, log_probs, tree_lan
 from dgltrees.papers.top_down.analyses.shape import load_joint
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
-from dgltrees.trees.roots import check_roots
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.segments import offsets_of
 
 __all__ = ["Compression", "compress", "compress_files"]

@@ -21,7 +21,7 @@ from dgltrees.papers.top_down.analyses.scoring import (
 )
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest, Vocabulary
-from dgltrees.trees.roots import check_roots
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.words import ROOT, UNKNOWN
 
 __all__ = ["Simplification", "simplify", "simplify_files"]

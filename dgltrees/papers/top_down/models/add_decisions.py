@@ -17,7 +17,7 @@ from dgltrees.papers.top_down.graphs import edge_decisions, source_nodes
 from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node
 from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.kinds import EDGE_TYPES
 
 __all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM", "decision_features"]
 

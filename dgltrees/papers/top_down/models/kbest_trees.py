@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.errors import ConfigError
-from dgltrees.trees.depth import depths
+from dgltrees.trees.order import depths
 
 __all__ = ["kbest_arborescences", "kbest_projective", "maximum_arborescence"]
 

@@ -15,7 +15,7 @@ from dgltrees.papers.top_down.models.language_model import LanguageModel, Predic
 from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.edge_types import EdgeType
+from dgltrees.trees.kinds import EdgeType
 from dgltrees.trees.segments import inverse, owner
 
 __all__ = ["TreeLM", "nodes_but_root", "source_of_node", "with_stops"]
