@@ -15,7 +15,7 @@ from dgltrees.cells.grouped import grouped, host_values, to_device
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.errors import TreeError
-from dgltrees.options import Count, NonNegativeInt, checked
+from dgltrees.settings import Count, NonNegativeInt, checked
 from dgltrees.traversal.views import Groups, Nodes
 from dgltrees.trees.kinds import EDGE_TYPES, EdgeType
 from dgltrees.trees.segments import inverse

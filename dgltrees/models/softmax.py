@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.workspace import Workspace
-from dgltrees.options import Count
+from dgltrees.settings import Count
 
 __all__ = ["softmax_nll"]
 

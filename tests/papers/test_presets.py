@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dgltrees.settings.catalog import preset_names
 from dgltrees.settings.presets import PRESETS
-from dgltrees.training.catalog import preset_names
 from tests.papers.samples import small
 from tests.training.test_presets import trains
 

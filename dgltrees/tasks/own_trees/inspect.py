@@ -18,7 +18,7 @@ from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats import FORMATS, Layout, guess_format
 from dgltrees.formats.guess import guess_layout
 from dgltrees.formats.lines import gather
-from dgltrees.options import Count
+from dgltrees.settings import Count
 from dgltrees.tasks.files import find_files
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.own_trees.settings import RankData

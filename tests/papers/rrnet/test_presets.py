@@ -4,8 +4,8 @@ import pytest
 
 from dgltrees import registry
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import load_preset, paper_of, preset_names, preset_values
+from dgltrees.settings.catalog import load_preset, paper_of, preset_names, preset_values
+from dgltrees.settings.tasks import TASKS
 from tests.training.test_catalog import NTI, without_nti  # noqa: F401
 
 _ALL = {*preset_names()}

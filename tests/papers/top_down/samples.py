@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dgltrees.training.settings import Settings
+from dgltrees.settings.layers import Settings
 from tests.training.samples import SENTENCES
 
 

@@ -27,14 +27,14 @@ from dgltrees.papers.top_down.models.add_decisions import (
 )
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory, fingerprints
-from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.segments import rows_of
 

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
 from dgltrees.models.heads import MLP
-from dgltrees.options import Count, Fraction, checked
 from dgltrees.papers.top_down.graphs import edge_decisions, sources
 from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node
+from dgltrees.settings import Count, Fraction, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EDGE_TYPES
 

@@ -16,7 +16,7 @@ from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.models.softmax import softmax_nll
-from dgltrees.options import Count, Fraction, Positive, checked
+from dgltrees.settings import Count, Fraction, Positive, checked
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import lasts, starts, within
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import uniform
 from dgltrees.cells.top_down import INITIAL, LeftDependentLSTM, TopDownLSTM
-from dgltrees.options import Count, Fraction, NonNegativeInt, checked
 from dgltrees.papers.top_down.graphs import edge_decisions, left_chains, nearest_left, sources
 from dgltrees.papers.top_down.models.language_model import LanguageModel, Predictions, half
+from dgltrees.settings import Count, Fraction, NonNegativeInt, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.kinds import EdgeType

@@ -21,10 +21,10 @@ from dgltrees.formats.conllu import conllu_sentences, stream_conllu
 from dgltrees.formats.lengths import leave_out_long, too_long
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
-from dgltrees.options import Count
 from dgltrees.papers.top_down.data.dp import stream_dp
 from dgltrees.papers.top_down.data.ordered import constituents, right_branching
 from dgltrees.papers.top_down.tasks.settings import TreeLMSettings
+from dgltrees.settings import Count
 from dgltrees.tasks.settings import WordSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Examples, Forest, Vocabulary

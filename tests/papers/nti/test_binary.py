@@ -5,7 +5,7 @@ import pytest
 
 from dgltrees._files import Lines
 from dgltrees.formats import FORMATS
-from dgltrees.papers.nti.graphs.binary import binary_constituents, binary_dependencies
+from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies
 from dgltrees.trees import Forest
 from dgltrees.trees.builders import from_heads
 from dgltrees.trees.builders.brackets import render

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from dgltrees.settings.layers import Settings
 from dgltrees.settings.presets import PRESETS
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.settings import Settings
 from tests.training.samples import quick
 
 BOUNDS = {"perplexity": (1, 1000), "loss": (0, 10)}

@@ -10,7 +10,7 @@ import yaml
 from dgltrees.commands.arguments import Layer
 from dgltrees.commands.settings_help import settings_of
 from dgltrees.errors import ConfigError
-from dgltrees.training.settings import Settings, layered
+from dgltrees.settings.layers import Settings, layered
 
 
 def test_yaml_round_trip() -> None:

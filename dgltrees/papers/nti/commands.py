@@ -9,9 +9,9 @@ from typing import Any
 
 from dgltrees.commands.plots import NO_PICTURE, has_matplotlib, new_figure, save_figure
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, NonNegativeInt
-from dgltrees.papers.nti.analyses.attention import attention_map, pad_attention
-from dgltrees.papers.nti.analyses.padding import accuracy_by_padding as accuracy_rows
+from dgltrees.papers.nti.analyses import accuracy_by_padding as accuracy_rows
+from dgltrees.papers.nti.analyses import attention_map, pad_attention
+from dgltrees.settings import Count, NonNegativeInt
 from dgltrees.training.loaded import load
 
 __all__ = ["accuracy_against_pads", "accuracy_by_padding", "attention"]
@@ -84,7 +84,7 @@ def accuracy_against_pads(models: Mapping[str, Sequence[dict[str, Any]]], path: 
 
     Arguments:
         models: by their names, the rows of
-            :func:`~dgltrees.papers.nti.analyses.padding.accuracy_by_padding`.
+            :func:`~dgltrees.papers.nti.analyses.accuracy_by_padding`.
         path: the picture, written whole or not at all; its ending is the format.
     """
     figure = new_figure(figsize=(6, 4))

@@ -11,8 +11,8 @@ import pytest
 from dgltrees import registry
 from dgltrees.commands.presets import presets, show
 from dgltrees.errors import ConfigError
+from dgltrees.settings.catalog import describe, load_preset, paper_of, preset_names, preset_values
 from dgltrees.training import catalog
-from dgltrees.training.catalog import describe, load_preset, paper_of, preset_names, preset_values
 
 
 @pytest.mark.parametrize("name", preset_names())

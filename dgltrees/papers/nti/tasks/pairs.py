@@ -1,14 +1,14 @@
-"""Answer sentence selection: which sentences of an article answer a question?
+"""Tasks on pairs of sentences: natural language inference, and answer sentence selection.
 
-Yang et al. (2015), with the model of Munkhdalai and Yu, "Neural Tree Indexers for Text
-Understanding" (EACL 2017), section 4.2: the sentences of a question are ordered by the predicted
-probability that they answer it; MAP and MRR are computed as in trec_eval.
+The models are those of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL
+2017), sections 4.1 and 4.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,41 @@ from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS
 from dgltrees.formats.lengths import WordRules
 from dgltrees.metrics.ranking import rank_within, ranking
+from dgltrees.papers.nti.data.entailment import stream_entailment
+from dgltrees.papers.nti.data.snli import companions
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
-from dgltrees.papers.nti.tasks.models import make_answer_selector
-from dgltrees.papers.nti.tasks.settings import QuestionModel, SentenceSettings
+from dgltrees.papers.nti.tasks.settings import PairModel, QuestionModel, SentenceSettings
 from dgltrees.tasks.task import LOSS, Columns, Metric
 from dgltrees.trees import Examples
 from dgltrees.trees.segments import offsets_of
 
-__all__ = ["WIKIQA", "WikiQATask"]
+__all__ = ["SNLI", "WIKIQA", "WikiQATask"]
+
+
+def _read_pairs(
+    path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_entailment(path, trees, rules=rules, labeled=labeled)
+
+
+@dataclass(frozen=True)
+class SNLITask(SentenceTask):
+    """A task on pairs of sentences, which may be in files of their own."""
+
+    def companions(self, path: Path) -> list[Path]:
+        """The files of sentences beside one of labels, where they exist."""
+        return [each for each in companions(path) if each.exists()]
+
+
+SNLI = SNLITask(
+    "snli",
+    SentenceSettings,
+    PairModel,
+    {"entailment": sentence_reader(_read_pairs)},
+    max_children=1,
+    reads=FORMATS["entailment"].description,
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +112,7 @@ def _questions(data: Examples) -> NDArray[np.int64]:
     return offsets_of(begins)
 
 
-def _read(
+def _read_questions(
     path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
 ) -> Iterator[Examples]:
     return stream_wikiqa(path, trees, rules=rules, labeled=labeled)
@@ -96,8 +122,7 @@ WIKIQA = WikiQATask(
     "wikiqa",
     SentenceSettings,
     QuestionModel,
-    {"wikiqa": sentence_reader(_read)},
-    make_answer_selector,
+    {"wikiqa": sentence_reader(_read_questions)},
     max_children=1,
     metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),
     reads=FORMATS["wikiqa"].description,

@@ -11,12 +11,12 @@ from typing import Any
 
 from dgltrees import registry
 from dgltrees._files import check_is_file
-from dgltrees._yaml import load_yaml
 from dgltrees.errors import ConfigError, file_problem
-from dgltrees.options import nearest
 from dgltrees.registry import Registry
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.settings import SECTIONS, Settings, layered
+from dgltrees.settings.layers import SECTIONS, Settings, layered
+from dgltrees.settings.resolve import nearest
+from dgltrees.settings.tasks import TASKS
+from dgltrees.settings.yaml import load_yaml
 
 __all__ = ["PRESETS", "describe", "load_preset", "paper_of", "preset_names", "preset_values"]
 
@@ -83,7 +83,7 @@ def preset_values(name: str) -> dict[str, Any]:
     Arguments:
         name: a preset's name, or the path of a YAML file in the same format, in which ``base``
             names the preset it builds on, and ``paper`` the table or figure that has its row; see
-            :func:`~dgltrees.training.settings.layered`.
+            :func:`~dgltrees.settings.layers.layered`.
 
     Raises:
         ConfigError: there is no such preset or file, it is not a mapping, a setting is unknown, or

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dgltrees.errors import ConfigError
 from dgltrees.registry import Registry, missing_paper
-from dgltrees.tasks.task import Task
 
-__all__ = ["TASKS", "Task", "get_task"]
+if TYPE_CHECKING:
+    from dgltrees.tasks.task import Task
 
-
-def _wrong(name: str, task: Any) -> str:
-    if not isinstance(task, Task):
-        return "it is no Task"
-    if task.name != name:
-        return f"the task calls itself {task.name!r}"
-    reads = task.formats or type(task).stream is not Task.stream
-    return "" if reads else "it has no reader; give its formats"
+__all__ = ["TASKS", "get_task"]
 
 
 TASKS: Registry[Task] = Registry(
@@ -31,7 +24,7 @@ TASKS: Registry[Task] = Registry(
         "regress-nodes": "dgltrees.tasks.own_trees.numbers:REGRESS_NODES",
         "rank": "dgltrees.tasks.own_trees.ranks:RANK",
     },
-    _wrong,
+    "dgltrees.tasks.task:wrong_task",
 )
 """All tasks by name."""
 

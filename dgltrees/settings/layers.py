@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import yaml
 
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError
-from dgltrees.options import (
-    Count,
-    NonNegative,
-    NonNegativeInt,
-    Option,
-    Options,
-    Positive,
-    Seed,
-    nearest,
-    overlay,
-)
-from dgltrees.tasks.settings import DataSettings, PretrainedSettings, is_fine_tuned
-from dgltrees.tasks.table import TASKS, get_task
-from dgltrees.tasks.task import Metric, Task
+from dgltrees.settings.options import options_of
+from dgltrees.settings.resolve import Options, nearest, overlay
+from dgltrees.settings.tasks import TASKS, get_task
+from dgltrees.settings.values import Count, NonNegative, NonNegativeInt, Positive, Seed
+
+if TYPE_CHECKING:
+    from dgltrees.tasks.task import Metric, Task
 
 __all__ = [
     "SECTIONS",
@@ -31,7 +24,6 @@ __all__ = [
     "TrainingSettings",
     "flat",
     "layered",
-    "readable_options",
     "section_sources",
 ]
 
@@ -149,7 +141,7 @@ class Settings:
     """
 
     task: Task
-    data: DataSettings
+    data: Any
     model: Options
     training: TrainingSettings
 
@@ -178,7 +170,7 @@ class Settings:
                 f"expected training.monitor to be one of {', '.join(names)}, which the task "
                 f"{self.task.name} reports, got {self.monitor!r}"
             )
-        if self.training.pretrained_lr is not None and not is_fine_tuned(self.data):
+        if self.training.pretrained_lr is not None and not self.is_fine_tuned:
             raise ConfigError(
                 "training.pretrained_lr is not read without data.fine_tune; leave it out"
             )
@@ -188,6 +180,11 @@ class Settings:
                 f"expected training.monitor to be {' or '.join(losses)} with training.schedule "
                 f"halve, got {self.monitor!r}"
             )
+
+    @property
+    def is_fine_tuned(self) -> bool:
+        """Whether a pretrained encoder is trained with the model."""
+        return bool(self.sections["data"].get("fine_tune"))
 
     @property
     def monitor(self) -> str:
@@ -241,10 +238,11 @@ class Settings:
 
 def section_sources(task: Task) -> dict[str, Any]:
     """The class of each section's settings in a task."""
+    data: Any = task.data
     training = StatefulTraining if task.stateful else TrainingSettings
-    if issubclass(task.data, PretrainedSettings):
+    if "fine_tune" in options_of(data):
         training = GroupedTraining if task.whole_groups else PretrainedTraining
-    return {"data": task.data, "model": task.model, "training": training}
+    return {"data": data, "model": task.model, "training": training}
 
 
 def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,17 +275,6 @@ def layered(values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, An
 def _reader(task: Task) -> str:
     """What errors call the reader of the settings."""
     return f"the task {task.name}"
-
-
-def readable_options(values: Mapping[str, Any]) -> dict[str, Option]:
-    """All options that are read with these settings, by section and name: ``"model.rank"``."""
-    sources = section_sources(get_task(values["task"]))
-    read: dict[str, Option] = {}
-    for name in SECTIONS:
-        section = values.get(name, {})
-        options = Options(sources[name], overlay(sources[name], section, {}, name), name).options
-        read.update({f"{name}.{key}": option for key, option in options.items()})
-    return read
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

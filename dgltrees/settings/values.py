@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from dgltrees._yaml import load_yaml
+from dgltrees.settings.yaml import load_yaml
 
 __all__ = [
     "Count",

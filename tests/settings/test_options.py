@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count, Fraction, Options, checked
+from dgltrees.settings import Count, Fraction, Options, checked
 
 
 @checked

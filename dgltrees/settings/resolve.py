@@ -10,47 +10,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
 from functools import cache
 from inspect import signature
-from typing import (
-    Any,
-    TypeVar,
-)
+from typing import Any, Generic, TypeVar
 
-from dgltrees.constructors import Option, Source, checked, options_of
 from dgltrees.errors import ConfigError
-from dgltrees.values import (
-    Count,
-    Fraction,
-    NonNegative,
-    NonNegativeInt,
-    Positive,
-    PositiveShare,
-    Range,
-    Seed,
-    Share,
-    expected,
-)
+from dgltrees.settings.options import Option, Source, collects, fixed_parts, options_of
 
-__all__ = [
-    "Count",
-    "Fraction",
-    "NonNegative",
-    "NonNegativeInt",
-    "Option",
-    "Options",
-    "Positive",
-    "PositiveShare",
-    "Range",
-    "Seed",
-    "Share",
-    "checked",
-    "expected",
-    "names_below",
-    "nearest",
-    "options_of",
-    "overlay",
-]
+__all__ = ["Options", "Part", "nearest", "overlay", "schema"]
 
 T = TypeVar("T")
 
@@ -63,10 +31,9 @@ class Options(Mapping[str, Any]):
     not among the values by their defaults, and nothing else.
 
     A class takes part by optional class attributes: ``parts``, see :func:`options_of`;
-    ``includes``, classes whose options are always read with its own;
-    ``hidden``, names of arguments of its parts that code gives and nobody sets; ``prefix``, under
-    which its options and those of its parts stand (``policy.agent``); and ``unread``, a static
-    method from the values of its options to those that are not read with these values, and why.
+    ``hidden``, names of arguments of it and its parts that code gives and nobody sets; and
+    ``unread``, a static method from the values of its options to those that are not read with
+    these values, and why.
 
     Arguments:
         source: the class.
@@ -91,20 +58,32 @@ class Options(Mapping[str, Any]):
     def of(self, source: Callable[..., T], *, prefix: str = "", **arguments: Any) -> T:
         """An object of ``source``, made with the values here and with ``arguments`` besides.
 
+        Where an argument chooses a part, the constructor gets the part: of a dataclass an object,
+        of another class a :class:`Part`, of several classes a tuple of these, and the name where
+        there is no class. A constructor with ``**options`` gets the name and the part's options.
+
         Arguments:
             source: a class.
-            prefix: under which its options stand here; its attribute ``prefix`` goes before.
+            prefix: under which its options stand here.
             arguments: what the options do not say; where both say something these count.
 
         Raises:
             ConfigError: the class wants other arguments.
         """
-        start = _prefix(source, f"{prefix}." if prefix else "")
-        chosen = {
+        start = f"{prefix}." if prefix else ""
+        below = {
             name[len(start) :]: value for name, value in self.items() if name.startswith(start)
         }
-        names = _resolve(source, {**chosen, **arguments}, self.section, top="")[0]
-        named = {name: chosen[name] for name in names if name in chosen and name not in arguments}
+        names = options_of(source)
+        if collects(source):
+            names = _resolve(source, {**below, **arguments}, self.section)[0]
+        named = {
+            name: below[name] if collects(source) else self._argument(option, below[name], start)
+            for name, option in names.items()
+            if name in below and name not in arguments
+        }
+        for name, part in fixed_parts(source).items():
+            named.setdefault(name, self.of(part, prefix=start + name))
         try:
             signature(source).bind(**named, **arguments)
         except TypeError as error:
@@ -114,6 +93,28 @@ class Options(Mapping[str, Any]):
                 f"{given}, and to want no others, got: {error}"
             ) from None
         return source(**named, **arguments)
+
+    def part(self, name: str) -> Any:
+        """The part that the option ``name`` chooses, as :meth:`of` hands it to a constructor."""
+        option = self.options[name]
+        return self._argument(option, self[name], name[: -len(option.name)])
+
+    def source_of(self, name: str) -> Any:
+        """The class that the option ``name`` chooses; None where it has no options."""
+        choices = self.options[name].choices
+        return None if choices is None else choices[self[name]]
+
+    def _argument(self, option: Option, value: Any, start: str) -> Any:
+        """The value of an option for a constructor: the part, where it chooses one."""
+        if option.choices is None or option.choices[value] is None:
+            return value
+        parts = [
+            self.of(part, prefix=start[:-1])
+            if is_dataclass(part)
+            else Part(self, value, part, start[:-1])
+            for part in _parts(option.choices[value])
+        ]
+        return parts[0] if len(parts) == 1 else tuple(parts)
 
     def replace(self, **values: Any) -> Options:
         """The same options with other values of some; what is not read any more goes."""
@@ -131,6 +132,29 @@ class Options(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"Options({self.values_by_name})"
+
+
+class Part(Generic[T]):
+    """A part of a model as its constructor gets it, which makes a ``T`` from more arguments.
+
+    Arguments:
+        options: those of the model.
+        name: the name of the part, as settings have it.
+        source: its class.
+        prefix: under which its options stand in those of the model.
+    """
+
+    def __init__(self, options: Options, name: str, source: Callable[..., T], prefix: str) -> None:
+        self.options, self.name, self.source, self.prefix = options, name, source, prefix
+
+    def __call__(self, **arguments: Any) -> T:
+        """The part, made with its options and with ``arguments``; see :meth:`Options.of`."""
+        return self.options.of(self.source, prefix=self.prefix, **arguments)
+
+    def other(self, option: str, name: str) -> Part[Any]:
+        """The part that ``option`` would choose by another name, with the options they share."""
+        part: Part[Any] = self.options.replace(**{option: name}).part(option)
+        return part
 
 
 def overlay(
@@ -171,7 +195,7 @@ def _read_options(
         cure = "leave it out (dgltrees train PRESET --help lists what is read)" if reader else ""
         if described:
             cure = f"did you mean {section}.{described[0]}?"
-        below = names_below(source, "")
+        below = schema(source)
         if cure and name not in below:
             cure = nearest(name, sorted(below), cure, section=section)
         cure = nearest(name, options, cure, section=section)
@@ -188,7 +212,7 @@ def _choice_without(
         readers = [
             choice
             for choice, parts in (option.choices or {}).items()
-            if any(name in names_below(part, _prefix(part, prefix)) for part in _parts(parts))
+            if any(name in schema(part, prefix) for part in _parts(parts))
         ]
         chosen = values.get(key, option.default)
         if readers and chosen not in readers:
@@ -197,21 +221,24 @@ def _choice_without(
 
 
 @cache
-def names_below(source: Source, prefix: str) -> frozenset[str]:
-    """The options that a class and its parts read, whatever is chosen."""
-    names: set[str] = set()
+def schema(source: Source, prefix: str = "") -> Mapping[str, Option]:
+    """The options that a class and its parts read by name, whatever is chosen.
+
+    A name has one type in all parts, so that a word of a command line has one value.
+    """
+    found: dict[str, Option] = {}
     queue, seen = [(source, prefix)], set[tuple[Source, str]]()
     while queue:
         part, start = queue.pop()
         if (part, start) in seen:
             continue
         seen.add((part, start))
-        chosen = [*getattr(part, "includes", ())]
+        queue += [(each, f"{start}{name}.") for name, each in fixed_parts(part).items()]
         for name, option in options_of(part).items():
-            names.add(start + name)
-            chosen += [each for parts in (option.choices or {}).values() for each in _parts(parts)]
-        queue += [(each, _prefix(each, start)) for each in chosen]
-    return frozenset(names)
+            found.setdefault(start + name, option)
+            for parts in (option.choices or {}).values():
+                queue += [(each, start) for each in _parts(parts)]
+    return found
 
 
 def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
@@ -221,13 +248,8 @@ def _parts(choice: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
     return choice if isinstance(choice, tuple) else (choice,)
 
 
-def _prefix(source: Source, otherwise: str) -> str:
-    own = getattr(source, "prefix", None)
-    return f"{own}." if own else otherwise
-
-
 def _resolve(
-    source: Source, values: Mapping[str, Any], section: str, top: str | None = None
+    source: Source, values: Mapping[str, Any], section: str
 ) -> tuple[dict[str, Option], dict[str, str]]:
     """The options read where they have these values, and why others of the parts are not.
 
@@ -235,7 +257,6 @@ def _resolve(
         source: the class with which it begins.
         values: options by name.
         section: for errors.
-        top: the prefix of ``source`` itself; without it, as the class says.
 
     Raises:
         ConfigError: a value is not one that its option may have.
@@ -243,11 +264,11 @@ def _resolve(
     options: dict[str, Option] = {}
     reasons: dict[str, str] = {}
     hidden: set[str] = set()
-    queue = [(source, _prefix(source, "") if top is None else top)]
+    queue = [(source, "")]
     while queue:
         part, prefix = queue.pop(0)
         hidden |= {prefix + name for name in getattr(part, "hidden", ())}
-        queue += [(each, _prefix(each, prefix)) for each in getattr(part, "includes", ())]
+        queue += [(each, f"{prefix}{name}.") for name, each in fixed_parts(part).items()]
         named = {prefix + name: option for name, option in options_of(part).items()}
         unread: Callable[[Mapping[str, Any]], Mapping[str, str]] | None
         unread = getattr(part, "unread", None)
@@ -262,7 +283,7 @@ def _resolve(
             value = values.get(name, option.default)
             option.check(value, f"{section}.{prefix}"[:-1] if prefix else section)
             chosen = _parts(option.choices[value] if option.choices else None)
-            queue += [(each, _prefix(each, prefix)) for each in chosen]
+            queue += [(each, prefix) for each in chosen]
     return options, reasons
 
 

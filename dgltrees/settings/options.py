@@ -13,9 +13,19 @@ import docstring_parser
 import numpy as np
 
 from dgltrees.errors import ConfigError
-from dgltrees.values import expected, from_text, in_words, member_type, plain_types
+from dgltrees.settings.values import expected, from_text, in_words, member_type, plain_types
 
-__all__ = ["GOOGLE", "Choices", "Option", "Source", "checked", "options_of"]
+__all__ = [
+    "GOOGLE",
+    "Choices",
+    "Option",
+    "Source",
+    "checked",
+    "chosen",
+    "collects",
+    "fixed_parts",
+    "options_of",
+]
 
 C = TypeVar("C", bound=type)
 GOOGLE = docstring_parser.DocstringStyle.GOOGLE  # others take formulas for fields
@@ -123,6 +133,24 @@ def _annotations(source: Source, init: Callable[..., None]) -> dict[str, Any]:
     return get_type_hints(source if is_dataclass(source) else init, include_extras=True)
 
 
+def chosen(name: str) -> Any:
+    """The default of an argument that chooses a part, by the part's name in ``parts``."""
+    return name
+
+
+@cache
+def collects(source: Source) -> bool:
+    """Whether a constructor takes ``**options``, and so makes the parts of its object itself."""
+    parameters = inspect.signature(source).parameters.values()
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+
+
+def fixed_parts(source: Source) -> dict[str, Source]:
+    """The parts of an object that nobody chooses, by argument: its name begins their options'."""
+    parts: Mapping[str, Any] = getattr(source, "parts", {})
+    return {name: part for name, part in parts.items() if not isinstance(part, Mapping)}
+
+
 @cache
 def options_of(source: Source) -> Mapping[str, Option]:
     """The arguments of ``source`` as options, by name and in their order.
@@ -131,13 +159,15 @@ def options_of(source: Source) -> Mapping[str, Option]:
     passed on to a base class (``**options``) are among them.
 
     Arguments:
-        source: a class, whose attribute ``parts`` maps names of its arguments to tables of classes;
+        source: a class, whose attribute ``parts`` maps names of its arguments to tables of classes,
+            of which the value of the argument names one; or to a class, see :func:`fixed_parts`;
             or a function.
 
     Returns:
         the options; those of parts are not among them, see :meth:`Options.names`.
     """
-    parts: Mapping[str, Choices] = getattr(source, "parts", {})
+    parts: Mapping[str, Any] = getattr(source, "parts", {})
+    fixed = fixed_parts(source)
     sentences = _sentences(source)
     defaults = (
         {each.name: _default(each) for each in fields(source)} if is_dataclass(source) else {}
@@ -148,14 +178,14 @@ def options_of(source: Source) -> Mapping[str, Option]:
         annotated = source if is_dataclass(source) else function
         hints = get_type_hints(annotated, include_extras=True)
         for name, parameter in inspect.signature(function).parameters.items():
-            if name == "self" or name in found:
+            if name == "self" or name in found or name in fixed:
                 continue
             if parameter.kind in _COLLECTED:
                 continue
             default = defaults.get(name, parameter.default)
             default = list(default) if isinstance(default, tuple) else default  # as YAML has it
             required = default is parameter.empty
-            kind = hints.get(name, Any)
+            kind = str if name in parts else hints.get(name, Any)
             found[name] = Option(
                 name,
                 kind | None if required else kind,
