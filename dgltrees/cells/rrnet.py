@@ -21,7 +21,7 @@ from dgltrees.settings import Count, checked
 from dgltrees.traversal.functions import is_traced
 from dgltrees.traversal.views import Edges, Groups, Nodes
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operation_kinds import Flow, Operation
+from dgltrees.trees.kinds import Flow, Operation
 
 __all__ = ["Merge", "RRNetCell", "Step"]
 

@@ -129,7 +129,7 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Train on trees.
 
         Arguments:
-            X: the trees, or :class:`~dgltrees.trees.pairs.TreePairs`.
+            X: the trees, or :class:`~dgltrees.trees.examples.TreePairs`.
             y: their targets, one per tree or pair, or a row of several.
             validation: trees and targets that decide when to stop and which epoch is the best.
             on_epoch: is called with the metrics of each epoch; an exception from it stops the

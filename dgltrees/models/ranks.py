@@ -14,7 +14,7 @@ from torch import Tensor
 from dgltrees.cells.initial import Init
 from dgltrees.models.targets import TargetHead
 from dgltrees.settings import Fraction, Positive, checked
-from dgltrees.trees.groups import higher_and_lower
+from dgltrees.trees.sampler import higher_and_lower
 
 __all__ = ["RankTarget"]
 

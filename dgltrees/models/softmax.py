@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltrees.cells.compiled.once import refuse_second_derivative
-from dgltrees.cells.compiled.workspace import Workspace
+from dgltrees.cells.compiled.workspace import Workspace, refuse_second_derivative
 from dgltrees.settings import Count
 
 __all__ = ["softmax_nll"]

@@ -7,7 +7,7 @@ import pytest
 
 from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import Splits, load_splits
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from tests.training.samples import SAMPLES, quick
 
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")

@@ -33,7 +33,7 @@ def parse(
     input: list[str],
     out: str,
     k: Count = 1,
-    format: Literal["conllu", "lines", "text"] | None = None,
+    format: parsing.SentenceFormat | None = None,
     encoding: str = "utf-8",
     after: str | None = None,
     max_words: Count | None = None,

@@ -40,8 +40,8 @@ from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import starts, within
-from dgltrees.trees.subtrees import over_subtrees
 from dgltrees.trees.words import UNKNOWN, recode
 
 __all__ = ["SST", "SST_PHRASES", "SSTSettings", "WordNodesModel"]

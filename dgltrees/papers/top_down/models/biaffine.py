@@ -124,7 +124,7 @@ class BiaffineParser(nn.Module):
     work without it, as for an unknown word.
 
     Arguments:
-        inputs: give the vectors of a word, of its ending and so on, which stand side by side.
+        inputs: give the vectors of a word, of its ending and so on, which are concatenated.
         labels: L.
         hidden_size: the size of a state of the LSTM per direction.
         layers: the number of layers of the LSTM.

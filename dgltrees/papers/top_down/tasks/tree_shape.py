@@ -24,7 +24,7 @@ from dgltrees.settings import Options
 from dgltrees.tasks.settings import DataSettings
 from dgltrees.tasks.task import ACCURACY, LOSS, Columns, Names, Task
 from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
-from dgltrees.trees.edge_types import EDGE_TYPES
+from dgltrees.trees.kinds import EDGE_TYPES
 
 __all__ = ["TREE_SHAPE", "ShapeTask", "shape_forest"]
 
