@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.papers.rrnet.graphs import Operation
 from dgltrees.papers.rrnet.graphs.words import word_operations

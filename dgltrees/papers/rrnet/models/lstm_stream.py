@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from dgltrees.cells.initial import uniform
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import NodeInput
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
