@@ -244,7 +244,7 @@ class NTIEncoder(Encoder):
         Returns:
             the trees; the node fields that the cell reads; and the parts ``token_nodes`` and
             ``final`` (state and memory of the leaf LSTM, each ``(T, d)``) of an
-            :class:`~dgltrees.papers.nti.models.encoder.NTIEncoding`.
+            :class:`NTIEncoding`.
         """
         (x, lengths), device = sentences, sentences.vectors.device
         batch = self.make_trees(lengths)

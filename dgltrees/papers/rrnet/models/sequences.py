@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltrees.papers.rrnet.graphs import Operation
-from dgltrees.papers.rrnet.graphs.graph import operation_graph
-from dgltrees.papers.rrnet.graphs.matching import match_splits
-from dgltrees.papers.rrnet.graphs.words import token_at
-from dgltrees.papers.rrnet.models.choosing import Consume, Steps
+from dgltrees.papers.rrnet.graphs import match_splits, operation_graph, token_at
 from dgltrees.papers.rrnet.models.policy import legal, legal_between_words
-from dgltrees.papers.rrnet.models.stepping import RRNetState
+from dgltrees.papers.rrnet.models.stepping import Consume, RRNetState, Steps
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
 __all__ = [
+    "OPERATION",
+    "Rollout",
     "final_state",
     "largest_stack",
     "legal_steps",
@@ -27,9 +27,30 @@ __all__ = [
     "start_fields",
     "step_sizes",
     "steps_of",
+    "supervised_tokens",
     "with_starts",
     "with_tokens",
 ]
+
+OPERATION = "op"
+"""The node column of operations in the data; 0 (START) where there is none."""
+
+
+class Rollout(NamedTuple):
+    """The operations at the tokens of ``T`` sentences.
+
+    Attributes:
+        graph: the graph of the operations: of each sentence START, then an OPEN for each sub-tree
+            that is open at its beginning, then the tokens. Its node field ``from_data`` is True
+            for operations from the data.
+        x_mask, h_mask: ``(T, m)`` and ``(T, d)``, the dropout masks of the decisions.
+        start: the state in which the sentences begin; None for zeros and an empty stack.
+    """
+
+    graph: TreeBatch
+    x_mask: Tensor | None
+    h_mask: Tensor | None
+    start: RRNetState | None = None
 
 
 def with_starts(
@@ -213,3 +234,24 @@ def _is_step(graph: TreeBatch) -> NDArray[np.bool_]:
     operations = graph.on_host(graph.ndata["op"]).numpy()
     is_step: NDArray[np.bool_] = (operations != Operation.START) & (operations != Operation.OPEN)
     return is_step
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def supervised_tokens(batch: TreeBatch, column: str, fraction: float) -> Tensor:
+    """Choose about this fraction of the sentences, and return a mask of their tokens, ``(S,)``.
+
+    A sentence is chosen by a hash of its tokens, so that the choice is the same in every epoch.
+
+    Arguments:
+        batch: sentences, ``S`` tokens in all.
+        column: the node column of token ids.
+        fraction: the fraction of sentences, 0 to 1.
+    """
+    ids, sizes = batch.on_host(batch.ndata[column]).numpy(), batch.sizes.numpy()
+    place = within(sizes).astype(np.uint64)
+    mixed = (ids.astype(np.uint64) + np.uint64(1)) * (place * _ODD + np.uint64(1)) ** np.uint64(3)
+    hashed = np.add.reduceat(mixed, starts(sizes)) * _ODD if len(sizes) else mixed
+    chosen = (hashed >> np.uint64(32)) < np.uint64(round(fraction * 2**32))
+    return torch.from_numpy(np.repeat(chosen, sizes)).to(batch.device)

@@ -12,9 +12,8 @@ from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
 from dgltrees.options import Options
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
-from dgltrees.papers.rrnet.models.fixed import FixedOperations, OnlyRecur
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, PolicyObjective
-from dgltrees.papers.rrnet.models.policy import Policy
+from dgltrees.papers.rrnet.models.policy import FixedOperations, OnlyRecur, Policy
 from dgltrees.trees import Vocabulary
 
 __all__ = ["make_rrnet", "symbol_embedding"]

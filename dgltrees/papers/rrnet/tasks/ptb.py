@@ -28,8 +28,7 @@ from dgltrees.papers.rrnet.data.running_text import stream_running_text
 from dgltrees.papers.rrnet.data.running_trees import stream_running_trees
 from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
-from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM
-from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
+from dgltrees.papers.rrnet.models.language_model import PLACE, LSTMStream, StreamLM
 from dgltrees.papers.rrnet.tasks.text_settings import StreamModel, StreamSettings
 from dgltrees.tasks.reader import ReaderTask
 from dgltrees.tasks.sequence_encoders import encoder_settings

@@ -12,10 +12,10 @@ from dgltrees.models.heads import Head
 from dgltrees.models.inputs import Input
 from dgltrees.models.readout import Root
 from dgltrees.options import Count, Fraction, NonNegative, Options, Seed, Share
-from dgltrees.papers.rrnet.models.choosing import Consume
 from dgltrees.papers.rrnet.models.classifier import PolicyClassifier
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES
+from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.papers.rrnet.tasks.base import make_rrnet
 from dgltrees.tasks.sequence_encoders import (
     BidirectionalLSTMSettings,

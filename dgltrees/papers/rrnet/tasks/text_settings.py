@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, cast
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input, NodeInput
 from dgltrees.options import Count, Fraction, Options
-from dgltrees.papers.rrnet.models.choosing import Consume
-from dgltrees.papers.rrnet.models.lstm_stream import LSTMStream
+from dgltrees.papers.rrnet.models.language_model import LSTMStream
 from dgltrees.papers.rrnet.models.objectives import OBJECTIVES, QLearning
+from dgltrees.papers.rrnet.models.stepping import Consume
 from dgltrees.papers.rrnet.tasks.settings import (
     Consumption,
     FixedOperationsSettings,

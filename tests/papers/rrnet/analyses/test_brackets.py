@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dgltrees import TreeError
-from dgltrees.papers.rrnet.analyses.brackets import (
+from dgltrees.papers.rrnet.brackets import (
     bracket_scores,
     left_branching_spans,
     random_operations,
@@ -16,13 +16,13 @@ from dgltrees.papers.rrnet.analyses.brackets import (
     right_branching_spans,
 )
 from dgltrees.papers.rrnet.graphs import (
-    Operation,
     inferred_trees,
     match_splits,
     operation_graph,
     spans,
     word_operations,
 )
+from dgltrees.trees.operation_kinds import Operation
 
 Span = tuple[int, int, int]
 

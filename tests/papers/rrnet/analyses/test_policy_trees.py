@@ -11,8 +11,8 @@ import pytest
 
 from dgltrees import TreeError
 from dgltrees.cli import main
-from dgltrees.papers.rrnet.analyses.brackets import bracket_scores, random_operations
-from dgltrees.papers.rrnet.analyses.policy_trees import Sequences, policy_trees
+from dgltrees.papers.rrnet.analyses import Sequences, policy_trees
+from dgltrees.papers.rrnet.brackets import bracket_scores, random_operations
 from dgltrees.papers.rrnet.data.generate_mee import make_mee
 from dgltrees.papers.rrnet.graphs import spans
 from dgltrees.training.loaded import load

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 
 from dgltrees import TreeBatch, TreeError
-from dgltrees.papers.rrnet.graphs import OPERATIONS, Flow, Operation, operation_graph
+from dgltrees.papers.rrnet.graphs import operation_graph
+from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
 from tests.cells.sequences import (
     OPEN,
     RECUR,

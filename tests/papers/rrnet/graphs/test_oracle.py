@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dgltrees.formats import read_mrg
 from dgltrees.papers.rrnet.graphs import (
-    Operation,
     inferred_trees,
     operation_graph,
     spans,
@@ -21,6 +20,7 @@ from dgltrees.papers.rrnet.graphs import (
 )
 from dgltrees.trees import Forest
 from dgltrees.trees.constituents import constituent_counts
+from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.segments import starts
 
 Step = tuple[Operation, int]

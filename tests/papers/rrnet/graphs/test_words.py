@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.data.running_trees import read_running_trees
-from dgltrees.papers.rrnet.graphs import Operation, token_at, word_operations
+from dgltrees.papers.rrnet.graphs import token_at, word_operations
 from dgltrees.trees.constituents import bracket_counts
+from dgltrees.trees.operation_kinds import Operation
 
 LETTERS = {Operation.SPLIT: "(", Operation.RECUR: "w", Operation.MERGE: ")", Operation.START: "?"}
 TREES = st.recursive(st.just("w"), lambda nodes: st.lists(nodes, min_size=1, max_size=3))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dgltrees.papers.rrnet.models import NumberDecoder
+from dgltrees.papers.rrnet.models.classifier import NumberDecoder
 from tests.models.test_precision import EXACT, assert_promoted
 
 

@@ -9,16 +9,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dgltrees.papers.rrnet.models import (
-    Decisions,
-    Policy,
-    PolicyOutput,
-    QLearning,
-    Reinforce,
-    legal,
-)
-from dgltrees.papers.rrnet.models.objectives import advantages
-from dgltrees.papers.rrnet.models.policy import ILLEGAL
+from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce, advantages
+from dgltrees.papers.rrnet.models.policy import ILLEGAL, Decisions, Policy, PolicyOutput, legal
 
 SIZES = torch.tensor([3, 1, 2])
 

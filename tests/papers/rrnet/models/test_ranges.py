@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 
 from dgltrees.cells import RRNetCell
-from dgltrees.papers.rrnet.models import (
-    LSTMStream,
-    NumberDecoder,
-    Policy,
-    QLearning,
-    Reinforce,
-    Replay,
-    RRNetEncoder,
-)
+from dgltrees.papers.rrnet.models.classifier import NumberDecoder
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
+from dgltrees.papers.rrnet.models.language_model import LSTMStream
+from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce, Replay
+from dgltrees.papers.rrnet.models.policy import Policy
 from tests.models.test_ranges import WORDS, assert_refused
 
 REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [

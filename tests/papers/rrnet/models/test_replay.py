@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
-from dgltrees.papers.rrnet.models.replay import Replay, Trajectories
+from dgltrees.papers.rrnet.models.objectives import Replay, Trajectories
 
 CPU = torch.device("cpu")
 

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from dgltrees.cells import RRNetCell
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import operation_graph
-from dgltrees.papers.rrnet.models import advance, initial_state
+from dgltrees.papers.rrnet.models.stepping import advance, initial_state
 from dgltrees.traversal import traverse
 
 OPTIONS: list[dict[str, Any]] = [

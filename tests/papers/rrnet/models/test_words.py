@@ -12,17 +12,13 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.papers.rrnet.graphs import Operation, token_at, word_operations
-from dgltrees.papers.rrnet.models import (
-    FixedOperations,
-    PolicyObjective,
-    QLearning,
-    Reinforce,
-    RRNetEncoder,
-    StreamLM,
-)
-from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
+from dgltrees.papers.rrnet.graphs import token_at, word_operations
+from dgltrees.papers.rrnet.models.encoder import RRNetEncoder, RRNetEncoding
+from dgltrees.papers.rrnet.models.language_model import StreamLM
+from dgltrees.papers.rrnet.models.objectives import PolicyObjective, QLearning, Reinforce
+from dgltrees.papers.rrnet.models.policy import FixedOperations
 from dgltrees.trees import TreeBatch
+from dgltrees.trees.operation_kinds import Operation
 from tests.cells.rrnet_reference import read
 from tests.papers.rrnet.models.conftest import WORDS, network, sentences
 from tests.papers.rrnet.models.test_language_model import window

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from torch.testing import assert_close
 
-from dgltrees.papers.rrnet.models import QLearning, Reinforce
+from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train

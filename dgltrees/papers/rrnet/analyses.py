@@ -19,7 +19,7 @@ from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
 from dgltrees.draw import draw
 from dgltrees.errors import ConfigError
-from dgltrees.papers.rrnet.analyses.brackets import (
+from dgltrees.papers.rrnet.brackets import (
     bracket_scores,
     left_branching_spans,
     random_operations,
@@ -27,19 +27,23 @@ from dgltrees.papers.rrnet.analyses.brackets import (
     restrict_spans,
     right_branching_spans,
 )
-from dgltrees.papers.rrnet.graphs import Operation
-from dgltrees.papers.rrnet.graphs.graph import operation_graph
-from dgltrees.papers.rrnet.graphs.inferred import inferred_trees, spans
-from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
+from dgltrees.papers.rrnet.graphs import (
+    inferred_trees,
+    operation_graph,
+    spans,
+    token_at,
+    word_operations,
+)
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.policy import Policy
-from dgltrees.papers.rrnet.models.rollout import OPERATION
+from dgltrees.papers.rrnet.models.sequences import OPERATION
 from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.tasks.settings import Files
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.constituents import MERGES, SPLITS
+from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.segments import starts
 from dgltrees.trees.words import END
 
