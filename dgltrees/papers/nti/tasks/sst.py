@@ -28,7 +28,7 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
 from dgltrees.options import Count, Options
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
-from dgltrees.papers.nti.graphs import phrases
+from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies, phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.models import make_sentence_classifier
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceModel
@@ -40,7 +40,6 @@ from dgltrees.tasks.trees.settings import HeadSettings, TreeModel
 from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains
-from dgltrees.trees.builders.binary import binary_constituents, binary_dependencies
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.segments import starts, within
 from dgltrees.trees.subtrees import over_subtrees

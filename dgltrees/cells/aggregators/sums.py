@@ -1,0 +1,97 @@
+"""The weighted sums, equation (5): a matrix for each position, or one for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dgltrees.cells.aggregators.base import Aggregator, check_entries
+from dgltrees.cells.initial import initialize
+from dgltrees.options import Count
+
+__all__ = ["SharedSum", "Sum", "weighted_sum"]
+
+
+def weighted_sum(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
+    """``sum over j of U_j h_j + b``.
+
+    Arguments:
+        h: ``(K, n, L, c)`` states of the children.
+        U: ``(K, L c, G c)``, the matrices of all children and gates.
+        b: ``(K, 1, G c)``.
+
+    Returns:
+        ``(K, n, G, c)``.
+    """
+    a = torch.baddbmm(b, h.flatten(2), U)  # (K, n, G c)
+    return a.view(*h.shape[:2], -1, h.shape[-1])
+
+
+class Sum(Aggregator):
+    r"""The weighted sum of equation (5) in Castellana and Bacciu; that of Tai et al. (2015).
+
+    .. math:: a = W x + \sum_{j=1}^L U_j h_j + b
+
+    where :math:`U_j` is a matrix of its own for every position, gate and type. Arguments and
+    shapes are those of :class:`Aggregator`; the label is always added.
+    """
+
+    stacked = ("U", "b")
+
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
+        L, c = self.L, self.c
+        check_entries(f"L = {L}, c = {c} needs {L} * {c}^2", L * c**2, self.G, self.K, linear=True)
+        self.U = nn.Parameter(torch.empty(self.K, self.L * self.c, self.G * self.c))
+        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * self.c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``L c^2``."""
+        return L * c**2
+
+    def _draw(self) -> None:
+        initialize(self.U, self.L * self.c, self.c, self.init)
+        nn.init.zeros_(self.b)
+
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
+        """Equation (5)."""
+        U, b = parameters
+        return weighted_sum(h, U, b)
+
+
+class SharedSum(Aggregator):
+    r"""Equation (5) with the same matrix at all positions, so that their order is ignored.
+
+    .. math:: a = W x + U \sum_{j=1}^L h_j + b
+
+    Arguments and shapes are those of :class:`Aggregator`; the label is always added.
+    """
+
+    ordered = False
+    stacked = ("U", "b")
+
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
+        c = self.c
+        check_entries(f"c = {c} needs {c}^2", c**2, self.G, self.K, linear=True)
+        self.U = nn.Parameter(torch.empty(self.K, self.c, self.G * self.c))
+        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * self.c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``c^2``."""
+        return c**2
+
+    def _draw(self) -> None:
+        initialize(self.U, self.L * self.c, self.c, self.init)
+        nn.init.zeros_(self.b)
+
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
+        """Equation (5) with one matrix."""
+        U, b = parameters
+        return weighted_sum(h.sum(2, keepdim=True), U, b)
