@@ -119,23 +119,21 @@ def largest_stack(steps: Steps, start: RRNetState | None = None) -> int:
 
 def steps_of(graph: TreeBatch) -> Tensor:
     """The nodes that are steps, ``(S,)``; cached with the graph."""
-    return graph.cache.get(
-        "steps",
-        lambda: torch.from_numpy(np.flatnonzero(_is_step(graph))),
-        device=graph.device,
-    )
+
+    def steps() -> Tensor:
+        return torch.from_numpy(np.flatnonzero(_is_step(graph)))
+
+    return graph.cache.get("steps", steps, device=graph.device)
 
 
 def readers_of(graph: TreeBatch, consume: Consume) -> Tensor:
     """The place among the steps of each that consumes a token, ``(S,)``; cached with the graph."""
-    return graph.cache.get(
-        f"readers {consume}", lambda: _readers(graph, consume), device=graph.device
-    )
 
+    def readers() -> Tensor:
+        recurs = _operations(graph)[_is_step(graph)] == Operation.RECUR
+        return torch.from_numpy(np.flatnonzero(recurs | (consume == "step")))
 
-def _readers(graph: TreeBatch, consume: Consume) -> Tensor:
-    operations = graph.on_host(graph.ndata["op"]).numpy()[_is_step(graph)]
-    return torch.from_numpy(np.flatnonzero((operations == Operation.RECUR) | (consume == "step")))
+    return graph.cache.get(f"readers {consume}", readers, device=graph.device)
 
 
 def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
@@ -146,33 +144,30 @@ def legal_steps(graph: TreeBatch, max_open: int, consume: Consume) -> Tensor:
         max_open: the most sub-trees that can be open at a time.
         consume: which operations consume their token.
     """
+
+    def tokens_left() -> Tensor:  # whether a RECUR comes at each step or after it
+        recurs, sizes = _operations(graph) == Operation.RECUR, graph.sizes.numpy()
+        so_far = running_sum(recurs, sizes)
+        left = so_far[lasts(sizes)].repeat(sizes) - so_far + recurs
+        return torch.from_numpy((left > 0)[_is_step(graph)])
+
     before = steps_of(graph) - 1
     open_trees = graph.ndata["open"].index_select(0, before)
     if consume == "step":
         return legal(open_trees, max_open)
-    left = graph.cache.get("left", lambda: _has_token(graph), device=graph.device)
-    return legal_between_words(
-        open_trees, max_open, graph.ndata["op"].index_select(0, before), left
-    )
-
-
-def _has_token(graph: TreeBatch) -> Tensor:
-    """Whether a RECUR comes at each step or after it, ``(L,)`` bool."""
-    recurs = graph.on_host(graph.ndata["op"]).numpy() == Operation.RECUR
-    sizes = graph.sizes.numpy()
-    so_far = running_sum(recurs, sizes)
-    left = so_far[lasts(sizes)].repeat(sizes) - so_far + recurs
-    return torch.from_numpy((left > 0)[_is_step(graph)])
+    left = graph.cache.get("left", tokens_left, device=graph.device)
+    last = graph.ndata["op"].index_select(0, before)
+    return legal_between_words(open_trees, max_open, last, left)
 
 
 def step_sizes(graph: TreeBatch) -> Tensor:
     """The number of steps of each sequence, ``(T,)`` int64 on the CPU; cached with the graph."""
-    return graph.cache.get("step_sizes", lambda: _count_steps(graph))
 
+    def sizes() -> Tensor:
+        sequence = owner(graph.sizes.numpy())[_is_step(graph)]
+        return torch.from_numpy(np.bincount(sequence, minlength=graph.num_trees))
 
-def _count_steps(graph: TreeBatch) -> Tensor:
-    sequence = owner(graph.sizes.numpy())
-    return torch.from_numpy(np.bincount(sequence[_is_step(graph)], minlength=graph.num_trees))
+    return graph.cache.get("step_sizes", sizes)
 
 
 def start_fields(graph: TreeBatch, start: RRNetState) -> dict[str, Tensor]:
@@ -206,8 +201,7 @@ def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -
         states: the cell's state fields of all nodes.
         max_open: K, the most sub-trees that can be open at a time.
     """
-    operations = graph.on_host(graph.ndata["op"]).numpy()
-    matching = match_splits(operations, graph.sizes.numpy())
+    matching = match_splits(_operations(graph), graph.sizes.numpy())
     sequence = owner(graph.sizes.numpy())[matching.open]
     size = np.bincount(sequence, minlength=graph.num_trees)
     level = within(size)
@@ -230,10 +224,13 @@ def final_state(graph: TreeBatch, states: Mapping[str, Tensor], max_open: int) -
     )
 
 
+def _operations(graph: TreeBatch) -> NDArray[np.int64]:
+    return np.asarray(graph.on_host(graph.ndata["op"]).numpy())
+
+
 def _is_step(graph: TreeBatch) -> NDArray[np.bool_]:
-    operations = graph.on_host(graph.ndata["op"]).numpy()
-    is_step: NDArray[np.bool_] = (operations != Operation.START) & (operations != Operation.OPEN)
-    return is_step
+    operations = _operations(graph)
+    return np.asarray((operations != Operation.START) & (operations != Operation.OPEN))
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)

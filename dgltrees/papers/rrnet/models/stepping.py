@@ -38,10 +38,6 @@ class RRNetState(NamedTuple):
     stack_c: Tensor
     size: Tensor
 
-    def first(self, count: int) -> RRNetState:
-        """The state of the first ``count`` sequences, as views."""
-        return RRNetState(*(t[:count] for t in self))
-
     def select(self, rows: Tensor) -> RRNetState:
         """The state of the sequences ``rows``, a tensor of indices on the CPU."""
         index = rows.to(self.h.device)
