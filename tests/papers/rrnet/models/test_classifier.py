@@ -1,3 +1,5 @@
+"""Numbers, digit by digit."""
+
 from __future__ import annotations
 
 import pytest
