@@ -15,7 +15,7 @@ from dgltrees.papers.nti.pictures import draw_attention, tree_cells
 from dgltrees.papers.rrnet.pictures import draw_operations
 from dgltrees.trees.builders import from_brackets, from_heads
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.vocabulary import Vocabulary
 from tests.golden.rows import SAMPLES, run, sha
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import each_step
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import offsets_of, owner, starts, within
 
 __all__ = [

@@ -21,9 +21,9 @@ from torch import Tensor
 from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
+from dgltrees.trees.kinds import OPERATIONS, Flow, Operation
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import lasts, locate, offsets_of, owner, running_sum, starts
-from dgltrees.trees.subtrees import over_subtrees
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [

@@ -33,7 +33,7 @@ from dgltrees.draw.picture import Picture
 from dgltrees.draw.strings import printable
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import match_splits
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 
 __all__ = ["MAX_ENTRIES", "OperationStep", "OperationsDrawing", "draw_operations"]
 

@@ -28,8 +28,8 @@ from dgltrees.papers.nti.graphs import (
 )
 from dgltrees.trees import Forest
 from dgltrees.trees.builders import from_heads
-from dgltrees.trees.builders.render import render
-from dgltrees.trees.depth import depths
+from dgltrees.trees.builders.brackets import render
+from dgltrees.trees.order import depths
 from tests.trees.batches import children
 
 

@@ -22,7 +22,7 @@ from dgltrees.papers.rrnet.graphs import (
     spans,
     word_operations,
 )
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 
 Span = tuple[int, int, int]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dgltrees import Forest, TreeBatch, TreeError, Vocabulary
 from dgltrees.draw import draw
 from dgltrees.papers.rrnet.graphs import inferred_trees, match_splits, operation_graph, spans
-from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
+from dgltrees.trees.kinds import OPERATIONS, Flow, Operation
 from tests.cells.sequences import (
     MERGE,
     OPEN,

@@ -9,10 +9,10 @@ import pytest
 from dgltrees import registry
 from dgltrees.cli import main
 from dgltrees.errors import ConfigError
-from dgltrees.tasks.table import TASKS
-from dgltrees.training.catalog import load_preset, paper_of, preset_names, preset_values
+from dgltrees.settings.catalog import load_preset, paper_of, preset_names, preset_values
+from dgltrees.settings.tasks import TASKS
+from tests.settings.test_catalog import NTI, without_nti  # noqa: F401
 from tests.training.samples import SAMPLES
-from tests.training.test_catalog import NTI, without_nti  # noqa: F401
 from tests.training.test_loop_settings import course, settings_of, without_difference
 
 _ALL = {*preset_names()}

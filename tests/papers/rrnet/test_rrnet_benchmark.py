@@ -20,7 +20,7 @@ from dgltrees import traverse
 from dgltrees.cells import RRNetCell
 from dgltrees.papers.rrnet.graphs import operation_graph
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.benchmarks.test_speed import measure
 

@@ -25,7 +25,7 @@ from dgltrees.papers.rrnet.graphs import (
 )
 from dgltrees.trees import Forest
 from dgltrees.trees.constituents import bracket_counts, constituent_counts
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import starts
 
 LETTERS = {Operation.SPLIT: "(", Operation.RECUR: "w", Operation.MERGE: ")", Operation.START: "?"}

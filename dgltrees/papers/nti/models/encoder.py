@@ -17,7 +17,6 @@ from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
-from dgltrees.options import Count, Fraction, checked, expected
 from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.leaves import (
     BidirectionalLSTMLeaves,
@@ -27,6 +26,7 @@ from dgltrees.papers.nti.models.leaves import (
     LSTMLeaves,
     State,
 )
+from dgltrees.settings import Count, Fraction, checked, expected
 from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
@@ -244,7 +244,7 @@ class NTIEncoder(Encoder):
         Returns:
             the trees; the node fields that the cell reads; and the parts ``token_nodes`` and
             ``final`` (state and memory of the leaf LSTM, each ``(T, d)``) of an
-            :class:`NTIEncoding`.
+            :class:`~dgltrees.papers.nti.models.encoder.NTIEncoding`.
         """
         (x, lengths), device = sentences, sentences.vectors.device
         batch = self.make_trees(lengths)

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from dgltrees.cells.lstm_state import lstm
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import Head, wide
-from dgltrees.options import Count, NonNegative, checked
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.sequences import Rollout
+from dgltrees.settings import Count, NonNegative, checked
 from dgltrees.trees.batch import TreeBatch
 
 __all__ = ["NumberDecoder", "PolicyClassifier", "Reward"]

@@ -12,7 +12,6 @@ from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
-from dgltrees.options import Count, Fraction, Share, checked
 from dgltrees.papers.rrnet.graphs import word_operations
 from dgltrees.papers.rrnet.models.objectives import PolicyObjective, Replay, Trajectories
 from dgltrees.papers.rrnet.models.policy import Decisions, FixedOperations, OnlyRecur, Policy, legal
@@ -31,10 +30,11 @@ from dgltrees.papers.rrnet.models.sequences import (
     with_tokens,
 )
 from dgltrees.papers.rrnet.models.stepping import Consume, RRNetState, Steps, choose, initial_state
+from dgltrees.settings import Count, Fraction, Share, checked
 from dgltrees.traversal import traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.constituents import MERGES, SPLITS
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import lasts
 
 __all__ = ["RRNetEncoder", "RRNetEncoding"]

@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from dgltrees.options import Count, NonNegative, NonNegativeInt, Share, checked
 from dgltrees.papers.rrnet.models.policy import ILLEGAL, Decisions
+from dgltrees.settings import Count, NonNegative, NonNegativeInt, Share, checked
 from dgltrees.trees.segments import lasts, mask_of
 
 __all__ = [

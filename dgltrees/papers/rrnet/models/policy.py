@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.models.heads import MLP, wide
-from dgltrees.options import Seed, checked
 from dgltrees.papers.rrnet.graphs import each_step
+from dgltrees.settings import Seed, checked
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 
 __all__ = [
     "ACTIONS",

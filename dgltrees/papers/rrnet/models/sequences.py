@@ -14,7 +14,7 @@ from dgltrees.papers.rrnet.graphs import match_splits, operation_graph, token_at
 from dgltrees.papers.rrnet.models.policy import legal, legal_between_words
 from dgltrees.papers.rrnet.models.stepping import Consume, RRNetState, Steps
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import lasts, owner, ranges, running_sum, starts, within
 
 __all__ = [

@@ -16,7 +16,7 @@ from torch import Tensor
 from dgltrees.cells.rrnet import RRNetCell, Step
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.models.policy import Policy, legal, legal_between_words
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from dgltrees.trees.segments import inverse, starts
 
 __all__ = ["Consume", "RRNetState", "Steps", "advance", "choose", "initial_state"]

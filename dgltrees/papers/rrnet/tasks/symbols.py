@@ -13,24 +13,17 @@ that split and merge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-
-from torch import nn
+from collections.abc import Callable, Iterator
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.options import Options
 from dgltrees.papers.rrnet.data.logic_sequences import stream_logic_sequences
 from dgltrees.papers.rrnet.data.mee import stream_mee
-from dgltrees.papers.rrnet.models.classifier import NumberDecoder
-from dgltrees.papers.rrnet.tasks.base import symbol_embedding
 from dgltrees.papers.rrnet.tasks.settings import PairReaderModel, ReaderModel
-from dgltrees.tasks.pair_head import make_pair_head
 from dgltrees.tasks.reader import ReaderTask
-from dgltrees.tasks.sequence_encoders import encoder_settings
 from dgltrees.tasks.settings import OperatorSettings
 from dgltrees.tasks.task import Names, Reader
-from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees import Examples
 
 __all__ = ["LOGIC_SEQUENCE", "MEE"]
 
@@ -48,25 +41,11 @@ def _reader(stream: Callable[..., Iterator[Examples]]) -> Reader:
     return read
 
 
-def _number_model(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    chosen = encoder_settings(model)
-    encoder = chosen.make(model, symbol_embedding(model, vocabs["word"]))
-    return chosen.classifier(model, encoder, NumberDecoder(encoder.size))
-
-
-def _pair_model(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    chosen = encoder_settings(model)
-    encoder = chosen.make(model, symbol_embedding(model, vocabs["word"]))
-    head = make_pair_head(model, encoder.size, len(vocabs["target"]))
-    return chosen.classifier(model, encoder, head)
-
-
 MEE = ReaderTask(
     "mee",
     OperatorSettings,
     ReaderModel,
     {"mee": _reader(stream_mee)},
-    _number_model,
     max_children=1,
     breakdown=("operators", _MANY_OPERATORS),
     reads=FORMATS["mee"].description,
@@ -77,7 +56,6 @@ LOGIC_SEQUENCE = ReaderTask(
     OperatorSettings,
     PairReaderModel,
     {"logic": _reader(stream_logic_sequences)},
-    _pair_model,
     max_children=1,
     breakdown=("operators", 12),
     reads=FORMATS["logic"].description,

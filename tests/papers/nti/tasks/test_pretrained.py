@@ -19,10 +19,10 @@ from dgltrees.models.pretrained import PretrainedEncoder
 from dgltrees.papers.nti.tasks.pairs import SNLI
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.papers.nti.tasks.sst import SST, SST_PHRASES
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Forest
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
 from tests.tasks.build import build

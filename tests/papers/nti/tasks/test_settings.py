@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dgltrees.settings.layers import Settings
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_splits
-from dgltrees.tasks.table import get_task
 from dgltrees.training.rundir import fingerprints
-from dgltrees.training.settings import Settings
 from tests.tasks.test_model_settings import (
     assert_data_refused,
     assert_metric_refused,

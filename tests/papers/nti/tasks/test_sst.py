@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dgltrees.settings.tasks import get_task
 from dgltrees.tasks.splits import load_examples
-from dgltrees.tasks.table import get_task
 from dgltrees.training.loaded import load
 from dgltrees.training.run import train
 from tests.training.samples import SAMPLES, quick

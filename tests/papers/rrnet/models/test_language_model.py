@@ -20,7 +20,7 @@ from dgltrees.papers.rrnet.models.objectives import Reinforce
 from dgltrees.papers.rrnet.models.policy import FixedOperations
 from dgltrees.papers.rrnet.models.stepping import advance, initial_state
 from dgltrees.trees import TreeBatch
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from tests.papers.rrnet.models.conftest import EMPTY, SIZE, STATE, WORDS, network
 
 STREAMS, LENGTH = 3, 23

@@ -18,7 +18,7 @@ from dgltrees.papers.rrnet.models.language_model import StreamLM
 from dgltrees.papers.rrnet.models.objectives import PolicyObjective, QLearning, Reinforce
 from dgltrees.papers.rrnet.models.policy import FixedOperations
 from dgltrees.trees import TreeBatch
-from dgltrees.trees.operation_kinds import Operation
+from dgltrees.trees.kinds import Operation
 from tests.cells.rrnet_reference import read
 from tests.papers.rrnet.models.conftest import WORDS, network, sentences
 from tests.papers.rrnet.models.test_language_model import window

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.tasks.ptb import PTB
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 from tests.tasks.build import build, run
 from tests.training.samples import SAMPLES, quick, with_model

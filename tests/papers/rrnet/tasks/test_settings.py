@@ -15,7 +15,7 @@ from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.language_model import LSTMStream
 from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce, Replay
 from dgltrees.papers.rrnet.models.policy import Policy
-from dgltrees.training.settings import Settings
+from dgltrees.settings.layers import Settings
 from tests.models.test_ranges import WORDS, assert_refused
 from tests.tasks.test_model_settings import assert_data_refused, assert_model_refused
 

@@ -15,11 +15,11 @@ from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
 from dgltrees.papers.rrnet.models.objectives import QLearning, Reinforce
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits, load_splits
 from dgltrees.tasks.task import Task
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples
 from tests.tasks.build import build
 from tests.tasks.test_unlabeled import assert_one_error, assert_read
