@@ -38,7 +38,7 @@ FILES = {
     "presets.py": 'PRESETS = {"balanced": {"about": "Rare classes.", "task": "balanced"}}\n',
     "wide.py": '''
 from dataclasses import dataclass
-from dgltrees.models.bag_encoder import BagEncoder
+from dgltrees.models.sequence_encoder import BagEncoder
 from dgltrees.settings import Count
 from dgltrees.tasks.sequence_encoders import EncoderSettings
 

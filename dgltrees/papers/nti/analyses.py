@@ -19,7 +19,7 @@ from torch import Tensor
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.encoding import Encoding
+from dgltrees.models.encoder import Encoding
 from dgltrees.papers.nti.graphs import full_shape
 from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding
 from dgltrees.papers.nti.models.pairs import EncodingPair, PairEncoder, TreeMatching

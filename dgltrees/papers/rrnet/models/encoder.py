@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dgltrees.cells.rrnet import RRNetCell
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.encoding import Encoder, Encoding
+from dgltrees.models.encoder import Encoder, Encoding
 from dgltrees.models.inputs import GivenVectors, NodeInput
 from dgltrees.papers.rrnet.graphs import word_operations
 from dgltrees.papers.rrnet.models.objectives import PolicyObjective, Replay, Trajectories

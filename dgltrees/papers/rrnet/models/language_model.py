@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 from dgltrees.cells.initial import uniform
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.inputs import NodeInput
 from dgltrees.models.sequence_encoder import SequenceEncoder
 from dgltrees.models.softmax import softmax_nll

@@ -13,7 +13,7 @@ from dgltrees.cells import RRNetCell
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
 from dgltrees.models.classifier import Classifier
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.models.fine_tuned import FineTunedWords
 from dgltrees.models.heads import Head
 from dgltrees.models.inputs import GivenVectors, Input, NodeInput, WordEmbedding
