@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Collection, ItemsView, Iterator, MutableMapping, ValuesView
+from contextlib import suppress
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
@@ -25,9 +26,12 @@ from typing import Any, Generic, TypeVar, cast
 
 from dgltrees.errors import ConfigError
 
-__all__ = ["Registry", "instance_of", "missing_paper", "subclass_of"]
+__all__ = ["Registry", "instance_of", "missing_paper", "source_file", "subclass_of"]
 
 T = TypeVar("T")
+
+read: Callable[[EntryPoint], Any] | None = None
+"""Reads objects from source, see :mod:`dgltrees.settings.source`; None: they are imported."""
 
 PAPERS = {
     "tensor_tree_lstm": "boolsent inex listops logic lrt",
@@ -49,7 +53,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
         kind: the kind in the plural, ``"cells"``; entry points are in the group ``dgltrees.cells``.
         core: the places of the core's objects, ``"module:attribute"``, by name.
         check: what is wrong with an object of this name, ``"no subclass of BaseCell"``; empty if
-            nothing is.
+            nothing is. Or where this function is, ``"module:attribute"``.
 
     Warns:
         UserWarning: two packages announce one name (the first one has it); or, in a loop over all
@@ -57,7 +61,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
     """
 
     def __init__(
-        self, kind: str, core: dict[str, str], check: Callable[[str, Any], str] | None = None
+        self, kind: str, core: dict[str, str], check: Callable[[str, Any], str] | str | None = None
     ) -> None:
         self.kind, self.check, self._core = kind, check, core
         self._objects: dict[str, T] = {}
@@ -90,6 +94,9 @@ class Registry(MutableMapping[str, T], Generic[T]):
         if name not in self:
             raise KeyError(name)
         if name not in self._objects:
+            if read is not None:
+                with suppress(ImportError, OSError, SyntaxError, LookupError):
+                    return cast(T, read(self._entries[name]))
             self._objects[name] = cast(T, _load(self._entries[name], self.check))
         return self._objects[name]
 
@@ -133,12 +140,12 @@ class Registry(MutableMapping[str, T], Generic[T]):
         return _first_line(docstring)
 
 
-def subclass_of(base: type) -> Callable[[str, Any], str]:
-    """A check for registries of classes: that each is a subclass of ``base``."""
+def subclass_of(*bases: type) -> Callable[[str, Any], str]:
+    """A check for registries of classes: that each is a subclass of one of ``bases``."""
 
     def check(name: str, value: Any) -> str:
-        fits = isinstance(value, type) and issubclass(value, base)
-        return "" if fits else f"it is no subclass of {base.__name__}"
+        fits = isinstance(value, type) and issubclass(value, bases)
+        return "" if fits else f"it is no subclass of {bases[-1].__name__}"
 
     return check
 
@@ -188,13 +195,15 @@ def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "dgltrees"
 
 
-def _load(entry: EntryPoint, check: Callable[[str, Any], str] | None) -> Any:
+def _load(entry: EntryPoint, check: Callable[[str, Any], str] | str | None) -> Any:
     if entry.dist is None:  # of the core, where an error is a bug and keeps its traceback
         return entry.load()
     try:
         value = entry.load()
     except Exception as error:  # code of another package may raise anything
         raise ConfigError(_broken(entry, f"{type(error).__name__}: {error}")) from error
+    if isinstance(check, str):
+        check = cast(Callable[[str, Any], str], EntryPoint("check", check, entry.group).load())
     wrong = check(entry.name, value) if check is not None else ""
     if wrong:
         raise ConfigError(_broken(entry, wrong))
@@ -215,7 +224,7 @@ def _docstring(entry: EntryPoint) -> str:
         ImportError, OSError, SyntaxError: there is no such module, or no source of it.
         LookupError: the module does not define the name, or it has no docstring.
     """
-    body = ast.parse(_source(entry.module).read_text(encoding="utf-8")).body
+    body = ast.parse(source_file(entry.module).read_text(encoding="utf-8")).body
     for node, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == entry.attr:
             return ast.get_docstring(node) or ""
@@ -232,7 +241,7 @@ def _first_line(docstring: str) -> str:
     return docstring.partition("\n")[0].replace("``", "").rstrip(".")
 
 
-def _source(module: str) -> Path:
+def source_file(module: str) -> Path:
     """The file of a module; neither it nor a package that it is in is imported.
 
     Raises:
@@ -269,7 +278,7 @@ def missing_paper(name: str) -> str:
     paper = max(matches)[1]
     module = f"dgltrees.papers.{paper}"
     try:
-        _source(module)
+        source_file(module)
     except ImportError:
         return f"the paper {paper} ({module}), which is not installed"
     presets = _all_entry_points().select(group="dgltrees.presets")

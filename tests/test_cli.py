@@ -13,7 +13,7 @@ import torch
 import dgltrees
 from dgltrees.cli import COMMANDS, main
 from dgltrees.formats.synthetic import GENERATORS
-from dgltrees.training.catalog import preset_names
+from dgltrees.settings.catalog import preset_names
 from tests.training.samples import CLASSIFY, PLANS_FILE, SAMPLES
 
 Capture = pytest.CaptureFixture[str]
@@ -85,7 +85,7 @@ def test_help_says_what_is_required_and_what_each_data_set_is(capsys: Capture) -
     ("module", "status", "said"),
     [
         ("cli", -signal.SIGINT, ""),
-        ("options", 130, "stopped"),
+        ("settings", 130, "stopped"),
         ("commands.presets", 130, "stopped"),
     ],
 )

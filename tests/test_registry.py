@@ -38,19 +38,19 @@ FILES = {
     "presets.py": 'PRESETS = {"balanced": {"about": "Rare classes.", "task": "balanced"}}\n',
     "wide.py": '''
 from dataclasses import dataclass
-from dgltrees.models.bag_encoder import BagEncoder
-from dgltrees.options import Count
+from dgltrees.models.sequence_encoder import BagEncoder
+from dgltrees.settings import Count
 from dgltrees.tasks.sequence_encoders import EncoderSettings
 
 @dataclass(frozen=True)
 class WideSettings(EncoderSettings):
     """A wide bag of nodes."""
+    hidden_size: Count
     width: Count = 2
     """Size of a vector, as a multiple of hidden_size."""
 
-    @staticmethod
-    def make(model, inputs):
-        return BagEncoder(inputs, model["width"] * model["hidden_size"])
+    def __call__(self, inputs):
+        return BagEncoder(inputs, self.width * self.hidden_size)
 ''',
     "ones.py": '''
 from pathlib import Path
@@ -75,7 +75,7 @@ BROKEN_FILES = {
     "__init__.py": """
 from dgltrees.tasks.own_trees.classes import CLASSIFY
 from dgltrees.tasks.task import Task
-BLIND = Task("blind", CLASSIFY.data, CLASSIFY.model, {}, CLASSIFY.build)
+BLIND = Task("blind", CLASSIFY.data, CLASSIFY.model, {})
 """,
     "cells.py": "raise RuntimeError('no such device')\n",
 }
@@ -216,7 +216,7 @@ def test_names_of_papers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch)
     def missing(module: str) -> Path:
         raise ImportError(module)
 
-    monkeypatch.setattr("dgltrees.registry._source", missing)
+    monkeypatch.setattr("dgltrees.registry.source_file", missing)
     assert (
         missing_paper("mee-lstm")
         == "the paper rrnet (dgltrees.papers.rrnet), which is not installed"
@@ -228,7 +228,7 @@ def test_names_of_papers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch)
 def test_a_paper_that_is_there_and_not_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dgltrees.registry._source", lambda module: tmp_path)
+    monkeypatch.setattr("dgltrees.registry.source_file", lambda module: tmp_path)
     monkeypatch.setattr("dgltrees.registry._all_entry_points", lambda: EntryPoints(()))
     assert "rrnet), which this installation does not announce; install" in missing_paper("mee-lstm")
     assert missing_paper("regress") == ""

@@ -17,8 +17,8 @@ from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_cells import TreeGRU, TreeLSTM, TreeRNN
 from dgltrees.errors import ConfigError
-from dgltrees.options import Options
 from dgltrees.registry import Registry, subclass_of
+from dgltrees.settings import Options
 
 __all__ = [
     "AGGREGATORS",

@@ -17,12 +17,11 @@ from typing import Any
 
 import docstring_parser
 
-from dgltrees.constructors import GOOGLE
 from dgltrees.errors import ConfigError
-from dgltrees.formats.layout import Layout
-from dgltrees.options import Option, nearest, options_of
+from dgltrees.settings import Option, nearest, options_of
+from dgltrees.settings.options import GOOGLE
 
-__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable"]
+__all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable", "split"]
 
 Command = Callable[..., None]
 
@@ -73,7 +72,7 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
         ConfigError: a flag that the command has not, a value of a wrong type, or a missing one.
     """
     options = _options(command)
-    words, flags, repeated = _split(argv)
+    words, flags, repeated = split(argv)
     values: dict[str, Any] = {}
     if needs_settings(command):
         section_flags = {key: v for key, v in flags.items() if _is_setting(key)}
@@ -116,9 +115,10 @@ def arguments(command: Command, argv: Sequence[str], name: str) -> dict[str, Any
     for option in options.values():
         if values.get(option.name) in (None, []):
             _check_required(command, option, f"--{option.name}", name)
-    if _takes_layout(command):
-        fields = [each for each in options_of(Layout) if each in values]
-        values["layout"] = Layout(**{each: values.pop(each) for each in fields})
+    layout = _layout(command)
+    if layout is not None:
+        fields = [each for each in options_of(layout) if each in values]
+        values["layout"] = layout(**{each: values.pop(each) for each in fields})
     return values
 
 
@@ -168,11 +168,14 @@ def _options(command: Command) -> dict[str, Option]:
                 f"got {parameter}; for several words write {name}: list[str]"
             )
     options = {n: each for n, each in options_of(command).items() if n not in ("layer", "layout")}
-    return {**options, **options_of(Layout)} if _takes_layout(command) else options
+    layout = _layout(command)
+    return options if layout is None else {**options, **options_of(layout)}
 
 
-def _takes_layout(command: Command) -> bool:
-    return "layout" in inspect.signature(command).parameters
+def _layout(command: Command) -> Any:
+    """The class ``Layout`` where the command takes one, as the command's module has it."""
+    takes_layout = "layout" in inspect.signature(command).parameters
+    return inspect.unwrap(command).__globals__["Layout"] if takes_layout else None
 
 
 def _is_required(command: Command, option: Option) -> bool:
@@ -185,7 +188,7 @@ def _is_positional(command: Command, option: Option) -> bool:
     return parameter is not None and parameter.kind is not parameter.KEYWORD_ONLY
 
 
-def _split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
+def split(argv: Sequence[str]) -> tuple[list[str], dict[str, list[str]], set[str]]:
     """The words before the first flag, the words behind each flag, and flags that stand again."""
     words: list[str] = []
     flags: dict[str, list[str]] = {}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells.compiled.workspace import Workspace, refuse_second_derivative
-from dgltrees.options import Count
+from dgltrees.settings import Count
 
 __all__ = ["softmax_nll"]
 

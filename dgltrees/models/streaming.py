@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoder import Encoder
 from dgltrees.trees import BatchSampler, Forest
 
 __all__ = ["encode_roots"]

@@ -11,8 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from dgltrees._checksums import check_sum, checksum
-from dgltrees._files import PathLike, check_is_file, replacing
+from dgltrees._files import PathLike, check_is_file, check_sum, checksum, replacing
 
 __all__ = ["not_finite", "read_tensors", "write_tensors"]
 

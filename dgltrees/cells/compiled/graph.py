@@ -15,7 +15,7 @@ from torch import Tensor, fx
 from torch.overrides import TorchFunctionMode
 
 from dgltrees.cells.compiled.loops import CompileError
-from dgltrees.traversal.calls import traced
+from dgltrees.traversal.functions import traced
 
 __all__ = ["Noise", "WithoutNoise", "bernoulli", "expected", "graph_of"]
 

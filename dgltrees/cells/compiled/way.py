@@ -32,7 +32,7 @@ from dgltrees.cells.compiled.kernels import compiles
 from dgltrees.cells.compiled.loops import CompileError
 from dgltrees.cells.compiled.run import Machine
 from dgltrees.errors import ConfigError
-from dgltrees.traversal.calls import prepared
+from dgltrees.traversal.functions import prepared
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, general_way, goes_second, way_of
 from dgltrees.trees.batch import TreeBatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from operator import methodcaller
 from typing import Any
 
@@ -10,11 +11,10 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.values import KINDS, shown
-from dgltrees.trees.builders.vocabs import check_vocabs
+from dgltrees.trees.builders.values import KINDS, shown, typed_columns
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, check_vocabs
 
 __all__ = ["Getter", "from_objects", "getter_function", "to_objects"]
 
@@ -32,7 +32,6 @@ def from_objects(
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
-    max_children: int | None = None,
     repeat_shared: bool = False,
     source: Getter | None = None,
     file: PathLike | None = None,
@@ -79,7 +78,6 @@ def from_objects(
         kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that have to
             be of this kind. A column that is named here, or in ``vocabs``, may be missing
             everywhere; but for vectors, of which nobody knows the length then.
-        max_children: the largest number of children of a node, missing ones included; None for any.
         repeat_shared: an object at several places of a tree is a node at each, instead of an error.
             Immutable values such as strings and tuples always are.
         source: where a node comes from, its line as an integer or a text, for the errors.
@@ -87,10 +85,9 @@ def from_objects(
 
     Raises:
         TreeError: with tree and node: there is no tree, a root is None, an object contains itself
-            or is at several places of a tree, the children are no iterable, a node has too many, a
-            getter does not fit an object or fails; the values of a column are of several kinds or
-            of none of these, vectors have unlike lengths, no node has a value; a text is not in a
-            frozen vocabulary.
+            or is at several places of a tree, the children are no iterable, a getter does not fit
+            an object or fails; the values of a column are of several kinds or of none of these,
+            vectors have unlike lengths, no node has a value; a text is not in a frozen vocabulary.
         ConfigError: ``columns`` is no list of names and no mapping of names to getters; ``vocabs``
             or ``kinds`` has another column, or ``kinds`` another kind.
     """
@@ -107,8 +104,9 @@ def from_objects(
     lists = NodeLists(file=file)
     try:
         walk(roots, _children(children), repeat_shared=repeat_shared, lists=lists)
+        lists.check_any()
         values = {name: _values(name, getter, lists) for name, getter in getters.items()}
-        return lists.forest_of_values(values, vocabs=vocabs, kinds=kinds, max_children=max_children)
+        return lists.walked(*typed_columns(values, lists.error, vocabs, kinds))
     except TreeError as error:
         if source is None or error.node is None:
             raise
@@ -123,8 +121,8 @@ def from_objects(
 def getter_function(getter: Getter) -> Callable[[Any], Any]:
     """The function of a getter, which finds out once per type of objects how it gets the value."""
     if not callable(getter):
-        by_type = _ByType(getter)
-        return lambda node: by_type[type(node)](node)
+        of_type: Callable[[type], Callable[[Any], Any]] = cache(partial(_function_of_type, getter))
+        return lambda node: of_type(type(node))(node)
 
     def call(node: Any) -> Any:
         try:
@@ -137,33 +135,22 @@ def getter_function(getter: Getter) -> Callable[[Any], Any]:
     return call
 
 
-class _ByType(dict[type, Callable[[Any], Any]]):
-    """For each type of objects the function that gets a key, an attribute or an item."""
+def _function_of_type(name: Hashable, kind: type) -> Callable[[Any], Any]:
+    """The function that gets a key, an attribute or an item of objects of a type."""
+    if issubclass(kind, Mapping):
+        return methodcaller("get", name)
+    if isinstance(name, int) and issubclass(kind, (list, tuple)):
+        return lambda node: node[name] if -len(node) <= name < len(node) else None
+    if isinstance(name, str) and (hasattr(kind, name) or not issubclass(kind, _PLAIN)):
+        return lambda node: getattr(node, name, None)
 
-    def __init__(self, name: Hashable) -> None:
-        super().__init__()
-        self.name = name
+    def refuse(node: Any) -> Any:
+        kinds = "an object or mapping" if isinstance(name, str) else "a list, tuple or mapping"
+        raise TreeError(
+            f"expected {kinds} to get {name!r} from, got {shown(node)}; give a function instead"
+        )
 
-    def __missing__(self, kind: type) -> Callable[[Any], Any]:
-        self[kind] = function = self._function(kind)
-        return function
-
-    def _function(self, kind: type) -> Callable[[Any], Any]:
-        name = self.name
-        if issubclass(kind, Mapping):
-            return methodcaller("get", name)
-        if isinstance(name, int) and issubclass(kind, (list, tuple)):
-            return lambda node: node[name] if -len(node) <= name < len(node) else None
-        if isinstance(name, str) and (hasattr(kind, name) or not issubclass(kind, _PLAIN)):
-            return lambda node: getattr(node, name, None)
-
-        def refuse(node: Any) -> Any:
-            kinds = "an object or mapping" if isinstance(name, str) else "a list, tuple or mapping"
-            raise TreeError(
-                f"expected {kinds} to get {name!r} from, got {shown(node)}; give a function instead"
-            )
-
-        return refuse
+    return refuse
 
 
 def _getters(columns: Sequence[str] | Mapping[str, Getter]) -> dict[str, Getter]:
@@ -208,7 +195,7 @@ def _values(name: str, getter: Getter, lists: NodeLists) -> list[Any]:
     """The values of a column."""
     get, values, kinds = getter_function(getter), [], set(map(type, lists.objects))
     if len(kinds) == 1 and not callable(getter):
-        get = _ByType(getter)[kinds.pop()]
+        get = _function_of_type(getter, kinds.pop())
     try:
         for node in lists.objects:
             values.append(get(node))

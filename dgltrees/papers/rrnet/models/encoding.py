@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from dgltrees.models.encoding import Encoding
+from dgltrees.models.encoder import Encoding
 from dgltrees.papers.rrnet.models.decisions import Decisions
 
 __all__ = ["RRNetEncoding"]

@@ -22,21 +22,21 @@ from dgltrees.errors import ConfigError
 from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.word_vectors import read_word_vectors
-from dgltrees.options import Options
-from dgltrees.papers.top_down.graphs.batch import generation_batch
-from dgltrees.papers.top_down.graphs.generation import generation_forest
-from dgltrees.papers.top_down.models.base import LanguageModel
-from dgltrees.papers.top_down.models.nce import NCE
-from dgltrees.papers.top_down.models.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
+from dgltrees.papers.top_down.models.language_model import (
+    NCE,
+    BidirectionalLM,
+    LanguageModel,
+    SequenceLM,
+)
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.dependencies import LABEL, stream_trees
-from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
+from dgltrees.papers.top_down.tasks.reading import LABEL, TreeLMSettings, stream_trees
+from dgltrees.settings import Count, Fraction, Options
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
 from dgltrees.trees import Examples, TreeBatch, Vocabulary
 
-__all__ = ["TREE_LM", "LanguageModelTask", "Objective"]
-
+__all__ = ["TREE_LM", "LanguageModelTask", "Objective", "TreeLMModel"]
 
 JOINT_LOSS = Metric("joint_loss", higher_is_better=False, scale=1.0)
 
@@ -73,11 +73,89 @@ class Objective(nn.Module):
 
 
 @dataclass(frozen=True)
+class TopDownSettings:
+    """A language model along a tree, top-down."""
+
+    left_dependents: bool = False
+    """Use an LdTreeLSTM, which reads left dependents before it generates right ones."""
+    shared: bool = False
+    """Use one LSTM for all four types of edges; by default each has its own."""
+    labels: bool = False
+    """Predict each word's dependency label after it."""
+    stops: bool = False
+    """Generate a tree's shape too, by START and STOP; perplexity stays that of the words."""
+
+
+@dataclass(frozen=True)
+class SequenceSettings:
+    """A language model along the words of a sentence."""
+
+    end: bool = False
+    """Predict the end of each sentence too; perplexity stays that of the words."""
+
+
+@dataclass(frozen=True)
+class NoiseSettings:
+    """Noise-contrastive estimation."""
+
+    noise: Count = 20
+    """Noise words that are drawn for each word."""
+
+
+@dataclass(frozen=True)
+class TreeLMModel:
+    """A language model over trees, or over their words alone."""
+
+    parts: ClassVar[Mapping[str, Any]] = {
+        "language_model": {
+            "tree": TopDownSettings,
+            "sequence": SequenceSettings,
+            "bidirectional": None,
+        },
+        "objective": {"nll": None, "nce": NoiseSettings},
+    }
+
+    language_model: str = "tree"
+    """What a word is predicted from: its ancestors and siblings (tree), the words before it
+    (sequence), or those on both sides (bidirectional)."""
+    hidden_size: Count = 50
+    """Size of a state."""
+    embedding: Count = 100
+    """Size of a word's vector."""
+    layers: Count = 1
+    """Layers of the LSTMs."""
+    tied: bool = False
+    """Use the word vectors as output embeddings."""
+    output_dropout: Fraction = 0.0
+    """Probability of dropout between the top layer and the output layer."""
+    objective: str = "nll"
+    """Training loss: full softmax (nll), or noise-contrastive estimation (nce)."""
+
+
+@dataclass(frozen=True)
 class LanguageModelTask(Task):
     """Language modelling of trees: rows are nodes, and their classes are words; ROOT has none."""
 
     has_majority = False
     evaluate_more: ClassVar[str | None] = "dgltrees.papers.top_down.analyses.shape:joint_report"
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Objective:
+        """The model of these settings.
+
+        Raises:
+            ConfigError: it should predict labels, and the data have none.
+        """
+        given = {"words": len(vocabs["word"]), "dropout": model["output_dropout"]}
+        lm: LanguageModel
+        if model["language_model"] == "tree":
+            labels = _count_labels(vocabs) if model["labels"] else 0
+            lm = model.of(TreeLM, **given, labels=labels)
+        elif model["language_model"] == "sequence":
+            lm = model.of(SequenceLM, **given)
+        else:
+            lm = model.of(BidirectionalLM, **given)
+        rows = torch.ones(len(lm.output))
+        return Objective(lm, model.of(NCE, counts=rows) if model["objective"] == "nce" else None)
 
     def display_name(self, model: Options) -> str:
         """The paper's name of the model."""
@@ -224,34 +302,6 @@ def _read(
         yield Examples(generation_forest(forest))
 
 
-def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words, hidden_size = len(vocabs["word"]), options["hidden_size"]
-    shared: dict[str, Any] = {
-        "embedding": options["embedding"],
-        "layers": options["layers"],
-        "tied": options["tied"],
-        "dropout": options["output_dropout"],
-    }
-    model: LanguageModel
-    if options["language_model"] == "tree":
-        model = TreeLM(
-            words,
-            hidden_size,
-            left_dependents=options["left_dependents"],
-            shared=options["shared"],
-            labels=_count_labels(vocabs) if options["labels"] else 0,
-            stops=options["stops"],
-            **shared,
-        )
-    elif options["language_model"] == "sequence":
-        model = SequenceLM(words, hidden_size, end=options["end"], **shared)
-    else:
-        model = BidirectionalLM(words, hidden_size, **shared)
-    rows = torch.ones(len(model.output))
-    nce = NCE(rows, noise=options["noise"]) if options["objective"] == "nce" else None
-    return Objective(model, nce)
-
-
 def _count_labels(vocabs: Mapping[str, Vocabulary]) -> int:
     if len(vocabs.get(LABEL, ())) < 2:  # the unknown one
         raise ConfigError("model.labels needs dependency labels (DEPREL), the data have none")
@@ -263,7 +313,6 @@ TREE_LM = LanguageModelTask(
     TreeLMSettings,
     TreeLMModel,
     {"conllu": _read},
-    _build,
     nodes=True,
     max_children=4,
     metrics=(PERPLEXITY, LOSS, JOINT_LOSS),
