@@ -1,8 +1,10 @@
-"""Machine code of cells, which is kept on disk."""
+"""Machine code of cells, which is kept on disk, and the line before it is made."""
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,10 +13,10 @@ from torch.testing import assert_close
 from dgltrees import Forest, explain_compile, traverse
 from dgltrees.cells import make_cell
 from dgltrees.cells.compiled import kernels
-from dgltrees.cells.compiled.kernels import available
 from tests.cells.compiled.interpreter import compiling
 
-pytestmark = pytest.mark.skipif(not available(), reason="no numba")
+event = pytest.importorskip("numba.core.event")
+pytestmark = pytest.mark.skipif(not kernels.available(), reason="no numba")
 
 
 def test_machine_code_equals_the_functions_in_single_precision() -> None:
@@ -41,3 +43,42 @@ def test_a_foreign_file_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     file.write_text("raise RuntimeError('foreign')")
     assert kernels._module(text).STAMP == 0
     assert file.read_text() == text
+
+
+_CODE = """
+from numba import njit
+
+@njit(cache=True)
+def double(x):
+    return x + x
+"""
+
+
+def _double(path: Path, name: str) -> Any:
+    """The function of the file, as a process that starts anew has it."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.double
+
+
+def test_compiling_is_said_once_and_loading_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dgltrees.cells.compiled.kernels.rows import Announcement
+
+    path = tmp_path / "code.py"
+    path.write_text(_CODE)
+    with event.install_listener("numba:compile", Announcement("announced")):
+        _double(path, "of_others")(1j)
+        assert capsys.readouterr().err == ""
+        double = _double(path, "announced.code")
+        assert (double(1), double(1), double(0.5)) == (2, 2, 1.0)
+        line = capsys.readouterr().err
+    assert line.startswith("dgltrees: compiling for this processor takes up to a minute;")
+    assert line.count("\n") == 1
+    with event.install_listener("numba:compile", Announcement("announced")):
+        assert _double(path, "announced.code")(1) == 2
+    assert capsys.readouterr().err == ""
