@@ -32,7 +32,7 @@ PROMISES = {
         *("dgltrees/settings/presets.py", "tests/tasks/test_task.py"),
     ],
     "a format": [
-        *("dgltrees/formats/parents.py", "dgltrees/formats/table.py"),
+        *("dgltrees/formats/parents.py", "dgltrees/formats/format.py"),
         "tests/formats/table.py",
     ],
     "a command": ["dgltrees/commands/count.py", "dgltrees/cli.py"],

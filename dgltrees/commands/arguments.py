@@ -19,7 +19,7 @@ import docstring_parser
 
 from dgltrees.constructors import GOOGLE
 from dgltrees.errors import ConfigError
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Layout
 from dgltrees.options import Option, nearest, options_of
 
 __all__ = ["Layer", "arguments", "check_once", "help_text", "needs_settings", "resumable"]

@@ -1,32 +1,30 @@
 """File formats: a module per format and a row per format in :data:`FORMATS`.
 
-``read_X`` reads a file of format X whole, ``stream_X`` in chunks; ``write_X`` writes one.
+:func:`read` reads a file of any format whole, ``stream_X`` one of format X in chunks, and
+``write_X`` writes one.
 """
 
-from dgltrees.formats.arrow import read_arrow, stream_arrow, write_arrow, write_parquet
+from dgltrees.formats.arrow import stream_arrow, write_arrow, write_parquet
 from dgltrees.formats.conllu import (
     CONLLU_COLUMNS,
     conllu_blocks,
-    read_conllu,
     stream_conllu,
     write_conllu,
 )
 from dgltrees.formats.english import split_sentences, tokenize
-from dgltrees.formats.jsonl import read_jsonl, stream_jsonl, write_jsonl
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import FORMATS, Format, Layout, format_by_suffix, guess_format, read
+from dgltrees.formats.jsonl import stream_jsonl, write_jsonl
 from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.logic import (
     LOGIC_OPERATORS,
     LOGIC_RELATIONS,
     LOGIC_VARIABLES,
-    read_logic,
     stream_logic,
     write_logic,
 )
-from dgltrees.formats.mrg import read_mrg, stream_mrg
-from dgltrees.formats.nodes import read_nodes, stream_nodes
-from dgltrees.formats.rows import read_rows, stream_rows
-from dgltrees.formats.table import FORMATS, Format, format_by_suffix, guess_format
+from dgltrees.formats.mrg import stream_mrg
+from dgltrees.formats.nodes import stream_nodes
+from dgltrees.formats.rows import stream_rows
 from dgltrees.formats.text import sentences_of_lines, sentences_of_text
 
 __all__ = [
@@ -41,13 +39,7 @@ __all__ = [
     "conllu_blocks",
     "format_by_suffix",
     "guess_format",
-    "read_arrow",
-    "read_conllu",
-    "read_jsonl",
-    "read_logic",
-    "read_mrg",
-    "read_nodes",
-    "read_rows",
+    "read",
     "sentences_of_lines",
     "sentences_of_text",
     "split_sentences",

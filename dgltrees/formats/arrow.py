@@ -18,9 +18,8 @@ from dgltrees.formats.arrow_files import (
     numpy_column,
     pyarrow_or_error,
 )
-from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import check_chunk_size, empty_file, gather
-from dgltrees.formats.table import TABLES, Format
+from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.lines import check_chunk_size, empty_file
 from dgltrees.formats.values import Column, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
 from dgltrees.trees.examples import Examples
@@ -29,7 +28,7 @@ from dgltrees.trees.forest import Forest
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ARROW", "has_lists", "read_arrow", "stream_arrow", "write_arrow", "write_parquet"]
+__all__ = ["ARROW", "has_lists", "stream_arrow", "write_arrow", "write_parquet"]
 
 _ROWS = 10_000
 
@@ -40,11 +39,6 @@ def has_lists(path: PathLike, parent: str = "parent") -> bool:
         return False
     schema = arrow_schema(path)
     return parent in schema.names and _is_list(schema.field(parent).type)
-
-
-def read_arrow(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
-    """All trees of a Parquet or Arrow file; see :func:`stream_arrow`."""
-    return gather(stream_arrow(path, layout=layout))
 
 
 def stream_arrow(

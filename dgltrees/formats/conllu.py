@@ -17,8 +17,8 @@ from conllu import Metadata, Token, TokenList, parse_token_and_metadata
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
 from dgltrees.formats.conllu_checks import FIELDS, check_lines, check_text, words_of
-from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.roots import check_roots
@@ -29,7 +29,6 @@ __all__ = [
     "CONLLU_COLUMNS",
     "conllu_blocks",
     "conllu_sentences",
-    "read_conllu",
     "stream_conllu",
     "write_conllu",
 ]
@@ -38,30 +37,6 @@ CONLLU_COLUMNS = ("word", "upos", "xpos", "deprel")
 _PARSED_BY_DEFAULT = ("id", "xpos", "feats", "head", "deps", "misc")  # by the library conllu
 _UNPARSED = {field: (lambda fields, i: fields[i]) for field in _PARSED_BY_DEFAULT}
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f]| {2}|^\s|\s$|^$")  # in a name
-
-
-def read_conllu(
-    paths: PathLike | Sequence[PathLike],
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    lower: bool = False,
-    min_count: int = 1,
-    max_words: int | None = None,
-    single_root: bool = True,
-) -> Examples:
-    """All sentences of one or several CoNLL-U files; see :func:`stream_conllu`.
-
-    Arguments:
-        min_count: words that occur less often in these files become ``<unk>``, and the vocabulary
-            of words is frozen; 1, the default, keeps every word.
-
-    Raises:
-        ConfigError: ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
-    """
-    stream = stream_conllu(
-        paths, vocabs=vocabs, lower=lower, max_words=max_words, single_root=single_root
-    )
-    return read_sentences(stream, vocabs, min_count)
 
 
 def stream_conllu(
@@ -149,7 +124,7 @@ def write_conllu(
     *,
     comments: Sequence[Mapping[str, object]] | None = None,
 ) -> None:
-    """Write a dependency forest as a CoNLL-U file, which :func:`read_conllu` reads back.
+    """Write a dependency forest as a CoNLL-U file, which :func:`stream_conllu` reads back.
 
     Arguments:
         forest, comments: see :func:`conllu_blocks`.

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Format, Layout
 from dgltrees.formats.lines import open_bytes
-from dgltrees.formats.table import Format
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.json_documents import from_json
 from dgltrees.trees.builders.python_source import from_python

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import check_chunk_size, gather
-from dgltrees.formats.table import (
+from dgltrees.formats.format import (
     FORMATS,
     Format,
+    Layout,
     check_layout,
     format_by_suffix,
     guess_format,
 )
+from dgltrees.formats.lines import check_chunk_size, gather
 from dgltrees.formats.tables import Table
 from dgltrees.formats.values import as_example_columns
 from dgltrees.trees.examples import Examples

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dgltrees._files import PathLike
 from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Format, Layout
 from dgltrees.formats.lines import check_chunk_size, empty_file, open_bytes
 from dgltrees.formats.records import Records
-from dgltrees.formats.table import Format
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.examples import Examples
 

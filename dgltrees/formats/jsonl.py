@@ -12,19 +12,13 @@ from numpy.typing import NDArray
 from dgltrees._collector import without_collector
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import gather, record_chunks
+from dgltrees.formats.format import Format, Layout
+from dgltrees.formats.lines import record_chunks
 from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.table import Format
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
-__all__ = ["JSONL", "read_jsonl", "stream_jsonl", "write_jsonl"]
-
-
-def read_jsonl(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
-    """All trees of a JSON Lines file; see :func:`stream_jsonl`."""
-    return gather(stream_jsonl(path, layout=layout))
+__all__ = ["JSONL", "stream_jsonl", "write_jsonl"]
 
 
 def stream_jsonl(

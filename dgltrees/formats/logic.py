@@ -10,16 +10,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from dgltrees._files import PathLike
+from dgltrees.formats.format import Format
 from dgltrees.formats.lines import (
     check_nodes,
     choose,
     fields_of_lines,
-    gather,
     labels_of_lines,
     line_chunks,
     write_lines,
 )
-from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, items_in
 from dgltrees.trees.builders.render import render
 from dgltrees.trees.builders.scan import Brackets, scan
@@ -34,7 +33,6 @@ __all__ = [
     "LOGIC_VARIABLES",
     "LOGIC_WORDS",
     "parse_logic",
-    "read_logic",
     "stream_logic",
     "write_logic",
 ]
@@ -45,11 +43,6 @@ LOGIC_VARIABLES = tuple("abcdef")
 LOGIC_WORDS = {word: i for i, word in enumerate(LOGIC_VARIABLES + LOGIC_OPERATORS)}
 LOGIC_FORM = "relation TAB sentence TAB sentence"
 _NOT = LOGIC_WORDS["not"]
-
-
-def read_logic(path: PathLike, *, labeled: bool = True) -> Examples:
-    """All pairs of a file of logical relations; see :func:`stream_logic`."""
-    return gather(stream_logic(path, labeled=labeled))
 
 
 def stream_logic(
@@ -139,7 +132,7 @@ def parse_logic(items: Brackets, labeled: bool) -> Examples:
 
 
 def write_logic(examples: Examples, path: PathLike) -> None:
-    """Write logic pairs as a file, which :func:`read_logic` reads back.
+    """Write logic pairs as a file, which :func:`stream_logic` reads back.
 
     Arguments:
         examples: pairs with the columns that :func:`stream_logic` lists.

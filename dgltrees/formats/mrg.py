@@ -11,25 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import files_of, gather, tree_chunks
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import files_of, tree_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["MRG", "read_mrg", "stream_mrg"]
-
-
-def read_mrg(
-    paths: PathLike | Sequence[PathLike],
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
-) -> Examples:
-    """All trees of one or several ``.mrg`` files; see :func:`stream_mrg`."""
-    return gather(stream_mrg(paths, vocabs=vocabs, max_children=max_children))
+__all__ = ["MRG", "stream_mrg"]
 
 
 def stream_mrg(

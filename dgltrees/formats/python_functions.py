@@ -13,8 +13,8 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.documents import python_text
 from dgltrees.formats.folders import stream_folder
+from dgltrees.formats.format import Format
 from dgltrees.formats.lines import check_chunk_size
-from dgltrees.formats.table import Format
 from dgltrees.trees.builders.python_source import from_python, parse_python
 from dgltrees.trees.examples import Examples
 

@@ -11,7 +11,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees._json import load_json
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Layout
 from dgltrees.formats.values import Column, Columns, as_example_columns, as_node_columns, shown
 from dgltrees.trees.builders.walk import walk
 from dgltrees.trees.examples import Examples

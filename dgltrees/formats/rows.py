@@ -8,19 +8,13 @@ from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.layout import Layout
-from dgltrees.formats.lines import check_chunk_size, gather
+from dgltrees.formats.format import TABLES, Format, Layout
+from dgltrees.formats.lines import check_chunk_size
 from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.table import TABLES, Format
 from dgltrees.formats.tables import Table
 from dgltrees.trees.examples import Examples
 
-__all__ = ["ROWS", "read_rows", "stream_rows"]
-
-
-def read_rows(path: PathLike, layout: Layout = Layout()) -> Examples:  # noqa: B008
-    """All trees of a table; see :func:`stream_rows`."""
-    return gather(stream_rows(path, layout=layout))
+__all__ = ["ROWS", "stream_rows"]
 
 
 def stream_rows(

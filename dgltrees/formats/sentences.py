@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import TreeError
 from dgltrees.formats.lengths import leave_out_long, too_long
-from dgltrees.formats.lines import chunks, empty_file, files_of, gather, numbered_lines
+from dgltrees.formats.lines import chunks, empty_file, files_of, numbered_lines
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
-from dgltrees.trees.words import frequent_words, recode
 
 __all__ = [
     "Parse",
@@ -26,7 +25,6 @@ __all__ = [
     "blocks",
     "forest_of",
     "head_of",
-    "read_sentences",
     "sentence_forest",
     "stream_sentences",
 ]
@@ -171,28 +169,3 @@ def stream_sentences(
             )
     if empty:
         raise too_long(max_words, file=files[0])
-
-
-def read_sentences(
-    stream: Iterable[Examples], vocabs: Mapping[str, Vocabulary] | None, min_count: int
-) -> Examples:
-    """All examples of a stream, with ``<unk>`` for rare words.
-
-    Arguments:
-        stream: what :func:`stream_sentences` yields with the same ``vocabs``.
-        vocabs: the vocabularies that the user chose.
-        min_count: words that occur less often in the stream become ``<unk>``; 1 keeps every word.
-
-    Raises:
-        ConfigError: ``min_count`` is below 1, or above 1 although ``vocabs`` has the words.
-    """
-    if min_count < 1 or (min_count > 1 and "word" in (vocabs or {})):
-        raise ConfigError(
-            f"expected min_count to be 1 where a vocabulary of words is given, and never less, "
-            f"got {min_count}"
-        )
-    examples = gather(stream)
-    if min_count == 1:
-        return examples
-    words = frequent_words([examples.forest], min_count)
-    return Examples(recode(examples.forest, {"word": words}))

@@ -16,7 +16,7 @@ from dgltrees.formats import (
     FORMATS,
     Layout,
     guess_format,
-    read_arrow,
+    read,
     stream_arrow,
     write_arrow,
     write_parquet,
@@ -115,23 +115,25 @@ def test_rows_that_are_no_trees(tmp_path: Path, change: dict[str, Any], message:
     rows = {name: ROWS[name] for name in ("parent", "op", "label")}
     path = save(tmp_path / "a.parquet", {**rows, **change})
     with pytest.raises(TreeError) as caught:
-        read_arrow(path)
+        read(path, "arrow")
     assert str(caught.value).startswith(f"{path}{message}")
 
 
 def test_files_that_hold_nothing(tmp_path: Path) -> None:
     empty = pa.table({"parent": pa.array([], pa.list_(pa.int32()))})
     with pytest.raises(TreeError, match="expected at least one tree, got an empty file"):
-        read_arrow(save(tmp_path / "a.parquet", empty))
+        read(save(tmp_path / "a.parquet", empty), "arrow")
     path = save(tmp_path / "b.parquet", {**ROWS})
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(TreeError, match="expected a Parquet or Arrow file, got a damaged one"):
-        read_arrow(path)
+        read(path, "arrow")
 
 
 def test_another_name_and_any_type_as_names(tmp_path: Path) -> None:
     rows = {"up": ROWS["parent"], "at": [[1, None, 3], [4]]}
-    forest = read_arrow(save(tmp_path / "a.arrow", rows), Layout(parent="up", names=("at",))).forest
+    forest = read(
+        save(tmp_path / "a.arrow", rows), "arrow", layout=Layout(parent="up", names=("at",))
+    ).forest
     assert names_of(forest, "at") == ["1", None, "3", "4"]
 
 
@@ -164,7 +166,7 @@ def test_any_forest_is_written_and_read_back(
     beside = {"line": np.arange(1, len(trees) + 1), "y": numbers[: len(trees)].astype(float)}
     examples = Examples(forest, {**beside, "text": texts})
     write(examples, tmp_path / "trees")
-    assert_same(read_arrow(tmp_path / "trees"), examples)
+    assert_same(read(tmp_path / "trees", "arrow"), examples)
 
 
 def test_columns_that_clash(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import read_mrg, stream_mrg
+from dgltrees.formats import read, stream_mrg
 from dgltrees.trees import Vocabulary
 from tests.trees.nested import names_of, write
 
@@ -24,7 +24,7 @@ NEWS = """
 
 
 def test_a_file_by_hand(tmp_path: Path) -> None:
-    examples = read_mrg(write(tmp_path, NEWS))
+    examples = read(write(tmp_path, NEWS), "mrg")
     forest = examples.forest
     assert not examples.columns
     assert forest.sizes.tolist() == [10, 2, 2]
@@ -77,7 +77,7 @@ def test_reads_what_was_written(
 ) -> None:
     texts = [text_of(tree, space) for tree in trees]
     path = write(tmp_path_factory.mktemp("d"), "\n\n".join(f"( {t})" if wrap else t for t in texts))
-    forest = read_mrg(path).forest
+    forest = read(path, "mrg").forest
     got = zip(names_of(forest, "label"), names_of(forest, "word"), forest.degree.tolist())
     assert list(got) == [row for tree in trees for row in rows(tree)]
 
@@ -85,11 +85,11 @@ def test_reads_what_was_written(
 def test_files_share_their_vocabularies(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     one, two = write(tmp_path, NEWS), write(tmp_path / "a", "(S (VB Stop) (. .))")
-    together = read_mrg([one, two])
+    together = read([one, two], "mrg")
     assert len(together) == 4
     assert names_of(together.forest, "word")[-2:] == ["Stop", "."]
     with pytest.raises(ConfigError, match="expected at least one file"):
-        read_mrg([])
+        read([], "mrg")
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_a_tag_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
     path = write(tmp_path, NEWS)
     vocabs = {"label": Vocabulary(["S", "NP-SBJ", "NNP", "VP"], frozen=True)}
     with pytest.raises(TreeError, match=r":4: expected one of the 4 known names .*, got 'VBZ'"):
-        read_mrg(path, vocabs=vocabs)
+        read(path, "mrg", vocabs=vocabs)

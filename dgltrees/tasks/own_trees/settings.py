@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from dgltrees.formats.layout import Layout
+from dgltrees.formats.format import Layout
 from dgltrees.models.bag_encoder import BagEncoder
 from dgltrees.models.encoding import Encoder
 from dgltrees.models.inputs import Input

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
+from dgltrees.formats.format import Format
 from dgltrees.formats.lengths import VERBATIM, WordRules
-from dgltrees.formats.lines import chunks, empty_file, gather, numbered_lines
-from dgltrees.formats.table import Format
+from dgltrees.formats.lines import chunks, empty_file, numbered_lines
 from dgltrees.papers.nti.data.pairs import Pair, pair_examples
 from dgltrees.papers.nti.data.sick import sick_pairs
 from dgltrees.papers.nti.data.snli import jsonl_pairs, line_pairs, tsv_pairs
@@ -20,21 +20,10 @@ from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "read_entailment", "stream_entailment"]
+__all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "stream_entailment"]
 
 ENTAILMENT_LABELS = ("entailment", "neutral", "contradiction")
 _NO_LABEL = "-"
-
-
-def read_entailment(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    rules: WordRules = VERBATIM,
-    labeled: bool = True,
-) -> Examples:
-    """All pairs of a file; see :func:`stream_entailment`."""
-    return gather(stream_entailment(path, vocabs=vocabs, rules=rules, labeled=labeled))
 
 
 def stream_entailment(

@@ -11,28 +11,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import fields_of_lines, line_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["SST", "SST_LABELS", "read_sst", "stream_sst"]
+__all__ = ["SST", "SST_LABELS", "stream_sst"]
 
 SST_LABELS = ("0", "1", "2", "3", "4")
-
-
-def read_sst(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
-    labeled: bool = True,
-) -> Examples:
-    """All trees of a file of the treebank; see :func:`stream_sst`."""
-    return gather(stream_sst(path, vocabs=vocabs, max_children=max_children, labeled=labeled))
 
 
 def stream_sst(

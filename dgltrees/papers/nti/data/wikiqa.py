@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.english import tokenize
+from dgltrees.formats.format import Format
 from dgltrees.formats.lengths import VERBATIM, WordRules
-from dgltrees.formats.lines import check_chunk_size, empty_file, gather, numbered_lines
-from dgltrees.formats.table import Format
+from dgltrees.formats.lines import check_chunk_size, empty_file, numbered_lines
 from dgltrees.papers.nti.data.pairs import Pair, pair_examples
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["WIKIQA", "WIKIQA_LABELS", "read_wikiqa", "stream_wikiqa"]
+__all__ = ["WIKIQA", "WIKIQA_LABELS", "stream_wikiqa"]
 
 WIKIQA_LABELS = ("0", "1")
 _FIELDS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label")
@@ -38,17 +38,6 @@ class _Row(NamedTuple):
     question: str  # the question itself in files without ids
     sentence: str | None  # None in files without ids
     pair: Pair
-
-
-def read_wikiqa(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    rules: WordRules = VERBATIM,
-    labeled: bool = True,
-) -> Examples:
-    """All questions of a file; see :func:`stream_wikiqa`."""
-    return gather(stream_wikiqa(path, vocabs=vocabs, rules=rules, labeled=labeled))
 
 
 def stream_wikiqa(
@@ -76,7 +65,7 @@ def stream_wikiqa(
     Arguments:
         path: the file.
         trees: the least number of pairs per chunk; the pairs of a question are in one chunk.
-        vocabs, rules: see :func:`~dgltrees.papers.nti.data.stream_entailment`.
+        vocabs, rules: see :func:`~dgltrees.papers.nti.data.entailment.stream_entailment`.
         labeled: whether every pair must have its label, the last field; otherwise ``target`` is -1
             without one.
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
+from dgltrees.formats.lines import fields_of_lines, line_chunks
 from dgltrees.formats.logic import LOGIC_FORM, LOGIC_WORDS, parse_logic
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.builders.scan import Brackets, scan
@@ -20,17 +20,12 @@ from dgltrees.trees.forest import Forest
 from dgltrees.trees.operation_kinds import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LOGIC_TOKENS", "read_logic_sequences", "stream_logic_sequences"]
+__all__ = ["LOGIC_TOKENS", "stream_logic_sequences"]
 
 LOGIC_TOKENS = (*LOGIC_WORDS, "(", ")")
 _OPEN, _CLOSE = len(LOGIC_WORDS), len(LOGIC_WORDS) + 1
 _OPERATION = np.full(len(LOGIC_TOKENS), Operation.RECUR, np.int32)
 _OPERATION[[_OPEN, _CLOSE]] = Operation.SPLIT, Operation.MERGE
-
-
-def read_logic_sequences(path: PathLike, *, labeled: bool = True) -> Examples:
-    """All pairs of a file as sequences; see :func:`stream_logic_sequences`."""
-    return gather(stream_logic_sequences(path, labeled=labeled))
 
 
 def stream_logic_sequences(

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.lines import gather, line_chunks
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import line_chunks
 from dgltrees.papers.rrnet.data.arithmetic import (
     CLOSE,
     LARGEST_VALUE,
@@ -31,7 +31,7 @@ from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["MEE", "MEE_ALPHABET", "read_mee", "stream_mee"]
+__all__ = ["MEE", "MEE_ALPHABET", "stream_mee"]
 
 _END, _UNKNOWN = len(MEE_ALPHABET), len(MEE_ALPHABET) + 1
 _CODES = np.full(256, _UNKNOWN, np.int8)
@@ -40,11 +40,6 @@ _OPERATIONS = np.full(len(MEE_ALPHABET), Operation.RECUR, np.int32)
 _OPERATIONS[[OPEN, CLOSE]] = Operation.SPLIT, Operation.MERGE
 _MOST_CHARACTERS = 4 * MOST_OPERATORS + 1  # digits, operators and brackets
 _FORM = "a line of the form value TAB expression"
-
-
-def read_mee(path: PathLike, *, labeled: bool = True) -> Examples:
-    """All expressions of a file; see :func:`stream_mee`."""
-    return gather(stream_mee(path, labeled=labeled))
 
 
 def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> Iterator[Examples]:

@@ -10,22 +10,15 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import chunks, gather
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import chunks
 from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN
 
-__all__ = ["TEXT", "read_running_text", "stream_running_text"]
-
-
-def read_running_text(
-    path: PathLike, *, vocabs: Mapping[str, Vocabulary] | None = None
-) -> Examples:
-    """All lines of a text; see :func:`stream_running_text`."""
-    return gather(stream_running_text(path, vocabs=vocabs))
+__all__ = ["TEXT", "stream_running_text"]
 
 
 def stream_running_text(

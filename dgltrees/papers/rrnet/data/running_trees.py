@@ -12,7 +12,6 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.lines import gather
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.papers.rrnet.data.surface import surface_trees
 from dgltrees.trees.builders.chains import chains
@@ -23,14 +22,7 @@ from dgltrees.trees.segments import owner
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN, recode
 
-__all__ = ["read_running_trees", "stream_running_trees"]
-
-
-def read_running_trees(
-    path: PathLike, *, vocabs: Mapping[str, Vocabulary] | None = None
-) -> Examples:
-    """All sentences of a ``.mrg`` file; see :func:`stream_running_trees`."""
-    return gather(stream_running_trees(path, vocabs=vocabs))
+__all__ = ["stream_running_trees"]
 
 
 def stream_running_trees(

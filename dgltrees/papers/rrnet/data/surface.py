@@ -20,7 +20,7 @@ def surface_trees(forest: Forest, *, file: PathLike | None = None) -> Forest:
     """The same trees without the leaves with the tag ``-NONE-``, and without nodes with no others.
 
     Arguments:
-        forest: the trees of ``read_mrg``.
+        forest: trees read from the format ``mrg``.
         file: the file of the trees, for the error.
 
     Raises:

@@ -42,7 +42,7 @@ def oracle_operations(forest: Forest) -> OracleOperations:
     comparable with that of a left-to-right model such as an LSTM.
 
     Arguments:
-        forest: constituent trees whose leaves are the words, as ``read_mrg`` returns them.
+        forest: constituent trees whose leaves are the words, as in the format ``mrg``.
     """
     leaves, merges, splits = constituent_counts(forest)
     words = np.bincount(forest.tree_of_node[leaves], minlength=len(forest))

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, line_chunks
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import fields_of_lines, line_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["BOOLSENT", "BOOLSENT_OPERATORS", "read_boolsent", "stream_boolsent"]
+__all__ = ["BOOLSENT", "BOOLSENT_OPERATORS", "stream_boolsent"]
 
 BOOLSENT_OPERATORS = ("AND", "OR", "XOR", "IMPL")
 _BITS = {"0": 0, "1": 1}
@@ -28,13 +28,6 @@ _HEADS = {  # an operator with its value, and without
     for bit, value in _BITS.items()
 }
 _BARE_HEADS = {name: 3 * i + 2 for i, name in enumerate(BOOLSENT_OPERATORS)}
-
-
-def read_boolsent(
-    path: PathLike, *, max_children: int | None = None, labeled: bool = True
-) -> Examples:
-    """All expressions of a BoolSent file; see :func:`stream_boolsent`."""
-    return gather(stream_boolsent(path, max_children=max_children, labeled=labeled))
 
 
 def stream_boolsent(

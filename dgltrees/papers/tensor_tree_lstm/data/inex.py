@@ -10,28 +10,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.formats.lines import fields_of_lines, gather, labels_of_lines, line_chunks
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.lines import fields_of_lines, labels_of_lines, line_chunks
 from dgltrees.trees.builders.assemble import assemble, check_children, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["INEX", "read_inex", "stream_inex"]
+__all__ = ["INEX", "stream_inex"]
 
 _FORM = "class:label(child child ...)"
-
-
-def read_inex(
-    path: PathLike,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
-    labeled: bool = True,
-) -> Examples:
-    """All trees of an INEX file; see :func:`stream_inex`."""
-    return gather(stream_inex(path, vocabs=vocabs, max_children=max_children, labeled=labeled))
 
 
 def stream_inex(

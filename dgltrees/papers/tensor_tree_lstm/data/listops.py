@@ -13,17 +13,16 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
+from dgltrees.formats.format import Format
 from dgltrees.formats.lines import (
     check_nodes,
     choose,
     empty_file,
     fields_of_lines,
-    gather,
     labels_of_lines,
     line_chunks,
     write_lines,
 )
-from dgltrees.formats.table import Format
 from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
 from dgltrees.trees.builders.balance import check_line_pairs
 from dgltrees.trees.builders.render import render
@@ -31,17 +30,12 @@ from dgltrees.trees.builders.scan import scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["LISTOPS", "LISTOPS_OPERATORS", "read_listops", "stream_listops", "write_listops"]
+__all__ = ["LISTOPS", "LISTOPS_OPERATORS", "stream_listops", "write_listops"]
 
 LISTOPS_OPERATORS = ("MAX", "MED", "MIN", "SM")
 _DIGITS = tuple("0123456789")
 _FORM = "value TAB expression"
 _HEADERS = ([b"source", b"target"], [b"source"])
-
-
-def read_listops(path: PathLike, *, max_children: int | None = 5, labeled: bool = True) -> Examples:
-    """All examples of a ListOps file; see :func:`stream_listops`."""
-    return gather(stream_listops(path, max_children=max_children, labeled=labeled))
 
 
 def stream_listops(
@@ -123,7 +117,7 @@ def _parse(
 def write_listops(
     examples: Examples, path: PathLike, *, form: Literal["binary", "nary"] = "binary"
 ) -> None:
-    """Write ListOps examples as a file, which :func:`read_listops` reads back.
+    """Write ListOps examples as a file, which :func:`stream_listops` reads back.
 
     Arguments:
         examples: with the columns that :func:`stream_listops` lists.

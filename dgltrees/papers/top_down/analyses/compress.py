@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees._progress import progress
-from dgltrees.formats import read_conllu
+from dgltrees.formats import read
 from dgltrees.papers.top_down.analyses.scoring import (
     language_model_settings,
     log_probs,
@@ -59,7 +59,7 @@ def compress_files(
         return log_probs(run, forest, model=model)
 
     single_root = language_model_settings(run).single_root
-    whole = read_conllu(list(files), single_root=single_root).forest
+    whole = read(list(files), "conllu", single_root=single_root).forest
     trees = progress(range(len(whole)), "compress", unit="sentence")
     parts = [compress(whole.tree(t), max_words, score, beam=beam) for t in trees]
     name = "joint_log_prob" if joint or words.start is not None else "log_prob"

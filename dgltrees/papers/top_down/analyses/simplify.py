@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltrees._files import PathLike
 from dgltrees._progress import progress
 from dgltrees.errors import ConfigError
-from dgltrees.formats import read_conllu
+from dgltrees.formats import read
 from dgltrees.formats.lines import numbered_lines
 from dgltrees.papers.top_down.analyses.scoring import (
     language_model_settings,
@@ -64,7 +64,7 @@ def simplify_files(
             f"expected 1 candidate or more and a cosine from -1 to 1, got {number} and {min_cosine}"
         )
     model, settings = tree_language_model(run), language_model_settings(run)
-    file = read_conllu(list(files), single_root=settings.single_root).forest
+    file = read(list(files), "conllu", single_root=settings.single_root).forest
     vocab = Vocabulary(file.vocabs["word"].names)
     known = run.vocabularies["word"]
     simple = _simple_words(simple_words, known, lower=settings.lower)

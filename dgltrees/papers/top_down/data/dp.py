@@ -7,32 +7,12 @@ from functools import partial
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.sentences import Sentence, blocks, head_of, read_sentences, stream_sentences
-from dgltrees.formats.table import Format
+from dgltrees.formats.format import Format
+from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["DP", "read_dp", "stream_dp"]
-
-
-def read_dp(
-    paths: PathLike | Sequence[PathLike],
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
-    lower: bool = False,
-    min_count: int = 1,
-    max_words: int | None = None,
-    single_root: bool = True,
-) -> Examples:
-    """All sentences of one or several ``.dp`` files; see :func:`stream_dp`.
-
-    Arguments:
-        min_count: see :func:`~dgltrees.formats.read_conllu`.
-    """
-    stream = stream_dp(
-        paths, vocabs=vocabs, lower=lower, max_words=max_words, single_root=single_root
-    )
-    return read_sentences(stream, vocabs, min_count)
+__all__ = ["DP", "stream_dp"]
 
 
 def stream_dp(

@@ -38,14 +38,14 @@ def stream_trees(
     The format depends on the path:
 
     - a folder is a saved forest; it has dependencies if the root of every tree has the word ROOT in
-      a column ``word``, as written by ``read_conllu(...).forest.save(...)``, and otherwise the
+      a column ``word``, as written by ``dgltrees.read(...).forest.save(...)``, and otherwise the
       column ``settings.label`` names its nodes;
     - ``.mrg`` are trees in Penn brackets, whose words are children of their tags;
     - ``.dp`` has three columns;
     - every other file is CoNLL-U.
 
     In trees without dependencies all children become right dependents
-    (:func:`~dgltrees.papers.top_down.data.right_branching`).
+    (:func:`~dgltrees.papers.top_down.data.ordered.right_branching`).
 
     Arguments:
         path: the file or folder.

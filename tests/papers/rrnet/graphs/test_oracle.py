@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltrees.formats import read_mrg
+from dgltrees.formats import read
 from dgltrees.papers.rrnet.graphs import (
     Operation,
     OracleOperations,
@@ -66,7 +66,7 @@ def test_a_sentence_in_brackets(tmp_path: Path) -> None:
     path.write_text(
         "( (S (NP (DT the) (NN cat)) (VP (VBD sat) (ADVP (RB there))) (. .)) )\n(X a)\n"
     )
-    forest = read_mrg(path).forest
+    forest = read(path, "mrg").forest
     oracle = check(forest)
     letters = "".join(Operation(op).name[:2] for op in oracle.operations)
     assert letters == "STSPSPREREMESPREREMEREMESTRE"

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.data.running_trees import read_running_trees
+from dgltrees.formats.lines import gather
+from dgltrees.papers.rrnet.data.running_trees import stream_running_trees
 from dgltrees.papers.rrnet.graphs import Operation, token_at, word_operations
 from dgltrees.trees.constituents import bracket_counts
 
@@ -74,11 +75,11 @@ def test_running_trees(tmp_path: Path) -> None:
     path.write_text(
         "( (S (NP (DT the) (NN cat)) (VP (VBD sat) (NP (-NONE- *))) (. .)) )\n(X (Y a))\n"
     )
-    forest = read_running_trees(path).forest
+    forest = gather(stream_running_trees(path)).forest
     words = forest.vocabs["word"].decode(forest.columns["word"])
     assert " ".join(words) == "the cat sat . <eos> a <eos>"
     found = written((forest.columns["merges"], forest.columns["splits"]), forest.sizes.tolist())
     assert found == ["((ww)ww)w", "ww"]
     path.write_text("(X (Y a))\n(X (-NONE- 0))\n")
     with pytest.raises(TreeError, match=re.escape("text.mrg: tree 1: expected a word without")):
-        read_running_trees(path)
+        gather(stream_running_trees(path))

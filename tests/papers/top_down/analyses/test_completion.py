@@ -11,7 +11,7 @@ from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.papers.top_down.analyses.complete import accuracy_of, answers, candidate_scores
 from dgltrees.papers.top_down.analyses.parse import parse
 from dgltrees.papers.top_down.analyses.scoring import log_probs
-from dgltrees.papers.top_down.data import Question
+from dgltrees.papers.top_down.data.questions import Question
 from dgltrees.training.loaded import LoadedRun
 
 QUESTIONS = [
