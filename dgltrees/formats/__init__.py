@@ -8,13 +8,11 @@ from dgltrees.formats.arrow import stream_arrow, write_arrow, write_parquet
 from dgltrees.formats.conllu import (
     CONLLU_COLUMNS,
     conllu_blocks,
-    stream_conllu,
     write_conllu,
 )
 from dgltrees.formats.english import split_sentences, tokenize
 from dgltrees.formats.format import FORMATS, Format, Layout, format_by_suffix, guess_format, read
 from dgltrees.formats.jsonl import stream_jsonl, write_jsonl
-from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.logic import (
     LOGIC_OPERATORS,
     LOGIC_RELATIONS,
@@ -35,7 +33,6 @@ __all__ = [
     "LOGIC_VARIABLES",
     "Format",
     "Layout",
-    "WordRules",
     "conllu_blocks",
     "format_by_suffix",
     "guess_format",
@@ -44,7 +41,6 @@ __all__ = [
     "sentences_of_text",
     "split_sentences",
     "stream_arrow",
-    "stream_conllu",
     "stream_jsonl",
     "stream_logic",
     "stream_mrg",

@@ -1,16 +1,18 @@
-"""Sentences with heads, from files of any format, as dependency forests."""
+"""Sentences with heads, from files of any format, as dependency forests; and their lengths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.lengths import leave_out_long, too_long
+from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import chunks, empty_file, files_of, numbered_lines
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.vocabs import vocabs_for
@@ -20,14 +22,19 @@ from dgltrees.trees.segments import offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = [
-    "Parse",
     "Sentence",
+    "SentenceParser",
     "blocks",
+    "check_max_words",
     "forest_of",
     "head_of",
+    "leave_out_long",
     "sentence_forest",
     "stream_sentences",
+    "too_long",
 ]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,10 +57,10 @@ class Sentence:
     columns: Mapping[str, Sequence[str | None]]
     lines: Sequence[int]
     line: int
-    comments: Mapping[str, str | None]
+    comments: Mapping[str, str]
 
 
-Parse = Callable[[PathLike], Iterator[Sentence]]
+SentenceParser = Callable[[PathLike], Iterator[Sentence]]
 """Reads a file sentence by sentence."""
 
 
@@ -139,23 +146,39 @@ def sentence_forest(sentences: Sequence[Sentence]) -> Forest:
 
 
 def stream_sentences(
-    parse: Parse,
+    parse: SentenceParser,
     columns: Sequence[str],
     paths: PathLike | Sequence[PathLike],
-    trees: int,
+    trees: int = 10_000,
     *,
-    vocabs: Mapping[str, Vocabulary] | None,
-    lower: bool,
-    max_words: int | None,
-    single_root: bool,
+    vocabs: Mapping[str, Vocabulary] | None = None,
+    lower: bool = False,
+    max_words: int | None = None,
+    single_root: bool = False,
 ) -> Iterator[Examples]:
     """The sentences of one or several files as dependency trees, at most ``trees`` at a time.
+
+    Node 0 of a tree is ROOT, node i is the i-th word, and a node's parent is its head. Node
+    columns: ``word``, which is ``<root>`` at ROOT; the other ``columns``, -1 at ROOT and where a
+    word has no name. There are no example columns.
 
     Arguments:
         parse: reads one file.
         columns: the columns of names that its sentences have, ``word`` among them.
-        paths, trees, vocabs, lower, max_words, single_root: see
-            :func:`~dgltrees.formats.stream_conllu`.
+        paths: a file, or files in the order to read them; no chunk holds sentences of two files.
+        trees: sentences per chunk; the last chunk of a file may have fewer.
+        vocabs: vocabularies to use, by column; where a name is missing from a frozen one it is an
+            error, or becomes the vocabulary's unknown name. All chunks share them.
+        lower: turn words to lower case.
+        max_words: leave out longer sentences; a warning per file says how many.
+        single_root: whether a second word below ROOT is an error, as in Universal Dependencies;
+            CoNLL-X allows it.
+
+    Raises:
+        TreeError: with file and line: what ``parse`` raises, a head is out of range, there is a
+            cycle, no root or a second one, or a name is not in a frozen vocabulary; or all
+            sentences are too long.
+        ConfigError: there is no file, or a limit is below 1.
     """
     files = files_of(paths)
     vocabs = vocabs_for(vocabs, *columns)
@@ -169,3 +192,62 @@ def stream_sentences(
             )
     if empty:
         raise too_long(max_words, file=files[0])
+
+
+def leave_out_long(
+    sentences: Iterable[T],
+    length: Callable[[T], int],
+    max_words: int | None,
+    *,
+    file: PathLike | None = None,
+    unit: str = "words",
+) -> Iterator[T]:
+    """The sentences of at most ``max_words`` words; a warning at the end counts the others.
+
+    Arguments:
+        sentences: in any form.
+        length: gives the number of words of a sentence.
+        max_words: the limit; None for none.
+        file: where the sentences stand, for the warning.
+        unit: what is counted, for the warning.
+
+    Raises:
+        ConfigError: ``max_words`` is below 1.
+    """
+    check_max_words(max_words)
+    total = long = 0
+    for sentence in sentences:
+        total += 1
+        if max_words is not None and length(sentence) > max_words:
+            long += 1
+        else:
+            yield sentence
+    if long:
+        warnings.warn(
+            ("" if file is None else f"{os.fspath(file)}: ")
+            + f"left out {long} of {total} sentences, which have more than {max_words} {unit}",
+            stacklevel=2,
+        )
+
+
+def too_long(
+    max_words: int | None,
+    got: object = "none",
+    *,
+    file: PathLike,
+    line: int | None = None,
+    unit: str = "words",
+    cure: str = "raise max_words",
+) -> TreeError:
+    """The error of a sentence over the limit, or of a file where every sentence is."""
+    return TreeError(
+        f"expected a sentence of at most {max_words} {unit}, got {got}; {cure}",
+        file=file,
+        line=line,
+    )
+
+
+def check_max_words(max_words: int | None) -> None:
+    """Raise ConfigError if the most words of a sentence are fewer than one."""
+    if max_words is not None and max_words < 1:
+        raise ConfigError(f"expected max_words to be at least 1, got {max_words}")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, Forest, TreeError
-from dgltrees.formats import read, stream_conllu, write_conllu
+from dgltrees.formats import FORMATS, read, write_conllu
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.words import frequent_words, recode
 from tests.trees.dependencies import random_heads
@@ -57,13 +57,13 @@ def test_ends_of_lines_a_byte_order_mark_and_blank_lines(tmp_path: Path, end: st
 @pytest.mark.parametrize("trees", [1, 2, 50])
 def test_chunks_never_hold_sentences_of_two_files(tmp_path: Path, trees: int) -> None:
     path = write(tmp_path, SLEEP)
-    chunks = list(stream_conllu([path, path], trees=trees))
+    chunks = list(FORMATS["conllu"].chunks([path, path], trees=trees))
     assert len(chunks) == 2 * -(-2 // trees)
     assert_same(type(chunks[0]).concat(chunks), read([path, path], "conllu"))
 
 
 def test_a_stream_reads_a_chunk_at_a_time(tmp_path: Path) -> None:
-    chunks = stream_conllu(write(tmp_path, f"{SLEEP}\nbad"), trees=1)
+    chunks = FORMATS["conllu"].chunks(write(tmp_path, f"{SLEEP}\nbad"), trees=1)
     assert [len(next(chunks)), len(next(chunks))] == [1, 1]
     with pytest.raises(TreeError, match=r":13: "):
         next(chunks)
@@ -95,7 +95,7 @@ def test_root_stays_a_word_however_rare(tmp_path: Path) -> None:
 
 def test_words_are_counted_over_a_stream(tmp_path: Path) -> None:
     path = write(tmp_path, SLEEP)
-    stream = (chunk.forest for chunk in stream_conllu(path, trees=1))
+    stream = (chunk.forest for chunk in FORMATS["conllu"].chunks(path, trees=1))
     assert frequent_words(stream, 2) == read(path, "conllu", min_count=2).forest.vocabs["word"]
     forest = read(path, "conllu").forest
     with pytest.raises(TreeError, match="expected forests that share a vocabulary 'word'"):
@@ -199,7 +199,7 @@ def test_bad_lines(
     bad = text if isinstance(text, bytes) else text.encode()
     path = write(tmp_path, good + bad + b"\n" + good)
     with pytest.raises(TreeError) as caught:
-        list(stream_conllu(path, trees=trees))
+        list(FORMATS["conllu"].chunks(path, trees=trees, single_root=True))
     assert str(caught.value).startswith(f"{path}:{number + good.count(10)}: ")
     assert message in str(caught.value)
 

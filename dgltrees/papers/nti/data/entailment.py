@@ -11,9 +11,8 @@ from pathlib import Path
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format
-from dgltrees.formats.lengths import VERBATIM, WordRules
 from dgltrees.formats.lines import chunks, empty_file, numbered_lines
-from dgltrees.papers.nti.data.pairs import Pair, pair_examples
+from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.papers.nti.data.sick import sick_pairs
 from dgltrees.papers.nti.data.snli import jsonl_pairs, line_pairs, tsv_pairs
 from dgltrees.trees.builders.vocabs import vocabs_for

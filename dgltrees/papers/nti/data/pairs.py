@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -10,20 +11,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.lengths import WordRules
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.sentences import check_max_words, too_long
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import ranges, starts
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["NO_LABEL", "Pair", "pair_examples"]
+__all__ = ["NO_LABEL", "VERBATIM", "Pair", "WordRules", "pair_examples"]
 
 NO_LABEL = ("", "-")
 """What stands in place of a class that a pair has not; ``-`` in SNLI."""
 
 _BRACKETS = {"(": 1, ")": -1}
+
+
+@dataclass(frozen=True)
+class WordRules:
+    """How a reader changes the words of each sentence.
+
+    Arguments:
+        lower: turn words to lower case.
+        max_words: the most words that a sentence may have; None for any number.
+        truncate: cut longer sentences to ``max_words`` words; otherwise they are an error.
+
+    Raises:
+        ConfigError: ``max_words`` is below 1, or ``truncate`` comes without it.
+    """
+
+    lower: bool = False
+    max_words: int | None = None
+    truncate: bool = False
+
+    def __post_init__(self) -> None:
+        check_max_words(self.max_words)
+        if self.truncate and self.max_words is None:
+            raise ConfigError("expected max_words with truncate, got none")
+
+    def __call__(self, words: Sequence[str], file: PathLike, line: int) -> list[str]:
+        """The words of one sentence, in lower case and cut as the rules say.
+
+        Raises:
+            TreeError: with file and line: the sentence has no words, or too many.
+        """
+        if not words:
+            raise TreeError(
+                "expected at least one word in a sentence, got none", file=file, line=line
+            )
+        words = words[: self.length(len(words), file, line)]
+        return [word.lower() for word in words] if self.lower else list(words)
+
+    def length(self, words: int, file: PathLike, line: int) -> int:
+        """The number of words that a sentence of ``words`` words is cut to.
+
+        Raises:
+            TreeError: with file and line: there are too many, and they are not to be cut.
+        """
+        if self.max_words is None or words <= self.max_words:
+            return words
+        if self.truncate:
+            return self.max_words
+        raise too_long(
+            self.max_words, words, cure="raise max_words, or truncate", file=file, line=line
+        )
+
+
+VERBATIM = WordRules()
+"""All words, as they are spelled."""
 
 
 class Pair(NamedTuple):

@@ -18,9 +18,8 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.english import tokenize
 from dgltrees.formats.format import Format
-from dgltrees.formats.lengths import VERBATIM, WordRules
 from dgltrees.formats.lines import check_chunk_size, empty_file, numbered_lines
-from dgltrees.papers.nti.data.pairs import Pair, pair_examples
+from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within

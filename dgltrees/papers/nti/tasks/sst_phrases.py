@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, tokenize
 from dgltrees.formats.conllu import conllu_sentences
-from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.lines import chunks, empty_file, numbered_lines
 from dgltrees.formats.mrg import stream_mrg
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.papers.nti.graphs import phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader

@@ -57,15 +57,15 @@ def read_kbest(
     score.
 
     Arguments:
-        paths, vocabs, lower, single_root: see :func:`~dgltrees.formats.stream_conllu`, also
-            for the node columns.
+        paths, vocabs, lower, single_root: see
+            :func:`~dgltrees.formats.sentences.stream_sentences`, also for the node columns.
         scored: whether an analysis without a score is an error.
 
     Raises:
         TreeError: with file and line: an analysis has other words than the first one of its
             sentence or has neither comment, the analyses of a sentence do not follow each other or
             are not numbered 1, 2, 3, a score is not a number, or is missing; or what
-            ``stream_conllu`` raises.
+            the format ``conllu`` raises.
         ConfigError: there is no file.
     """
     vocabs = vocabs_for(vocabs, *CONLLU_COLUMNS)

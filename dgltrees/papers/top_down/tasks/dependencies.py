@@ -13,9 +13,8 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats import format_by_suffix, stream_conllu, stream_mrg
-from dgltrees.formats.lengths import leave_out_long, too_long
-from dgltrees.papers.top_down.data.dp import stream_dp
+from dgltrees.formats import FORMATS, format_by_suffix
+from dgltrees.formats.sentences import leave_out_long, too_long
 from dgltrees.papers.top_down.data.ordered import constituents, right_branching
 from dgltrees.papers.top_down.tasks.settings import TreeLMSettings
 from dgltrees.trees import Forest, Vocabulary
@@ -73,13 +72,13 @@ def stream_trees(
             return _short(forests, settings.max_words, path)
         ordered, column = iter([saved]), settings.label
     elif format_by_suffix(path) == "mrg":
-        read = stream_mrg(path, trees)
+        read = FORMATS["mrg"].chunks(path, trees)
         ordered, column = (constituents(d.forest, lower=settings.lower) for d in read), "label"
     elif format_by_suffix(path) == "dp":
-        stream = stream_dp(path, trees, vocabs={"word": columns["word"]}, **options)
+        stream = FORMATS["dp"].chunks(path, trees, vocabs={"word": columns["word"]}, **options)
         return (_labeled(data.forest, columns) for data in stream)
     else:
-        stream = stream_conllu(path, trees, vocabs=columns, **options)
+        stream = FORMATS["conllu"].chunks(path, trees, vocabs=columns, **options)
         return (_labeled(data.forest, columns) for data in stream)
     branching = partial(right_branching, column=column, vocab=vocabs["word"], file=path)
     return _short(map(branching, ordered), settings.max_words, path)

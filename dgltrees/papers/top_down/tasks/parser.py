@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, sentences_of_lines, tokenize
-from dgltrees.formats.conllu import conllu_sentences, stream_conllu
+from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.models.inputs import WordEmbedding
@@ -221,7 +221,9 @@ def _read(
         yield from _unlabeled(conllu_sentences(path, heads=False), settings, vocabs, trees)
         return
     training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
-    for data in stream_conllu(path, trees, max_words=settings.max_words if training else None):
+    max_words = settings.max_words if training else None
+    stream = FORMATS["conllu"].chunks(path, trees, max_words=max_words, single_root=True)
+    for data in stream:
         yield _examples(data.forest, vocabs, lower=settings.lower)
 
 

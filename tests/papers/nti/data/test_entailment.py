@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import WordRules, read
+from dgltrees.formats import read
 from dgltrees.papers.nti.data.entailment import stream_entailment
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.trees import Examples, Vocabulary
 from tests.trees.nested import assert_same
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.formats import WordRules, read
+from dgltrees.formats import read
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.trees import Examples
 from tests.trees.nested import assert_same, write
