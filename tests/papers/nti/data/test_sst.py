@@ -90,13 +90,6 @@ def test_words_that_a_frozen_vocabulary_lacks(tmp_path: Path) -> None:
         read(path, "sst", vocabs={"words": words})
 
 
-def test_max_children(tmp_path: Path) -> None:
-    path = write(tmp_path, "(2 (2 a) (2 b) (2 c))")
-    assert read(path, "sst").forest.pos.max() == 2
-    with pytest.raises(TreeError, match="expected at most 2 children, got 3"):
-        read(path, "sst", max_children=2)
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [

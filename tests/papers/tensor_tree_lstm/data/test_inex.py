@@ -63,12 +63,11 @@ BEHIND = "expected a bracket behind every label and nowhere else, got "
         ("1:3(4($)(5($)))", BEHIND + "an opening bracket"),
         ("1:3()", "expected children or $, got none"),
         ("1:3(4($) $)", "expected $ alone in its bracket, got it elsewhere"),
-        ("1:3(1($) 2($) 3($))", "expected at most 2 children, got 3"),
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path, f"1:3($)\n{line}\n")
     with pytest.raises(TreeError) as caught:
-        read(path, "inex", max_children=2)
+        read(path, "inex")
     assert str(caught.value).startswith(f"{path}:2: ")
     assert message in str(caught.value)

@@ -148,13 +148,6 @@ def test_bad_lines(tmp_path: Path, text: str | bytes, line: int, message: str) -
     assert message in str(caught.value)
 
 
-def test_max_children_is_the_users(tmp_path: Path) -> None:
-    path = write(tmp_path, "6\t[MAX 1 2 3 4 5 6 ]")
-    assert read(path, "listops", max_children=None).forest.degree.tolist()[0] == 6
-    with pytest.raises(TreeError, match="at most 3 children"):
-        read(path, "listops", max_children=3)
-
-
 def test_errors_in_later_chunks_have_the_files_line(tmp_path: Path) -> None:
     path = write(tmp_path, "2\t[MAX 1 2 ]\n\n" * 5 + "2\t[MAX 1 b ]\n")
     chunks = stream_listops(path, trees=2)
