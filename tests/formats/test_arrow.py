@@ -17,7 +17,6 @@ from dgltrees.formats import (
     Layout,
     guess_format,
     read,
-    stream_arrow,
     write_arrow,
     write_parquet,
 )
@@ -63,7 +62,7 @@ def test_lists_as_others_write_them(tmp_path: Path, suffix: str) -> None:
     assert examples.columns["label"].tolist() == ["a", None]
     np.testing.assert_array_equal(examples.columns["seconds"], [1, np.nan])
     for trees in (1, 5):
-        chunks = list(stream_arrow(path, trees))
+        chunks = list(FORMATS["arrow"].chunks(path, trees))
         assert max(map(len, chunks)) <= trees
         assert_same(gather(chunks), examples)
 
@@ -72,7 +71,7 @@ def test_nothing_is_copied(tmp_path: Path) -> None:
     parents = pa.array([[-1, 0], [-1]], pa.list_(pa.int32()))
     table = pa.table({"parent": parents, "x": [[1.0, 2.0], [3.0]]})
     feather.write_feather(table, str(tmp_path / "a.arrow"), compression="uncompressed")
-    forest = next(stream_arrow(tmp_path / "a.arrow")).forest
+    forest = next(FORMATS["arrow"].chunks(tmp_path / "a.arrow")).forest
     for array in (forest.parent, forest.columns["x"]):
         assert not array.flags.owndata
         assert not array.flags.writeable

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dgltrees import TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format, read, stream_jsonl, write_jsonl
+from dgltrees.formats import FORMATS, Layout, guess_format, read, write_jsonl
 from dgltrees.formats.lines import gather
 from dgltrees.trees import Examples, Forest
 from tests.trees.nested import assert_same, names_of, write
@@ -107,7 +107,7 @@ def test_gzip(tmp_path: Path) -> None:
 def test_long_lines_make_small_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dgltrees.formats.lines._CHUNK", 100)
     path = write(tmp_path, lines(*[{"text": "a" * 60}] * 5))
-    assert [len(chunk) for chunk in stream_jsonl(path)] == [2, 2, 1]
+    assert [len(chunk) for chunk in FORMATS["jsonl"].chunks(path)] == [2, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_records_that_are_no_trees(
     path = write(tmp_path, lines(*records))
     for trees in (1, 100):
         with pytest.raises(TreeError) as caught:
-            list(stream_jsonl(path, trees, layout))
+            list(FORMATS["jsonl"].chunks(path, trees, layout))
         assert str(caught.value).startswith(f"{path}{message}")
 
 
@@ -208,6 +208,6 @@ NODES = st.recursive(
 def test_any_records_are_written_and_read_back(tmp_path: Path, records: list[Any]) -> None:
     path, layout = write(tmp_path, lines(*records)), Layout(tree="tree")
     whole = read(path, "jsonl", layout=layout)
-    assert_same(gather(stream_jsonl(path, 1, layout)), whole)
+    assert_same(gather(FORMATS["jsonl"].chunks(path, 1, layout)), whole)
     write_jsonl(whole, tmp_path / "again", layout)
     assert_same(read(tmp_path / "again", "jsonl", layout=layout), whole)

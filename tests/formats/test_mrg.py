@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import read, stream_mrg
+from dgltrees.formats import FORMATS, read
 from dgltrees.trees import Vocabulary
 from tests.trees.nested import names_of, write
 
@@ -110,7 +110,7 @@ def test_files_share_their_vocabularies(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, text: str | bytes, line: int, message: str, trees: int) -> None:
     path = write(tmp_path, text)
     with pytest.raises(TreeError) as caught:
-        list(stream_mrg(path, trees=trees))
+        list(FORMATS["mrg"].chunks(path, trees=trees))
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
 

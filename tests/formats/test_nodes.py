@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import FORMATS, Layout, guess_format, read, stream_nodes
+from dgltrees.formats import FORMATS, Layout, guess_format, read
 from dgltrees.formats.format import TABLES
 from dgltrees.formats.lines import gather
 from tests.trees.nested import Tree, arrays, assert_same, names_of, nested, write
@@ -157,7 +157,7 @@ def test_trees_across_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
     whole = [read(path, "nodes", layout=layout) for layout in (Layout(), Layout(tree_id="query"))]
     monkeypatch.setattr("dgltrees.formats.tables.Table.batches.__defaults__", (rows,))
     for examples, layout in zip(whole, (Layout(), Layout(tree_id="query"))):
-        assert_same(gather(stream_nodes(path, 1, layout)), examples)
+        assert_same(gather(FORMATS["nodes"].chunks(path, 1, layout)), examples)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
