@@ -21,6 +21,7 @@ import numpy as np
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format
+from dgltrees.formats.lines import LineError, error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
@@ -60,13 +61,14 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
             not 1, 2, 3 and so on, a multiword token, empty node or comment is out of place, or a
             head is not a number. Heads out of range, cycles and roots are not checked.
     """
+    error = error_in(path)
     for block in blocks(path):
-        rows, comments = _rows(block, path)
-        words = _words(rows, path, block[0][0])
-        _check_text(rows, comments.get("text"), path)
+        rows, comments = _rows(block, error)
+        words = _words(rows, block[0][0], error)
+        _check_text(rows, comments.get("text"), error)
         yield Sentence(
             words=[row[_FORM] for _, row in words],
-            heads=[head_of(row[_HEAD], path, line) for line, row in words] if heads else [],
+            heads=[head_of(row[_HEAD], line, error) for line, row in words] if heads else [],
             columns={
                 name: [None if row[at] == "_" else row[at] for _, row in words]
                 for name, at in _NAMES.items()
@@ -77,7 +79,7 @@ def conllu_sentences(path: PathLike, *, heads: bool = True) -> Iterator[Sentence
         )
 
 
-def _rows(block: Sequence[tuple[int, str]], path: PathLike) -> tuple[list[Row], dict[str, str]]:
+def _rows(block: Sequence[tuple[int, str]], error: LineError) -> tuple[list[Row], dict[str, str]]:
     """The rows of a sentence, each line checked by itself, and its comments ``# key = value``.
 
     Raises:
@@ -88,58 +90,46 @@ def _rows(block: Sequence[tuple[int, str]], path: PathLike) -> tuple[list[Row], 
     comments: dict[str, str] = {}
     for line, text in block:
         if fault := _CONTROL.search(text):
-            raise TreeError(
-                f"expected text without control characters, got {fault[0]!r}", file=path, line=line
-            )
+            raise error(f"expected text without control characters, got {fault[0]!r}", line)
         if not text.startswith("#"):
-            rows.append((line, _columns(text, path, line)))
+            rows.append((line, _columns(text, line, error)))
             continue
         if rows:
-            raise TreeError(
+            raise error(
                 f"expected comments above the words of a sentence, got {text[:60]!r} behind one; "
                 "is a blank line missing?",
-                file=path,
-                line=line,
+                line,
             )
         key, equals, value = (part.strip() for part in text[1:].partition("="))
         if key in ("sent_id", "text") and key in comments and equals:
-            raise TreeError(
-                f"expected one comment '# {key} = ...' of a sentence, got a second",
-                file=path,
-                line=line,
-            )
+            raise error(f"expected one comment '# {key} = ...' of a sentence, got a second", line)
         if key and equals:
             comments[key] = value
     return rows, {key: value for key, value in comments.items() if value}
 
 
-def _columns(text: str, path: PathLike, line: int) -> list[str]:
+def _columns(text: str, line: int, error: LineError) -> list[str]:
     columns = text.split("\t")
     if len(columns) != 10:
         hint = "" if len(columns) > 1 else "; is this a CoNLL-U file?"
-        raise TreeError(
-            f"expected ten columns with tabs between them, got {len(columns)}{hint}",
-            file=path,
-            line=line,
-        )
+        raise error(f"expected ten columns with tabs between them, got {len(columns)}{hint}", line)
     if "  " in text or not all(map(str.strip, columns)):
-        raise TreeError(
+        raise error(
             "expected columns that are not empty and have no two spaces in a row, got "
             f"{text[:60]!r}; an empty column is _",
-            file=path,
-            line=line,
+            line,
         )
     columns[_ID] = columns[_ID].lstrip()
     return columns
 
 
-def _words(rows: Sequence[Row], path: PathLike, first: int) -> list[Row]:
+def _words(rows: Sequence[Row], first: int, error: LineError) -> list[Row]:
     """The rows of words, without multiword tokens and empty nodes.
 
     Arguments:
         rows: all rows of a sentence.
-        path: the file.
         first: the number of the sentence's first line.
+        error: makes the errors.
 
     Raises:
         TreeError: with file and line: there is no word; words are not numbered 1, 2, 3; a multiword
@@ -156,49 +146,42 @@ def _words(rows: Sequence[Row], path: PathLike, first: int) -> list[Row]:
         elif match := _RANGE.fullmatch(number):
             begin, end = int(match[1]), int(match[2])
             if not covered < begin == count + 1 <= end:
-                raise TreeError(
+                raise error(
                     "expected a token of several words above the first of them and outside of "
                     f"others, such as {count + 1}-{count + 2}, got {number!r}",
-                    file=path,
-                    line=line,
+                    line,
                 )
             covered, token = end, line
         elif match := _EMPTY.fullmatch(number):
             nodes += 1
             if (int(match[1]), int(match[2])) != (count, nodes):
-                raise TreeError(
-                    f"expected the empty node {count}.{nodes}, got {number!r}", file=path, line=line
-                )
+                raise error(f"expected the empty node {count}.{nodes}, got {number!r}", line)
         else:
             hint = "; is a blank line missing above?" if number == "1" else ""
-            raise TreeError(
+            raise error(
                 f"expected the integer id {count + 1}, or one such as 3-4 or 8.1, got "
                 f"{number!r}{hint}",
-                file=path,
-                line=line,
+                line,
             )
     if not words:
-        raise TreeError(
-            "expected a word in every sentence, got an empty sentence", file=path, line=first
-        )
+        raise error("expected a word in every sentence, got an empty sentence", first)
     if covered > len(words):
-        raise TreeError(
+        raise error(
             f"expected a token of several words with all of them below, got one up to word "
             f"{covered} of {len(words)}",
-            file=path,
-            line=token,
+            token,
         )
     return words
 
 
-def _check_text(rows: Sequence[Row], text: str | None, path: PathLike) -> None:
+def _check_text(rows: Sequence[Row], text: str | None, error: LineError) -> None:
     """Check that a sentence's tokens are its text, but for spaces.
 
     Arguments:
         rows: all rows of a sentence, as :func:`_words` takes them.
         text: the comment ``# text = ...``; with None, or where all words are ``_``, which stands
             for words that may not be published, nothing is checked.
-        path: the file.
+        error: makes the errors.
 
     Raises:
         TreeError: with file and line: they are not.
@@ -218,20 +201,18 @@ def _check_text(rows: Sequence[Row], text: str | None, path: PathLike) -> None:
     whole, at = _without_spaces(text), 0
     for line, form in tokens:
         if not whole.startswith(form, at):
-            raise TreeError(
+            raise error(
                 "expected a word of the sentence's text, which goes on with "
                 f"{whole[at:][:20]!r} here, got {form[:60]!r}; correct one of them, or leave out "
                 "the comment '# text = ...'",
-                file=path,
-                line=line,
+                line,
             )
         at += len(form)
     if at < len(whole):
-        raise TreeError(
+        raise error(
             f"expected all words of the sentence's text, got none for its end {whole[at:][:60]!r}; "
             "are lines missing? If not, correct the comment '# text = ...', or leave it out",
-            file=path,
-            line=tokens[-1][0],
+            tokens[-1][0],
         )
 
 

@@ -182,7 +182,7 @@ FORMATS: Registry[Format] = Registry(
         "json-records": "dgltrees.formats.jsonl:JSON_RECORDS",
         "xml": "dgltrees.formats.documents:XML",
         "python": "dgltrees.formats.documents:PYTHON",
-        "python-functions": "dgltrees.formats.python_functions:PYTHON_FUNCTIONS",
+        "python-functions": "dgltrees.formats.documents:PYTHON_FUNCTIONS",
         "conllu": "dgltrees.formats.conllu:CONLLU",
         "logic": "dgltrees.formats.logic:LOGIC",
         "mrg": "dgltrees.formats.mrg:MRG",

@@ -19,9 +19,11 @@ from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.examples import Examples
 
 __all__ = [
+    "LineError",
     "check_chunk_size",
     "chunks",
     "empty_file",
+    "error_in",
     "files_of",
     "first_line",
     "gather",
@@ -34,6 +36,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+LineError = Callable[[str, int | None], TreeError]
+"""Makes the error of a line of a file."""
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -90,6 +95,11 @@ def files_of(paths: PathLike | Sequence[PathLike]) -> list[PathLike]:
     if not files:
         raise ConfigError("expected at least one file, got none")
     return files
+
+
+def error_in(path: PathLike) -> LineError:
+    """What makes the error of a line of a file, from a message and the number of the line."""
+    return lambda message, line: TreeError(message, file=path, line=line)
 
 
 def empty_file(path: PathLike, what: str = "tree", line: int | None = 1) -> TreeError:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lines import chunks, empty_file, files_of, numbered_lines
+from dgltrees.formats.lines import LineError, chunks, empty_file, files_of, numbered_lines
 from dgltrees.trees.builders.heads import from_heads
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
@@ -84,18 +84,17 @@ def blocks(path: PathLike) -> Iterator[list[tuple[int, str]]]:
         raise empty_file(path)
 
 
-def head_of(text: str, path: PathLike, line: int) -> int:
+def head_of(text: str, line: int, error: LineError) -> int:
     """The number of a head from its text.
 
     Raises:
         TreeError: with file and line: the text is not a number, or the number is negative or huge.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise TreeError(
+        raise error(
             f"expected the number of a word, or 0 for the root, as a head, got {text!r}"
             + ("; give the heads, as `dgltrees parse` does with a trained parser" * (text == "_")),
-            file=path,
-            line=line,
+            line,
         )
     return int(text)
 

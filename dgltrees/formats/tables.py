@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.formats.arrow_files import arrow_batches, arrow_schema, is_arrow, numpy_column
+from dgltrees.formats.arrow import arrow_batches, arrow_schema, is_arrow, numpy_column
 from dgltrees.formats.format import TABLES, Format, Layout
-from dgltrees.formats.lines import check_chunk_size, chunks, empty_file, not_utf8, open_bytes
+from dgltrees.formats.lines import (
+    check_chunk_size,
+    chunks,
+    empty_file,
+    error_in,
+    not_utf8,
+    open_bytes,
+)
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.formats.values import Column, Columns
 from dgltrees.trees.examples import Examples
@@ -74,6 +81,7 @@ class Table:
 
     def __init__(self, path: PathLike, names: Sequence[str] = ()) -> None:
         self.path, self.names = path, names
+        self.error = error_in(path)
         self.is_text = not is_arrow(path)
         self.header: list[str]
         self.header_line: int | None = None
@@ -93,11 +101,7 @@ class Table:
         """
         twice = next((name for name in self.header if self.header.count(name) > 1), None)
         if twice is not None:
-            raise TreeError(
-                f"expected every column once, got {twice!r} twice",
-                file=self.path,
-                line=self.header_line,
-            )
+            raise self.error(f"expected every column once, got {twice!r} twice", self.header_line)
         batches = self._text_batches(rows) if self.is_text else self._arrow_batches(rows)
         empty = True
         for batch in batches:
@@ -139,19 +143,16 @@ class Table:
                     if len(row) == width:
                         yield line, row
                     elif row:
-                        raise TreeError(
+                        raise self.error(
                             f"expected {width} cells, as many as the first line has, "
                             f"got {len(row)}",
-                            file=self.path,
-                            line=line,
+                            line,
                         )
                     line = before + reader.line_num + 1
             except UnicodeDecodeError as error:
                 raise not_utf8(self.path, error) from None
             except csv.Error as error:
-                raise TreeError(
-                    f"expected a row of CSV, got: {error}", file=self.path, line=line
-                ) from None
+                raise self.error(f"expected a row of CSV, got: {error}", line) from None
 
     def _arrow_batches(self, rows: int) -> Iterator[Batch]:
         first = 1

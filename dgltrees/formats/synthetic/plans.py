@@ -15,8 +15,15 @@ from typing import Any
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.draws import below, stream
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.formats.synthetic.draws import (
+    SPLITS,
+    below,
+    check_folder,
+    check_sizes,
+    cut,
+    stream,
+    write_folder,
+)
 from dgltrees.values import Count, NonNegativeInt, Seed
 
 __all__ = ["make_plans"]

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
-from dgltrees.formats.english import tokenize
 from dgltrees.formats.format import Format
-from dgltrees.formats.lines import check_chunk_size, empty_file, numbered_lines
+from dgltrees.formats.lines import LineError, check_chunk_size, empty_file, error_in, numbered_lines
+from dgltrees.formats.text import tokenize
 from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
 from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
@@ -86,33 +85,31 @@ def stream_wikiqa(
 
 def _rows(path: PathLike, rules: WordRules, labeled: bool) -> Iterator[_Row]:
     names: list[str] = []
+    error = error_in(path)
     for number, line in numbered_lines(path):
         fields = line.split("\t")
         if number == 1 and fields[0] == _FIELDS[0]:
             names = fields
             if not {*(_FIELDS if labeled else _FIELDS[:-1])} <= {*names}:
-                raise TreeError(
-                    f"expected the fields {', '.join(_FIELDS)}, got {', '.join(names)}",
-                    file=path,
-                    line=number,
+                raise error(
+                    f"expected the fields {', '.join(_FIELDS)}, got {', '.join(names)}", number
                 )
         elif line.strip():
-            row = _row(fields, names, path, number, labeled)
+            row = _row(fields, names, number, error, labeled)
             yield row._replace(pair=row.pair.cut(rules, path))
 
 
 def _row(
-    fields: Sequence[str], names: Sequence[str], path: PathLike, line: int, labeled: bool
+    fields: Sequence[str], names: Sequence[str], line: int, error: LineError, labeled: bool
 ) -> _Row:
     if not names and len(fields) == 2 and not labeled:
         fields = [*fields, ""]
     if len(fields) != (len(names) or 3):
-        raise TreeError(
+        raise error(
             f"expected {len(names) or 'question TAB sentence TAB 0/1, 3'} fields, got "
             f"{len(fields)}; is the line cut off, or without the label that training and "
             "evaluation need?",
-            file=path,
-            line=line,
+            line,
         )
     if not names:
         question, sentence, label = fields

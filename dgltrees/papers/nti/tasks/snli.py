@@ -12,9 +12,8 @@ from pathlib import Path
 
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS
-from dgltrees.papers.nti.data.entailment import stream_entailment
+from dgltrees.papers.nti.data.entailment import companions, stream_entailment
 from dgltrees.papers.nti.data.pairs import WordRules
-from dgltrees.papers.nti.data.snli import companions
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.models import make_pair_classifier
 from dgltrees.papers.nti.tasks.settings import PairModel, SentenceSettings

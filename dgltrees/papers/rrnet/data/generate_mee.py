@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.draws import shuffle, stream, table
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.formats.synthetic.draws import (
+    SPLITS,
+    check_folder,
+    check_sizes,
+    cut,
+    shuffle,
+    stream,
+    table,
+    write_folder,
+)
 from dgltrees.papers.rrnet.data.arithmetic import (
     LARGEST_VALUE,
     MOST_OPERATORS,

@@ -24,8 +24,7 @@ from dgltrees.formats import FORMATS, format_by_suffix
 from dgltrees.formats.lines import gather
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.options import Options
-from dgltrees.papers.rrnet.data.running_text import stream_running_text
-from dgltrees.papers.rrnet.data.running_trees import stream_running_trees
+from dgltrees.papers.rrnet.data.running_text import stream_running_text, stream_running_trees
 from dgltrees.papers.rrnet.data.windows import WindowSampler
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
 from dgltrees.papers.rrnet.models.language_model import PLACE, StreamLM

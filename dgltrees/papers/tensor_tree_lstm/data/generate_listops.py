@@ -15,8 +15,17 @@ from typing import Literal
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.draws import below, distinct, shuffle, stream
-from dgltrees.formats.synthetic.splits import SPLITS, check_folder, check_sizes, cut, write_folder
+from dgltrees.formats.synthetic.draws import (
+    SPLITS,
+    below,
+    check_folder,
+    check_sizes,
+    cut,
+    distinct,
+    shuffle,
+    stream,
+    write_folder,
+)
 
 __all__ = ["make_listops"]
 

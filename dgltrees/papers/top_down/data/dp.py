@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format
+from dgltrees.formats.lines import error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
 
 __all__ = ["DP", "dp_sentences"]
@@ -23,17 +23,16 @@ def dp_sentences(path: PathLike) -> Iterator[Sentence]:
         TreeError: with file and line: the file is empty or not UTF-8, a line does not have three
             columns, or a head is not a number.
     """
+    error = error_in(path)
     for block in blocks(path):
         rows = [text.split("\t") for _, text in block]
         for (line, _), row in zip(block, rows):
             if len(row) != 3 or not all(map(str.strip, row)):
-                raise TreeError(
-                    f"expected word TAB tag TAB head, got {len(row)} columns or an empty one",
-                    file=path,
-                    line=line,
+                raise error(
+                    f"expected word TAB tag TAB head, got {len(row)} columns or an empty one", line
                 )
         lines = [line for line, _ in block]
-        heads = [head_of(row[2], path, line) for line, row in zip(lines, rows)]
+        heads = [head_of(row[2], line, error) for line, row in zip(lines, rows)]
         words, tags = [row[0] for row in rows], [row[1] for row in rows]
         yield Sentence(words, heads, {"xpos": tags}, lines, lines[0], {})
 

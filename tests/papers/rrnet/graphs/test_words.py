@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import gather
-from dgltrees.papers.rrnet.data.running_trees import stream_running_trees
+from dgltrees.papers.rrnet.data.running_text import stream_running_trees
 from dgltrees.papers.rrnet.graphs import Operation, token_at, word_operations
 from dgltrees.trees.constituents import bracket_counts
 
