@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.format import TABLES, Format, Layout
-from dgltrees.formats.lines import check_chunk_size, empty_file
+from dgltrees.formats.lines import empty_file
 from dgltrees.formats.values import Column, as_example_columns, as_node_columns
 from dgltrees.trees.check import check_offsets, check_trees, positions_by_order
 from dgltrees.trees.examples import Examples
@@ -257,8 +257,7 @@ def stream_arrow(
     columns that are no lists.
 
     Arguments:
-        path: the file.
-        trees: the most rows per chunk.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         layout: ``parent`` and ``names`` are read.
 
     Raises:
@@ -267,7 +266,6 @@ def stream_arrow(
             a column is of a type that is neither numbers nor text.
         ConfigError: ``trees`` is below 1, or pyarrow is not installed.
     """
-    check_chunk_size(trees)
     parent, first = layout.parent or "parent", 1
     for batch in arrow_batches(path, trees):
         yield _examples(batch, parent, layout, first, path)

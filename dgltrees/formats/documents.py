@@ -17,7 +17,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.folders import stream_folder
 from dgltrees.formats.format import Format, Layout
-from dgltrees.formats.lines import check_chunk_size, open_bytes
+from dgltrees.formats.lines import open_bytes
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.json_documents import from_json
 from dgltrees.trees.builders.python_source import from_python, parse_python
@@ -122,9 +122,7 @@ def stream_functions(path: PathLike, trees: int = 10_000) -> Iterator[Examples]:
 
     Raises:
         TreeError: a file is no Python source, there is no function at all, or what a folder raises.
-        ConfigError: ``trees`` is below 1.
     """
-    check_chunk_size(trees)
     empty = True
     folder = Path(path).is_dir()
     for part in stream_folder(path, trees, stream_of=_reader) if folder else _stream(path, trees):

@@ -11,7 +11,7 @@ from typing import Any
 
 from dgltrees._files import PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.formats.lines import files_of, first_line, gather
+from dgltrees.formats.lines import check_chunk_size, files_of, first_line, gather
 from dgltrees.registry import Registry, instance_of
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.words import frequent_words, recode
@@ -137,6 +137,7 @@ class Format:
                 f"expected a file, got {os.fspath(path)}, from which only the formats {able} can "
                 f"be read, and not: {self.description}"
             )
+        check_chunk_size(trees)
         check_layout(layout, self.layout, self.description)
         arguments = inspect.signature(self.stream).parameters
         able_to = [n for n in arguments if arguments[n].kind is inspect.Parameter.KEYWORD_ONLY]

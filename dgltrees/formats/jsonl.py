@@ -14,7 +14,7 @@ from dgltrees._files import PathLike, replacing
 from dgltrees._json import JSONError, load_json
 from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format, Layout
-from dgltrees.formats.lines import check_chunk_size, empty_file, open_bytes, record_chunks
+from dgltrees.formats.lines import empty_file, open_bytes, record_chunks
 from dgltrees.formats.records import Records, parse_json
 from dgltrees.trees.builders.balance import check_utf8
 from dgltrees.trees.builders.render import render
@@ -39,15 +39,13 @@ def stream_jsonl(
     Example columns: ``line``, and with ``layout.tree`` what stands beside the tree.
 
     Arguments:
-        path: the file, which may be packed with gzip.
-        trees: the most lines per chunk.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         layout: ``children``, ``tree`` and ``names`` are read.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is no JSON or too deep
             for Python's ``json``, a root or node is no object, a column is not of one kind, or no
             node has ``layout.children``, but some have other lists of objects.
-        ConfigError: ``trees`` is below 1.
     """
     records = Records(path, layout)
     for lines, texts in record_chunks(path, trees):
@@ -70,16 +68,13 @@ def stream_json_records(
     columns; ``line`` is its number from 1. The document is read whole.
 
     Arguments:
-        path: the file, which may be packed with gzip.
-        trees: records per chunk.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         layout: ``children``, ``tree`` and ``names`` are read.
 
     Raises:
         TreeError: the file is no list of JSON objects, or what ``stream_jsonl`` raises, with the
             number of the record in place of the line.
-        ConfigError: ``trees`` is below 1.
     """
-    check_chunk_size(trees)
     with open_bytes(path) as file:
         data = file.read()
     check_utf8(data, path, 1)

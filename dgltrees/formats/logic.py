@@ -60,14 +60,12 @@ def stream_logic(
     sentences' numbers of operators. Examples have arity 2.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         labeled: whether every line must have a relation; otherwise ``target`` is -1 without one.
 
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
             is unbalanced or of another form, or a relation, operator or variable is unknown.
-        ConfigError: ``trees`` is below 1.
     """
     for items, is_relation in LOGIC_GRAMMAR.lines(path, trees, labeled=labeled):
         yield parse_logic(items, is_relation)

@@ -14,7 +14,6 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import lists_in_rows
 from dgltrees.formats.format import TABLES, Format, Layout
-from dgltrees.formats.lines import check_chunk_size
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
 from dgltrees.trees.depth import parents_of_depths
@@ -65,7 +64,6 @@ def stream_nodes(
             has a cycle, or a column is not of one kind.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
-    check_chunk_size(trees)
     table = Table(path, layout.names)
     nodes = _Nodes(table, layout)
     for batch, starts in nodes.trees():

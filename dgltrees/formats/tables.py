@@ -17,7 +17,6 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.arrow import arrow_batches, arrow_schema, is_arrow, numpy_column
 from dgltrees.formats.format import TABLES, Format, Layout
 from dgltrees.formats.lines import (
-    check_chunk_size,
     chunks,
     empty_file,
     error_in,
@@ -208,7 +207,6 @@ def stream_rows(
             damaged, a cell is no JSON, or what ``stream_jsonl`` raises.
         ConfigError: ``trees`` is below 1, or pyarrow is needed and not installed.
     """
-    check_chunk_size(trees)
     table = Table(path, layout.names)
     paths = layout.paths or tuple(name for name in ("tree", "json") if name in table.header)[:1]
     columns = [path.partition(".")[0] for path in paths]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,12 +139,19 @@ def check_folder(out: PathLike, overwrite: bool) -> Path:
     return folder
 
 
-def cut(items: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[str]]:
-    """Successive slices of ``items`` of these sizes."""
-    start = 0
-    for size in sizes:
-        yield items[start : start + size]
-        start += size
+def cut(items: Sequence[str], sizes: Sequence[int], name: str) -> dict[str, Sequence[str]]:
+    """Successive slices of ``items`` of these sizes, as the files of the three splits.
+
+    Arguments:
+        items: those of all splits.
+        sizes: in the order of ``SPLITS``.
+        name: of a file, with ``{}`` in place of the name of its split.
+    """
+    starts = itertools.accumulate(sizes, initial=0)
+    return {
+        name.format(split): items[start : start + size]
+        for split, start, size in zip(SPLITS, starts, sizes)
+    }
 
 
 def write_folder(

@@ -58,8 +58,7 @@ def stream_entailment(
     ``target``, the row of :data:`ENTAILMENT_LABELS`, and ``line``. Examples have arity 2.
 
     Arguments:
-        path: the file.
-        trees: pairs per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs: ``{"word": vocabulary}`` to use; where a word is missing from a frozen one it is an
             error, or becomes the vocabulary's unknown name. All chunks share one vocabulary.
         rules: how words are changed and long sentences treated.
@@ -69,7 +68,6 @@ def stream_entailment(
         TreeError: with file and line: the file is not UTF-8 or in none of the forms, a line is cut
             off, a sentence is empty or too long, a label is none of the three, or a word is not in
             a frozen vocabulary; or no pair has a label.
-        ConfigError: ``trees`` is below 1.
     """
     words = vocabs_for(vocabs, "word")["word"]
     classes = Vocabulary(ENTAILMENT_LABELS, frozen=True)

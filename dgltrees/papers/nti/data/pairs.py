@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
+from dgltrees.formats.lines import error_in
 from dgltrees.formats.sentences import check_max_words, too_long
 from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.vocabs import encode_names
 from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import ranges, starts
@@ -129,11 +131,13 @@ def pair_examples(
     target = np.full(len(pairs), -1, np.int64)
     rows = [i for i, pair in enumerate(pairs) if labeled or pair.target not in NO_LABEL]
     labels = [pairs[i].target for i in rows]
-    target[rows] = _encode(labels, classes, path, [lines[i] for i in rows])
+    error = error_in(path)
+    target[rows] = encode_names(labels, classes, lambda text, i: error(text, lines[rows[i]]))
     sentences = [side for pair in pairs for side in (pair.left, pair.right)]
     sizes = [len(sentence) for sentence in sentences]
     lines_of_words = np.repeat(np.repeat(lines, 2), sizes)
-    ids = _encode(list(chain.from_iterable(sentences)), words, path, lines_of_words)
+    texts = list(chain.from_iterable(sentences))
+    ids = encode_names(texts, words, lambda text, i: error(text, int(lines_of_words[i])))
     columns = {"word": ids, **(_constituents(pairs, sizes, path) if brackets else {})}
     forest = chains(sizes, columns, {"word": words})
     example_columns = {"target": target, "line": np.array(lines, np.int64)}
@@ -163,14 +167,3 @@ def _constituents(
         columns[name] = np.full(lengths.sum(), -1, np.int32)
         columns[name][places] = column[kept]
     return columns
-
-
-def _encode(
-    names: Sequence[str], vocab: Vocabulary, path: PathLike, lines: Iterable[int]
-) -> NDArray[np.int32]:
-    """The ids of names; ``lines`` are the lines on which they stand."""
-    try:
-        return vocab.encode(names)
-    except TreeError as error:
-        line = next(line for name, line in zip(names, lines) if name not in vocab)
-        raise TreeError(str(error), file=path, line=int(line)) from None

@@ -50,7 +50,6 @@ def stream_sst(
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
             is unbalanced, a label is not 0 to 4, a leaf has no word or two, or a word is not in a
             frozen vocabulary.
-        ConfigError: ``trees`` is below 1.
     """
     words = vocabs_for(vocabs, "word")["word"]
     for items, _ in _GRAMMAR.lines(path, trees):

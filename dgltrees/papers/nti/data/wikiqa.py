@@ -61,8 +61,7 @@ def stream_wikiqa(
     Examples have arity 2, the question first.
 
     Arguments:
-        path: the file.
-        trees: the least number of pairs per chunk; the pairs of a question are in one chunk.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs, rules: see :func:`~dgltrees.papers.nti.data.entailment.stream_entailment`.
         labeled: whether every pair must have its label, the last field; otherwise ``target`` is -1
             without one.

@@ -55,8 +55,7 @@ def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> 
     the number of operators.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         labeled: whether every line must have the value of its expression; otherwise ``target`` is
             what a line has, right or wrong, and -1 where a line is an expression alone.
 
@@ -65,7 +64,6 @@ def stream_mee(path: PathLike, trees: int = 10_000, *, labeled: bool = True) -> 
             TAB, a value is not a number from 10 to 99 or not the value of the expression, or an
             expression has another character, a bracket without exactly one operator, a remainder by
             zero, or more than 18 operators, whose value may not fit into 64 bits.
-        ConfigError: ``trees`` is below 1.
     """
     for data, line in line_chunks(path, trees, blank=True):
         yield _parse(data, path, line, labeled)

@@ -16,7 +16,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format
 from dgltrees.formats.lines import chunks
-from dgltrees.formats.mrg import stream_mrg
+from dgltrees.formats.mrg import MRG
 from dgltrees.formats.text import sentences_of_lines
 from dgltrees.trees.builders.chains import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
@@ -31,10 +31,7 @@ __all__ = ["TEXT", "stream_running_text", "stream_running_trees", "surface_trees
 
 
 def stream_running_text(
-    path: PathLike,
-    trees: int = 10_000,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
+    path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Iterator[Examples]:
     """The lines of a text as chains of words, ``trees`` lines at a time.
 
@@ -42,19 +39,15 @@ def stream_running_text(
     words are left out. Node column: ``word``. There are no example columns.
 
     Arguments:
-        path: the file.
-        trees: lines per chunk; the last chunk may have fewer.
+        path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.
         vocabs: ``{"word": vocabulary}`` to use; a new one has the words ``<unk>`` and ``<eos>``
             first. Where a word is missing from a frozen one it becomes the vocabulary's unknown
             name. All chunks share one vocabulary.
 
     Raises:
         TreeError: with file and line: a line is not UTF-8; or the file has no words.
-        ConfigError: ``trees`` is below 1.
     """
-    words = (vocabs or {}).get("word")
-    if words is None:
-        words = Vocabulary([UNKNOWN, END], unknown=UNKNOWN)
+    words = (vocabs or {}).get("word", Vocabulary([UNKNOWN, END], unknown=UNKNOWN))
     lines = ([*sentence.words, END] for sentence in sentences_of_lines(path))
     for chunk in chunks(lines, trees):
         ids = words.encode(list(chain.from_iterable(chunk)))
@@ -62,10 +55,7 @@ def stream_running_text(
 
 
 def stream_running_trees(
-    path: PathLike,
-    trees: int = 10_000,
-    *,
-    vocabs: Mapping[str, Vocabulary] | None = None,
+    path: PathLike, trees: int = 10_000, *, vocabs: Mapping[str, Vocabulary] | None = None
 ) -> Iterator[Examples]:
     """The sentences of a ``.mrg`` file as chains of words, with ``<eos>`` after the last of each.
 
@@ -75,17 +65,13 @@ def stream_running_trees(
     example columns.
 
     Arguments:
-        path: the file.
-        trees: sentences per chunk.
-        vocabs: see :func:`~dgltrees.papers.rrnet.data.running_text.stream_running_text`.
+        path, trees, vocabs: see :func:`stream_running_text`.
 
     Raises:
         TreeError: see :func:`~dgltrees.formats.mrg.stream_mrg`; or a sentence has no words.
     """
-    words = (vocabs or {}).get("word")
-    if words is None:
-        words = Vocabulary([UNKNOWN, END], unknown=UNKNOWN)
-    for part in stream_mrg(path, trees):
+    words = (vocabs or {}).get("word", Vocabulary([UNKNOWN, END], unknown=UNKNOWN))
+    for part in MRG.chunks(path, trees):
         yield _sentences(part.forest, words, path)
 
 

@@ -50,7 +50,6 @@ def stream_boolsent(
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
             is unbalanced, an operator or bit is unknown, or an operator has no arguments.
-        ConfigError: ``trees`` is below 1.
     """
     heads, what = (_HEADS, " with its value") if labeled else ({**_HEADS, **_BARE_HEADS}, "")
     for items, _ in _GRAMMAR.lines(path, trees):

@@ -20,17 +20,7 @@ from pathlib import Path
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
-from dgltrees.formats.synthetic.draws import (
-    SPLITS,
-    below,
-    check_folder,
-    check_sizes,
-    cut,
-    distinct,
-    shuffle,
-    stream,
-    write_folder,
-)
+from dgltrees.formats.synthetic import draws
 
 __all__ = ["ALWAYS", "LARGEST", "SIZE_WEIGHTS", "TABLES", "draw_sentence", "make_logic", "relation"]
 
@@ -108,10 +98,10 @@ def draw_sentence(rng: random.Random, operators: int, variables: str) -> tuple[s
             if negated:
                 pending.append("not")
             if left < 0:
-                letter = variables[below(rng, len(variables))]
+                letter = variables[draws.below(rng, len(variables))]
                 operands.append((letter, TABLES[letter]))
             else:
-                pending.append(("and", "or")[below(rng, 2)])
+                pending.append(("and", "or")[draws.below(rng, 2)])
                 pending.append((level + 1, right))
                 pending.append((level + 1, left))
             continue
@@ -170,18 +160,18 @@ def make_logic(
         ConfigError: a number is out of range, there are fewer distinct pairs than asked for, or the
             folder holds files.
     """
-    totals = dict(zip(SPLITS, (train, valid, test)))
-    check_sizes([sum(n) if isinstance(n, list) else n for n in totals.values()], "pairs")
+    totals = dict(zip(draws.SPLITS, (train, valid, test)))
+    draws.check_sizes([sum(n) if isinstance(n, list) else n for n in totals.values()], "pairs")
     sizes = {split: _by_bin(split, size) for split, size in totals.items()}
-    folder = check_folder(out, overwrite)
+    folder = draws.check_folder(out, overwrite)
     files: dict[str, Sequence[str]] = {}
     for n in range(BINS):
-        counts = [sizes[split][n] for split in SPLITS]
-        pairs = _draw_bin(stream("logic", seed, n), n, sum(counts))
-        files.update((f"{split}{n}", part) for split, part in zip(SPLITS, cut(pairs, counts)))
+        counts = [sizes[split][n] for split in draws.SPLITS]
+        pairs = _draw_bin(draws.stream("logic", seed, n), n, sum(counts))
+        files |= draws.cut(pairs, counts, f"{{}}{n}")
     settings = {**totals, "seed": seed}
     header = {"generator": "logic", "version": VERSION, "settings": settings}
-    return write_folder(folder, files, header)
+    return draws.write_folder(folder, files, header)
 
 
 def relation(left: int, right: int) -> str:
@@ -230,7 +220,7 @@ def _draw_bin(rng: random.Random, n: int, count: int) -> list[str]:
     sums = list(accumulate(SIZE_WEIGHTS[left] * SIZE_WEIGHTS[right] for left, right in sides))
 
     def draw() -> str | None:
-        letters = SUBSETS[below(rng, len(SUBSETS))]
+        letters = SUBSETS[draws.below(rng, len(SUBSETS))]
         sizes = sides[bisect_right(sums, rng.random() * sums[-1])]
         (left, left_table), (right, right_table) = (
             draw_sentence(rng, size, letters) for size in sizes
@@ -239,6 +229,6 @@ def _draw_bin(rng: random.Random, n: int, count: int) -> list[str]:
             return None
         return f"{relation(left_table, right_table)}\t{left}\t{right}"
 
-    pairs = distinct(draw, count, f"logic pairs of bin {n}")
-    shuffle(rng, pairs)
+    pairs = draws.distinct(draw, count, f"logic pairs of bin {n}")
+    draws.shuffle(rng, pairs)
     return pairs

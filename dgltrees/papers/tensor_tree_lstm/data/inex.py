@@ -49,7 +49,6 @@ def stream_inex(
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
             is unbalanced or not after a label, a label has no bracket, or a label or class is not
             in a frozen vocabulary.
-        ConfigError: ``trees`` is below 1.
     """
     vocabs = vocabs_for(vocabs, "label", "target")
     for items, is_class in _GRAMMAR.lines(path, trees, labeled=labeled):

@@ -64,7 +64,6 @@ def stream_listops(
     Raises:
         TreeError: with file and line: the file is empty or not UTF-8, a line is cut off, a bracket
             is unbalanced, an operator or digit is unknown, or an operator has no arguments.
-        ConfigError: ``trees`` is below 1.
     """
     grammar, empty = _GRAMMAR, True
     for data, line in line_chunks(path, trees):
