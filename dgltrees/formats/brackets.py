@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike, replacing
 from dgltrees.errors import TreeError
 from dgltrees.formats.lines import line_chunks
-from dgltrees.trees.builders.assemble import find_heads, items_in
+from dgltrees.trees.builders.brackets import find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest

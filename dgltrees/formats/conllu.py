@@ -23,9 +23,9 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format
 from dgltrees.formats.lines import LineError, error_in
 from dgltrees.formats.sentences import Sentence, blocks, head_of, stream_sentences
+from dgltrees.trees.check import check_roots
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.roots import check_roots
 
 __all__ = ["CONLLU", "CONLLU_COLUMNS", "conllu_blocks", "conllu_sentences", "write_conllu"]
 

@@ -16,8 +16,8 @@ from dgltrees.errors import TreeError
 from dgltrees.formats.format import Format, Layout
 from dgltrees.formats.lines import empty_file, open_bytes, record_chunks
 from dgltrees.formats.records import Records, parse_json
-from dgltrees.trees.builders.balance import check_utf8
-from dgltrees.trees.builders.render import render
+from dgltrees.trees.builders.brackets import render
+from dgltrees.trees.builders.scan import check_utf8
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 
@@ -35,7 +35,7 @@ def stream_jsonl(
     ``layout.children``, in which null is a missing child; leaves need no list. The root is the
     object itself, or what stands at ``layout.tree``; two paths there give pairs of trees.
 
-    Node columns: the other members of the nodes; see :class:`~dgltrees.formats.values.Columns`.
+    Node columns: the other members of the nodes; see :class:`~dgltrees.formats.values.ColumnTypes`.
     Example columns: ``line``, and with ``layout.tree`` what stands beside the tree.
 
     Arguments:

@@ -14,9 +14,8 @@ from typing import BinaryIO, TypeVar, cast
 
 from dgltrees._files import STANDARD_INPUT, Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.align import align
-from dgltrees.trees.builders.balance import check_utf8
-from dgltrees.trees.examples import Examples
+from dgltrees.trees.builders.scan import check_utf8
+from dgltrees.trees.examples import Examples, align
 
 __all__ = [
     "LineError",
@@ -238,5 +237,5 @@ def _chunks_of_text(
 
 
 def gather(stream: Iterable[Examples], names: Sequence[str] = ()) -> Examples:
-    """All examples of a stream as one data set; see :func:`~dgltrees.trees.align.align`."""
+    """All examples of a stream as one data set; see :func:`~dgltrees.trees.examples.align`."""
     return Examples.concat(align(list(stream), names))

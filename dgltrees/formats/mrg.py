@@ -14,11 +14,10 @@ from dgltrees._files import PathLike
 from dgltrees.formats.brackets import at_brackets
 from dgltrees.formats.format import Format
 from dgltrees.formats.lines import files_of, tree_chunks
-from dgltrees.trees.builders.assemble import assemble, items_in
+from dgltrees.trees.builders.brackets import assemble, items_in
 from dgltrees.trees.builders.scan import Brackets, scan
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["MRG", "stream_mrg"]
 

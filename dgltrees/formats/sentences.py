@@ -14,12 +14,11 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import LineError, chunks, empty_file, files_of, numbered_lines
-from dgltrees.trees.builders.heads import from_heads
-from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.sentences import from_heads
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import offsets_of, within
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = [
     "Sentence",

@@ -24,7 +24,7 @@ from dgltrees.formats.lines import (
     open_bytes,
 )
 from dgltrees.formats.records import Records, parse_json
-from dgltrees.formats.values import Column, Columns
+from dgltrees.formats.values import ColumnTypes, FileColumn
 from dgltrees.trees.examples import Examples
 
 __all__ = ["ROWS", "Batch", "Table", "stream_rows"]
@@ -84,7 +84,7 @@ class Table:
         self.is_text = not is_arrow(path)
         self.header: list[str]
         self.header_line: int | None = None
-        self._columns = Columns(path, names)
+        self._columns = ColumnTypes(path, names)
         if self.is_text:
             with _open_text(path) as (self.header, _, self.header_line):
                 pass
@@ -110,13 +110,13 @@ class Table:
             line = self.header_line if self.is_text else None
             raise empty_file(self.path, line=line)
 
-    def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, Column]:
+    def columns(self, batch: Batch, names: Sequence[str]) -> dict[str, FileColumn]:
         """Some columns of a batch, typed; those that have had no values yet are left out.
 
         Raises:
             TreeError: with file, line and column: a cell among numbers is none.
         """
-        columns: dict[str, Column] = {}
+        columns: dict[str, FileColumn] = {}
         for name in names:
             cells = batch.cells[name]
             if not self.is_text:

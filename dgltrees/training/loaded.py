@@ -17,6 +17,7 @@ from dgltrees import _shortcuts
 from dgltrees._files import Lines, PathLike, in_file
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import gather
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.files import data_files, find_files
 from dgltrees.tasks.own_trees.base import OwnTreesTask
 from dgltrees.tasks.pretrained import attach_pretrained
@@ -27,7 +28,6 @@ from dgltrees.training.evaluation import run_model
 from dgltrees.training.processes import make_fabric
 from dgltrees.training.rundir import RunDirectory, checking, fingerprints
 from dgltrees.training.sampling import evaluation_batches
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.schema import Schema
 

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from dgltrees.errors import ConfigError
-from dgltrees.options import nearest
+from dgltrees.settings import nearest
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
 from dgltrees.training.checkpoint import Progress, check_finite, load_checkpoint, save_checkpoint
@@ -29,7 +30,6 @@ from dgltrees.training.optimizers import make_optimizer, parameter_groups
 from dgltrees.training.processes import total
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.sampling import part_of_batch, training_sampler, whole_groups
-from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
 __all__ = ["OnEpoch", "Trainer", "print_epoch"]

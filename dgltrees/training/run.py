@@ -20,6 +20,7 @@ from dgltrees._files import PathLike
 from dgltrees.cells.aggregators.base import MAX_ENTRIES
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
+from dgltrees.settings.layers import Settings, flat
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import attach_pretrained
 from dgltrees.tasks.splits import (
@@ -47,7 +48,6 @@ from dgltrees.training.rundir import (
     fingerprints,
     write_json,
 )
-from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Examples
 
 __all__ = ["OnOutputs", "Prepared", "prepare", "train", "train_seeds"]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.settings.layers import Settings
 from dgltrees.tasks.task import Batches, Task
-from dgltrees.training.settings import Settings
 from dgltrees.trees import BatchSampler, Examples
-from dgltrees.trees.groups import GroupSampler
+from dgltrees.trees.sampler import GroupSampler
 from dgltrees.trees.segments import run_offsets
 
 __all__ = ["evaluation_batches", "part_of_batch", "training_sampler", "whole_groups"]

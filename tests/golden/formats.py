@@ -21,8 +21,8 @@ from dgltrees.formats.lines import gather
 from dgltrees.papers.rrnet.data.logic_sequences import stream_logic_sequences
 from dgltrees.papers.top_down.data.kbest import read_kbest
 from dgltrees.papers.top_down.data.questions import read_questions
-from dgltrees.tasks.table import get_task
-from dgltrees.training.catalog import preset_values
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.tasks import get_task
 from dgltrees.trees import Examples
 from tests.fuzz.test_readers import mutated
 from tests.golden.rows import SAMPLES, sha

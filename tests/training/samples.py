@@ -7,8 +7,8 @@ from typing import Any
 
 from safetensors.torch import load_file
 
-from dgltrees.training.catalog import preset_values
-from dgltrees.training.settings import Settings, layered
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 
 SAMPLES = Path(__file__).parents[2] / "datasets" / "samples"
 SENTENCES = SAMPLES / "ud" / "sample.conllu"

@@ -16,7 +16,7 @@ from typing import Any
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError
 from dgltrees.formats.synthetic import draws
-from dgltrees.values import Count, NonNegativeInt, Seed
+from dgltrees.settings.values import Count, NonNegativeInt, Seed
 
 __all__ = ["make_plans"]
 

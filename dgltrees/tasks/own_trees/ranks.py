@@ -18,7 +18,7 @@ from dgltrees.metrics.order import TOP, ndcg, order_metrics
 from dgltrees.metrics.ranking import rank_within
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
-from dgltrees.options import Options
+from dgltrees.settings import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
 from dgltrees.tasks.own_trees.baselines import some_examples
 from dgltrees.tasks.own_trees.numbers import read_numbers
@@ -55,6 +55,10 @@ class RankTask(OwnTreesTask):
     """
 
     has_majority = False
+
+    def build(self, model: Options, vocabs: Mapping[str, Vocabulary]) -> Classifier:
+        """The model of these settings."""
+        return make_model(model, cast(Schema, vocabs), RankTarget)
 
     def encode_targets(
         self,
@@ -265,8 +269,4 @@ def _uncut(parts: Iterable[Examples], path: PathLike) -> Iterator[Examples]:
         yield Examples.concat(waiting)
 
 
-def _build(model: Options, names: Mapping[str, Vocabulary]) -> Classifier:
-    return make_model(model, cast(Schema, names), RankTarget)
-
-
-RANK = RankTask("rank", RankData, RankModel, {}, _build, metrics=METRICS, whole_groups=True)
+RANK = RankTask("rank", RankData, RankModel, {}, metrics=METRICS, whole_groups=True)

@@ -1,7 +1,8 @@
-"""Forests of networkx graphs, and back."""
+"""Forests of networkx graphs, and back; trees in the language of Graphviz."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.objects import records
+from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -16,14 +18,13 @@ from dgltrees.trees.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["from_networkx", "to_networkx"]
+__all__ = ["from_networkx", "to_dot", "to_networkx"]
 
 
 def from_networkx(
     *graphs: networkx.DiGraph,
     names: str | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per directed graph, whose edges go from parent to child.
 
@@ -41,7 +42,6 @@ def from_networkx(
         names: the name of a column of the graph's nodes themselves, such as strings; by default
             there is none.
         vocabs: vocabularies to use, by attribute.
-        max_children: the largest number of child positions of a node; None for any.
 
     Raises:
         TreeError: with tree and node: a graph is not directed or has parallel edges, a node has two
@@ -51,17 +51,25 @@ def from_networkx(
         ConfigError: there is a vocabulary for an attribute that is no text.
     """
     lists = NodeLists()
-    rows: list[dict[str, Any]] = []
     for tree, graph in enumerate(graphs):
-        rows += _add_graph(lists, graph, tree, names)
-        lists.offsets.append(len(rows))
+        _add_graph(lists, graph, tree, names)
+        lists.offsets.append(len(lists.objects))
+    lists.check_any()
+    rows = lists.objects
     keys = dict.fromkeys([*(key for row in rows for key in row), *(vocabs or {})])
     values = {key: [row.get(key) for row in rows] for key in keys}
-    return lists.forest_of_values(values, vocabs=vocabs, max_children=max_children)
+    columns, vocabularies = typed_columns(values, lists.error, vocabs)
+    return Forest.build(
+        lists.parent,
+        pos=lists.pos,
+        offsets=lists.offsets,
+        columns=columns,
+        vocabs=vocabularies,
+    )
 
 
-def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> list[dict[str, Any]]:
-    """Append the nodes of a graph, the ``tree``-th one; returns the attributes of each."""
+def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> None:
+    """Append the nodes of a graph, the ``tree``-th one, with the attributes of each as objects."""
     if not graph.is_directed() or graph.is_multigraph():
         raise TreeError(
             f"expected a networkx.DiGraph with edges from parent to child, "
@@ -107,7 +115,7 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> li
             add(child, attributes)
     lists.parent += parent
     lists.pos += pos
-    return rows
+    lists.objects += rows
 
 
 def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
@@ -129,3 +137,31 @@ def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:
     pairs = enumerate(zip(chosen.parent.tolist(), chosen.pos.tolist()))
     graph.add_edges_from((up, node, {"pos": pos}) for node, (up, pos) in pairs if up >= 0)
     return graph
+
+
+def to_dot(forest: Forest, tree: int = 0) -> str:
+    """One tree in the language of Graphviz, for ``dot -Tsvg`` and other programs that read it.
+
+    The text of a node is its columns, one per line; an edge has the position of its child as text
+    where a child is missing before another.
+
+    Arguments:
+        forest: the trees.
+        tree: the index of the tree.
+    """
+    chosen = forest[tree]
+    lines = ["digraph {", "  node [shape=box];"]
+    for node, row in enumerate(records(chosen)):
+        text = "\n".join(f"{name}: {value}" for name, value in row.items())
+        lines.append(f"  {node} [label={_quoted(text or node)}];")
+    with_gaps = set(chosen.parent[chosen.pos >= chosen.degree[chosen.parent]].tolist())
+    for node in chosen.pos.argsort(kind="stable").tolist():
+        up = int(chosen.parent[node])
+        if up >= 0:
+            label = f" [label={_quoted(chosen.pos[node])}]" if up in with_gaps else ""
+            lines.append(f"  {up} -> {node}{label};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(text: Any) -> str:
+    return json.dumps(str(text), ensure_ascii=False)

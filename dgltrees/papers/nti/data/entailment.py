@@ -21,9 +21,8 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import LineError, chunks, empty_file, error_in, numbered_lines
 from dgltrees.formats.text import tokenize
 from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["ENTAILMENT", "ENTAILMENT_LABELS", "companions", "stream_entailment"]
 
@@ -52,10 +51,11 @@ def stream_entailment(
     :func:`~dgltrees.formats.tokenize`; fields ``sentence1`` and ``sentence2`` hold such text where
     a file of SNLI has no parses.
 
-    Node columns: ``word``; a sentence is a chain (:func:`~dgltrees.trees.builders.chains`); and
-    ``merges`` and ``splits``, the brackets that end and then those that begin before a word
-    (:mod:`dgltrees.trees.constituents`), -1 where a sentence has none. Example columns:
-    ``target``, the row of :data:`ENTAILMENT_LABELS`, and ``line``. Examples have arity 2.
+    Node columns: ``word``; a sentence is a chain, see
+    :func:`~dgltrees.trees.builders.sentences.chains`; and ``merges`` and ``splits``, the brackets
+    that end and then those that begin before a word (:mod:`dgltrees.trees.constituents`), -1 where
+    a sentence has none. Example columns: ``target``, the row of :data:`ENTAILMENT_LABELS`, and
+    ``line``. Examples have arity 2.
 
     Arguments:
         path, trees: see :meth:`Format.chunks <dgltrees.formats.Format.chunks>`.

@@ -14,12 +14,11 @@ from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.formats.lines import error_in
 from dgltrees.formats.sentences import check_max_words, too_long
-from dgltrees.trees.builders.chains import chains
-from dgltrees.trees.builders.vocabs import encode_names
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, bracket_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import ranges, starts
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, encode_names
 
 __all__ = ["NO_LABEL", "VERBATIM", "Pair", "WordRules", "pair_examples"]
 

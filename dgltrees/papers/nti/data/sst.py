@@ -13,11 +13,10 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.formats.brackets import Grammar, at_brackets
 from dgltrees.formats.format import Format
-from dgltrees.trees.builders.assemble import assemble, find_heads, items_in
+from dgltrees.trees.builders.brackets import assemble, find_heads, items_in
 from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["SST", "SST_LABELS", "stream_sst"]
 

@@ -19,10 +19,9 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import LineError, check_chunk_size, empty_file, error_in, numbered_lines
 from dgltrees.formats.text import tokenize
 from dgltrees.papers.nti.data.pairs import VERBATIM, Pair, WordRules, pair_examples
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.segments import inverse, owner, within
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["WIKIQA", "WIKIQA_LABELS", "stream_wikiqa"]
 

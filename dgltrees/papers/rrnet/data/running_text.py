@@ -18,12 +18,12 @@ from dgltrees.formats.format import Format
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.mrg import MRG
 from dgltrees.formats.text import sentences_of_lines
-from dgltrees.trees.builders.chains import chains
+from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.constituents import MERGES, SPLITS, constituent_counts
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
+from dgltrees.trees.order import over_subtrees
 from dgltrees.trees.segments import offsets_of, owner
-from dgltrees.trees.subtrees import over_subtrees
 from dgltrees.trees.vocabulary import Vocabulary
 from dgltrees.trees.words import END, UNKNOWN, recode
 

@@ -13,7 +13,7 @@ import numpy as np
 from dgltrees._files import PathLike
 from dgltrees.formats.brackets import Grammar, at_brackets, find_operators
 from dgltrees.formats.format import Format
-from dgltrees.trees.builders.assemble import assemble
+from dgltrees.trees.builders.brackets import assemble
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 

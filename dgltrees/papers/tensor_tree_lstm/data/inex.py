@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.formats.brackets import Grammar, labels_of_lines
 from dgltrees.formats.format import Format
-from dgltrees.trees.builders.assemble import assemble, items_in
+from dgltrees.trees.builders.brackets import assemble, items_in
 from dgltrees.trees.builders.scan import Brackets
-from dgltrees.trees.builders.vocabs import vocabs_for
 from dgltrees.trees.examples import Examples
-from dgltrees.trees.vocabulary import Vocabulary
+from dgltrees.trees.vocabulary import Vocabulary, vocabs_for
 
 __all__ = ["INEX", "stream_inex"]
 

@@ -25,10 +25,8 @@ from dgltrees.formats.brackets import (
 )
 from dgltrees.formats.format import Format
 from dgltrees.formats.lines import empty_file, line_chunks
-from dgltrees.trees.builders.assemble import assemble
-from dgltrees.trees.builders.balance import check_line_pairs
-from dgltrees.trees.builders.render import render
-from dgltrees.trees.builders.scan import Brackets
+from dgltrees.trees.builders.brackets import assemble, render
+from dgltrees.trees.builders.scan import Brackets, check_line_pairs
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.vocabulary import Vocabulary
 

@@ -13,30 +13,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from dgltrees._progress import progress
 from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.papers.top_down.analyses.scoring import generation_log_probs, tree_language_model
-from dgltrees.papers.top_down.graphs.batch import generation_batch
+from dgltrees.papers.top_down.graphs import edge_decisions, generation_batch
 from dgltrees.papers.top_down.models.add_decisions import (
     AddDecisions,
     JointTreeLM,
     decision_features,
 )
-from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
+from dgltrees.settings.catalog import preset_values
+from dgltrees.settings.layers import Settings, layered
 from dgltrees.tasks.files import fingerprint
 from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_splits
-from dgltrees.training.catalog import preset_values
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory, fingerprints
-from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import BatchSampler, Forest
 from dgltrees.trees.segments import rows_of
 
@@ -57,7 +55,7 @@ def train_shape(
 
     The language model is not changed. Its states of all training trees are written to
     ``shape-states`` in its run directory; the classifiers are trained on them like any other model,
-    in the run directory ``shape`` beside it, and interrupted training is resumed. All four
+    in the run directory ``shape`` next to it, and interrupted training is resumed. All four
     learn from the same batches, and the weights are those of the epoch with the lowest loss on the
     validation trees.
 
@@ -69,9 +67,9 @@ def train_shape(
         root: folder of the data sets; by default the run's.
         bar: whether to show a progress bar; by default where there is a terminal.
 
-    Returns: the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
-    -log P(S, T)
-        per word of the validation trees, if the run has some.
+    Returns:
+        the result of :func:`~dgltrees.training.run.train`; and ``joint_loss``, the mean of
+        -log P(S, T) per word of the validation trees, if the run has some.
 
     Raises:
         ConfigError: the run is not one of a TreeLM, its model generates the shape already
@@ -181,8 +179,7 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
         batch = generation_batch(forest, ids).to(run.fabric.device)
         rows = torch.from_numpy(rows_of(forest.offsets, ids))
         features[rows] = decision_features(batch, model.states(batch), output, state).to(features)
-    has_edge = outgoing_edges(forest.pos, source)
-    added = np.where(allowed_edges(forest.pos, source < 0), has_edge, -1).astype(np.int8).T
+    added = edge_decisions(forest.pos, source).T
     words = source >= 0  # ROOT decides nothing
     shape_forest(features.numpy()[words], added[words]).save(folder)
 
@@ -197,13 +194,13 @@ def _check_or_drop_states(run: LoadedRun) -> None:
     """
     if RunDirectory(run.directory / SHAPE).started:
         _check_weights(run)
-    if _weights_of_states(run) != _weights(run):
+    if not _states_are_current(run):
         shutil.rmtree(run.directory / STATES, ignore_errors=True)
         run.directory.write_values(WEIGHTS, _weights(run))
 
 
 def _check_weights(run: LoadedRun) -> None:
-    if _weights_of_states(run) != _weights(run):
+    if not _states_are_current(run):
         path = run.directory.path
         raise ConfigError(
             f"the language model at {path} has been trained on since its shape was; remove "
@@ -216,9 +213,10 @@ def _weights(run: LoadedRun) -> dict[str, Any]:
     return fingerprint(run.directory / "weights.safetensors")
 
 
-def _weights_of_states(run: LoadedRun) -> dict[str, Any] | None:
-    """The fingerprint of the language model whose states were written; None before that."""
-    return run.directory.values(WEIGHTS) if (run.directory / WEIGHTS).exists() else None
+def _states_are_current(run: LoadedRun) -> bool:
+    """Whether states were written, and since then the language model has not been trained."""
+    written = (run.directory / WEIGHTS).exists()
+    return written and run.directory.values(WEIGHTS) == _weights(run)
 
 
 def _has_shape(run: LoadedRun) -> bool:
