@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.formats import read_mrg
-from dgltrees.papers.rrnet.data.running_trees import read_running_trees
+from dgltrees.formats import read
+from dgltrees.formats.lines import gather
+from dgltrees.papers.rrnet.data.running_text import stream_running_trees
 from dgltrees.papers.rrnet.graphs import (
     inferred_trees,
     operation_graph,
@@ -86,14 +87,14 @@ def test_running_trees(tmp_path: Path) -> None:
     path.write_text(
         "( (S (NP (DT the) (NN cat)) (VP (VBD sat) (NP (-NONE- *))) (. .)) )\n(X (Y a))\n"
     )
-    forest = read_running_trees(path).forest
+    forest = gather(stream_running_trees(path)).forest
     words = forest.vocabs["word"].decode(forest.columns["word"])
     assert " ".join(words) == "the cat sat . <eos> a <eos>"
     found = written((forest.columns["merges"], forest.columns["splits"]), forest.sizes.tolist())
     assert found == ["((ww)ww)w", "ww"]
     path.write_text("(X (Y a))\n(X (-NONE- 0))\n")
     with pytest.raises(TreeError, match=re.escape("text.mrg: tree 1: expected a word without")):
-        read_running_trees(path)
+        gather(stream_running_trees(path))
 
 
 Step = tuple[Operation, int]
@@ -149,7 +150,7 @@ def test_a_sentence_in_brackets(tmp_path: Path) -> None:
     path.write_text(
         "( (S (NP (DT the) (NN cat)) (VP (VBD sat) (ADVP (RB there))) (. .)) )\n(X a)\n"
     )
-    forest = read_mrg(path).forest
+    forest = read(path, "mrg").forest
     operations, tokens, sizes = check(forest)
     letters = "".join(Operation(op).name[:2] for op in operations)
     assert letters == "SPSPREREMESPREREMEREMERE"

@@ -22,11 +22,11 @@ from torch import nn
 from dgltrees._files import PathLike
 from dgltrees.formats import FORMATS, tokenize
 from dgltrees.formats.conllu import conllu_sentences
-from dgltrees.formats.lengths import WordRules
 from dgltrees.formats.lines import chunks, empty_file, numbered_lines
 from dgltrees.formats.mrg import stream_mrg
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.readout import EveryNode
+from dgltrees.papers.nti.data.pairs import WordRules
 from dgltrees.papers.nti.data.sst import SST_LABELS, stream_sst
 from dgltrees.papers.nti.graphs import binary_constituents, binary_dependencies, phrases
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dgltrees import ConfigError, TreeError
-from dgltrees.formats import FORMATS, guess_format
+from dgltrees.formats import FORMATS, Layout, guess_format, read
 from dgltrees.formats.lines import gather
 from tests.formats.table import CHAINS, MANY, SAMPLES, STARS
 from tests.trees.nested import assert_same, write
@@ -103,6 +103,17 @@ def test_a_format_is_guessed(tmp_path: Path, name: str) -> None:
         assert guess_format(tmp_path / f"file{suffix}") == name
     if form.first_line is not None:
         assert guess_format(write(tmp_path, text)) == name
+
+
+def test_read_guesses_the_format_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    path = write(tmp_path, SAMPLES["mrg"].text)
+    assert_same(read(path), FORMATS["mrg"].read(path))
+    with pytest.raises(ConfigError, match="expected format to be one of jsonl, .*, got 'penn'"):
+        read(path, "penn")
+    with pytest.raises(ConfigError, match=r"that this format reads \(vocabs\), got lower; leave"):
+        read(path, lower=True)
+    with pytest.raises(ConfigError, match="a layout of what this format reads .*, got tree"):
+        read(path, layout=Layout(tree="a"))
 
 
 @pytest.mark.parametrize("name", sorted(CHAINS))

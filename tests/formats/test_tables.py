@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dgltrees import TreeError
-from dgltrees.formats import Layout, guess_format, read_jsonl, read_rows
+from dgltrees.formats import Layout, guess_format, read
 from tests.formats.test_jsonl import PLAN, lines
 from tests.trees.nested import assert_same, write
 
@@ -27,9 +27,11 @@ def table(path: Path) -> Path:
 def test_plans_in_a_column(tmp_path: Path) -> None:
     path = table(tmp_path / "plans.csv")
     assert guess_format(path) == "rows"
-    examples = read_rows(path, LAYOUT)
-    plain = read_jsonl(
-        write(tmp_path, lines(PLAN, {"Plan": {"Rows": 1}})), Layout(tree="Plan", children="Plans")
+    examples = read(path, "rows", layout=LAYOUT)
+    plain = read(
+        write(tmp_path, lines(PLAN, {"Plan": {"Rows": 1}})),
+        "jsonl",
+        layout=Layout(tree="Plan", children="Plans"),
     )
     assert examples.forest.columns.keys() == plain.forest.columns.keys()
     np.testing.assert_array_equal(examples.forest.parent, plain.forest.parent)
@@ -48,7 +50,9 @@ def test_parquet_says_the_same(tmp_path: Path) -> None:
     options = csv.ParseOptions(newlines_in_values=True)
     parquet.write_table(csv.read_csv(text, parse_options=options), tmp_path / "plans.parquet")
     assert guess_format(tmp_path / "plans.parquet") == "rows"
-    examples, plain = (read_rows(path, LAYOUT) for path in (tmp_path / "plans.parquet", text))
+    examples, plain = (
+        read(path, "rows", layout=LAYOUT) for path in (tmp_path / "plans.parquet", text)
+    )
     for each in (examples, plain):
         each.columns["line"][:] = [1, 2]
     assert examples.columns["sql"].tolist() == ["SELECT 1", ""]
@@ -68,6 +72,6 @@ def test_paths_that_lead_nowhere(tmp_path: Path, layout: Layout, message: str) -
     path = tmp_path / "plans.csv"
     path.write_text('id,json,sql\n1,"{""Plan"": 1, ""Plans"": [{}]}",\n')
     with pytest.raises(TreeError) as caught:
-        read_rows(path, layout)
+        read(path, "rows", layout=layout)
     assert str(caught.value).startswith(f"{path}:")
     assert message in str(caught.value)
