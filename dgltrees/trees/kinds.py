@@ -30,7 +30,7 @@ EDGE_TYPES = Vocabulary(map(str, EdgeType), frozen=True)
 
 
 class Operation(IntEnum):
-    """The operation of a step (section 2 of RRNet's paper), or the kind of a node before the steps."""
+    """The operation of a step (RRNet, section 2), or the kind of a node before the steps."""
 
     START = 0  # no step: the initial state
     SPLIT = 1  # begin a sub-tree and push the state of its parent on the stack
