@@ -41,7 +41,7 @@ PROMISES = {
 
 TABLES = [
     *("tests/test_cli.py::test_wrong_settings_leave_nothing_behind", "tests/tasks/test_task.py"),
-    *("tests/training/test_catalog.py", "tests/training/test_every_setting.py"),
+    *("tests/settings/test_catalog.py", "tests/training/test_every_setting.py"),
     *("tests/cells/test_laws.py", "tests/cells/test_options.py", "tests/formats/test_table.py"),
     "tests/cells/aggregators/test_dense.py",
 ]

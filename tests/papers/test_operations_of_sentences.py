@@ -13,7 +13,7 @@ pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 
 from dgltrees.papers.nti.data import read_entailment
 from dgltrees.papers.nti.tasks.sst import SST_PHRASES
-from tests.papers.rrnet.graphs.test_words import written
+from tests.papers.rrnet.test_word_operations import written
 
 
 def test_the_parses_of_pairs_are_columns(tmp_path: Path) -> None:

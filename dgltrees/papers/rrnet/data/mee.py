@@ -25,10 +25,10 @@ from dgltrees.papers.rrnet.data.arithmetic import (
     SMALLEST_VALUE,
     evaluate,
 )
-from dgltrees.papers.rrnet.graphs import OPERATIONS, Operation
 from dgltrees.trees.builders.scan import check_utf8, line_ends
 from dgltrees.trees.builders.sentences import chains
 from dgltrees.trees.examples import Examples
+from dgltrees.trees.kinds import OPERATIONS, Operation
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["MEE", "MEE_ALPHABET", "read_mee", "stream_mee"]

@@ -23,9 +23,8 @@ from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.papers.top_down.data.dp import stream_dp
 from dgltrees.papers.top_down.data.ordered import constituents, right_branching
-from dgltrees.papers.top_down.tasks.settings import TreeLMSettings
 from dgltrees.settings import Count
-from dgltrees.tasks.settings import WordSettings
+from dgltrees.tasks.settings import Files, WordSettings
 from dgltrees.tasks.task import Names, Reader
 from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.segments import within
@@ -36,6 +35,7 @@ __all__ = [
     "PARSER_COLUMNS",
     "PUNCT",
     "ParserSettings",
+    "TreeLMSettings",
     "punctuation",
     "read_parsed",
     "sentences",
@@ -51,6 +51,22 @@ PUNCT = "PUNCT"
 
 LABEL = "deprel"
 """The column of dependency labels."""
+
+
+@dataclass(frozen=True)
+class TreeLMSettings(WordSettings):
+    """The data of language models over trees."""
+
+    label: str = "label"
+    """Node column whose names are the words, in saved forests of other trees than dependencies."""
+    lower: bool = False
+    """Turn words to lower case."""
+    max_words: Count | None = None
+    """Longest sentence in words; longer ones are left out."""
+    single_root: bool = True
+    """Refuse sentences with several words below ROOT, as files in CoNLL-X may have."""
+    vectors: Files = None
+    """Text file of word vectors, a word and its numbers a line, to start the embedding with."""
 
 
 def stream_trees(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dgltrees import TreeError
 from dgltrees.papers.rrnet.data import MEE_ALPHABET, read_mee, stream_mee
 from dgltrees.papers.rrnet.data.generate_mee import make_mee
-from dgltrees.papers.rrnet.graphs import Operation, match_splits
+from dgltrees.papers.rrnet.graphs import match_splits
+from dgltrees.trees.kinds import Operation
 from tests.papers.rrnet.data.test_arithmetic import EXPRESSIONS, is_zero_division
 from tests.trees.nested import assert_same, write
 
