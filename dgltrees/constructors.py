@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 import docstring_parser
 import numpy as np
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.values import expected, from_text, in_words, member_type, plain_types
 
 __all__ = ["GOOGLE", "Choices", "Option", "Source", "checked", "options_of"]
@@ -88,7 +88,8 @@ class Option:
         """Raise ConfigError if ``value`` is not one that this option may have."""
         wrong = expected(self.type, value, self.choices)
         if wrong is not None:
-            raise ConfigError(f"expected {section}.{self.name} to be {wrong}, got {value!r:.200}")
+            name = called(f"{section}.{self.name}")
+            raise ConfigError(f"expected {name} to be {wrong}, got {value!r:.200}")
 
 
 def checked(source: C) -> C:

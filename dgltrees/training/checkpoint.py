@@ -13,7 +13,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
 from dgltrees.training.rundir import RunDirectory, checking
@@ -128,7 +128,8 @@ def check_finite(model: nn.Module, progress: Progress, finite: int) -> None:
         ConfigError: the loss or a parameter is NaN or infinite, or the loss so large that nothing
             is learned any more.
     """
-    epoch, cure = f"epoch {progress.epoch + 1}", "lower training.lr or set training.clip"
+    epoch = f"epoch {progress.epoch + 1}"
+    cure = f"lower {called('training.lr')} or set training.clip"
     if not math.isfinite(progress.loss):
         raise ConfigError(
             f"the training loss is {progress.loss} in {epoch}, step {finite + 1}; {cure}"

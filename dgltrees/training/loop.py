@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from dgltrees.errors import ConfigError
+from dgltrees.errors import ConfigError, called
 from dgltrees.options import nearest
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
@@ -32,7 +33,19 @@ from dgltrees.training.sampling import part_of_batch, training_sampler, whole_gr
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
-__all__ = ["OnEpoch", "Trainer", "print_epoch"]
+__all__ = ["OnEpoch", "Prepared", "Trainer", "print_epoch"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Settings, data and model of a run before training; ``max_children`` is resolved."""
+
+    settings: Settings
+    task: Task
+    splits: Splits
+    test: Examples | None
+    model: nn.Module
+
 
 OnEpoch = Callable[[dict[str, Any], Task, float, bool], None]
 """Called after each epoch with its metrics, the task, its seconds, and whether it is the best."""
@@ -45,12 +58,9 @@ class Trainer:
     process computes its part, so the result does not depend on the number of processes.
 
     Arguments:
-        settings: all settings of the run.
-        splits: training and validation examples.
-        model: the model, in its initial state.
+        ready: settings, data and model, in its initial state.
         fabric: device and processes, launched.
-        run: the run directory.
-        majority: the most frequent classes of the training examples.
+        run: the run directory; None: the best weights are kept in memory, and nothing else.
         bar: whether to show a progress bar; by default if there is a terminal.
         on_epoch: is called after each epoch; by default a line is printed.
 
@@ -60,19 +70,19 @@ class Trainer:
 
     def __init__(
         self,
-        settings: Settings,
-        splits: Splits,
-        model: nn.Module,
+        ready: Prepared,
         fabric: Fabric,
-        run: RunDirectory,
-        majority: dict[str, int],
+        run: RunDirectory | None,
         bar: bool | None = None,
         on_epoch: OnEpoch | None = None,
     ) -> None:
-        self.task, self.splits, self.settings = settings.task, splits, settings.training
+        self.ready = ready
+        settings, splits, model = ready.settings, ready.splits, ready.model
+        self.task, self.splits, self.settings = ready.task, splits, settings.training
         self.monitor = settings.monitored
-        self.fabric, self.run, self.majority, self.bar = fabric, run, majority, bar
+        self.fabric, self.run, self.bar = fabric, run, bar
         self.on_epoch = on_epoch or print_epoch
+        self.majority = self.task.majority(splits.train)
         self.plain = model
         groups, on_processor = parameter_groups(self.settings, model), fabric.device.type == "cpu"
         self.plain_optimizer = make_optimizer(self.settings, groups, on_processor=on_processor)
@@ -86,9 +96,10 @@ class Trainer:
         self.labeled = self.task.labeled(splits.train)  # (R,)
         self.groups = whole_groups(self.task, splits.train)  # (E,)
         self.progress = Progress()
+        self._best: dict[str, Tensor] = {}
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
-        if (run / "resume.safetensors").exists():
+        if run is not None and (run / "resume.safetensors").exists():
             self.progress = load_checkpoint(
                 run / "resume.safetensors", fabric, self.plain, self.plain_optimizer
             )
@@ -114,7 +125,7 @@ class Trainer:
             raise ConfigError(
                 f"expected an epoch with a finite {' and '.join(values)} on the validation "
                 f"examples, got none ({', '.join(map(str, values.values()))} in the last); lower "
-                "training.lr, or choose another training.monitor"
+                f"{called('training.lr')}, or choose another training.monitor"
             )
 
     @property
@@ -218,11 +229,10 @@ class Trainer:
         state.history.append(line)
         if value > (-math.inf if state.best is None else state.best):
             state.best, state.best_epoch = value, state.epoch
-            if self.fabric.is_global_zero:
-                self.run.save_weights(self.plain.state_dict())
+            self._keep_best()
         if self.settings.schedule == "halve":
             self._halve(line[f"valid_{self.monitor.name}"])
-        if self.fabric.is_global_zero:
+        if self.run is not None and self.fabric.is_global_zero:
             self.run.write_metrics(state.history)
         self._save()
         if self.fabric.is_global_zero:
@@ -241,7 +251,7 @@ class Trainer:
         if schedule.after(loss):
             self._check_best()
             self.fabric.barrier()  # the first process has written the best weights by now
-            self.plain.load_state_dict(self.run.weights())
+            self.load_best()
         if schedule.halving:
             for group in self.plain_optimizer.param_groups:
                 group["lr"] /= 2
@@ -251,7 +261,22 @@ class Trainer:
         outputs = run_model(self.plain, self.task, data, self.fabric)
         return self.task.report(data, outputs, self.majority)
 
+    def _keep_best(self) -> None:
+        """Keep the weights of an epoch that is the best so far."""
+        weights = self.plain.state_dict()
+        if self.run is None:
+            self._best = {name: tensor.detach().clone() for name, tensor in weights.items()}
+        elif self.fabric.is_global_zero:
+            self.run.save_weights(weights)
+
+    def load_best(self) -> None:
+        """Give the model the weights of the best epoch."""
+        self.plain.load_state_dict(self._best if self.run is None else self.run.weights())
+
     def _save(self) -> None:
+        """Write the state to resume from."""
+        if self.run is None:
+            return
         save_checkpoint(
             self.run / "resume.safetensors",
             self.fabric,

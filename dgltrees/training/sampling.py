@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgltrees.models.streaming import batches_of_similar
 from dgltrees.tasks.task import Batches, Task
 from dgltrees.training.settings import Settings
 from dgltrees.trees import BatchSampler, Examples
@@ -62,9 +63,7 @@ def evaluation_batches(task: Task, data: Examples, max_nodes: int) -> list[NDArr
     groups = whole_groups(task, data)
     if groups is not None:
         return GroupSampler(groups, data.sizes, max_nodes=max_nodes, shuffle=False).batches()
-    order = np.lexsort((data.sizes, data.depths))  # alike trees meet: fewer levels in all
-    sampler = BatchSampler(data.sizes[order], max_nodes=max_nodes, shuffle=False)
-    return [order[ids] for ids in sampler.batches()]
+    return batches_of_similar(data.sizes, data.depths, max_nodes=max_nodes)
 
 
 def part_of_batch(

@@ -14,7 +14,7 @@ from torch import Tensor
 from dgltrees._checksums import check_sum, checksum
 from dgltrees._files import PathLike, check_is_file, replacing
 
-__all__ = ["not_finite", "read_tensors", "write_tensors"]
+__all__ = ["not_finite", "read_tensors", "tensor_bytes", "write_tensors"]
 
 _KEY = "checksum"
 
@@ -23,10 +23,16 @@ def write_tensors(
     path: PathLike, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 ) -> None:
     """Write ``tensors`` and texts beside them, atomically."""
+    content = tensor_bytes(tensors, metadata)
+    with replacing(path, "wb") as file:
+        file.write(content)
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    """The content of a file of ``tensors`` and texts."""
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     texts = dict(metadata)
-    with replacing(path, "wb") as file:
-        file.write(save(plain, {**texts, _KEY: checksum(_parts(plain, texts))}))
+    return save(plain, {**texts, _KEY: checksum(_parts(plain, texts))})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

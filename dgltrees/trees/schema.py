@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import TreeError
+from dgltrees.errors import TreeError, called
 from dgltrees.trees.columns import (
     SUBWORDS,
     Column,
@@ -146,7 +146,7 @@ class Schema(Mapping[str, Vocabulary]):
         tree, node = locate(forest.offsets, row)
         raise TreeError(
             f"expected {wanted} in column {column.name!r}, got {got}; correct it or leave the "
-            "column out with data.columns",
+            f"column out with {called('data.columns')}",
             tree=tree,
             node=node,
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import TreeError, called
 from dgltrees.formats.lines import gather
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.columns import ColumnsInput
@@ -242,7 +242,7 @@ def _no_target(raw: Examples, name: str, nodes: bool) -> str:
     columns = list(raw.forest.columns) + ([] if nodes else list(raw.columns))
     return (
         f"expected a target {name!r}, got the columns {', '.join(columns) or 'none'}; name one "
-        "with data.target"
+        f"with {called('data.target')}"
     )
 
 

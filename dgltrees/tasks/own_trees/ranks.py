@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees._files import PathLike
-from dgltrees.errors import TreeError
+from dgltrees.errors import TreeError, called
 from dgltrees.metrics.order import TOP, ndcg, order_metrics
 from dgltrees.metrics.ranking import rank_within
 from dgltrees.models.classifier import Classifier
@@ -89,7 +89,7 @@ class RankTask(OwnTreesTask):
             columns = ", ".join([*raw.forest.columns, *raw.columns]) or "none"
             raise TreeError(
                 f"expected a column {settings.group!r} that says to which group a tree belongs, "
-                f"got the columns {columns}; name one with data.group",
+                f"got the columns {columns}; name one with {called('data.group')}",
                 file=file,
             )
         groups = np.array([name_of(v) or "" for v in values or [None] * len(raw)], np.str_)
@@ -158,7 +158,7 @@ class RankTask(OwnTreesTask):
         if not learned:
             raise TreeError(
                 f"expected training groups of trees with unlike targets, got {count} of one tree "
-                "or of equal targets; see data.group and data.target"
+                f"or of equal targets; see {called('data.group')} and {called('data.target')}"
             )
         if learned < count:
             warnings.warn(
@@ -226,7 +226,7 @@ def _grouped(parts: Iterable[Examples], group: str, path: PathLike) -> Iterator[
     if not grouped:
         raise TreeError(
             f"expected a column {group!r} that says to which group a tree belongs, got none; name "
-            "one with data.group",
+            f"one with {called('data.group')}",
             file=path,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike, in_file
-from dgltrees.errors import ConfigError, TreeError
+from dgltrees.errors import ConfigError, TreeError, called
 from dgltrees.formats import FORMATS, guess_format
 from dgltrees.formats.lines import gather
 from dgltrees.tasks.own_trees.settings import OwnTreesData, RankData
@@ -148,7 +148,7 @@ def input_examples(
             if "target" in vocabs:
                 raise TreeError(
                     "expected the input columns to have other names than 'target', which the "
-                    "classes have; rename it, or name it as data.target"
+                    f"classes have; rename it, or name it as {called('data.target')}"
                 )
             schema = Schema({**vocabs, "target": Vocabulary()}, inputs, targets)
         read_texts = None if encoder is None else encoder.text_vectors
@@ -205,7 +205,7 @@ def check_columns_seen(
         first = "file" if settings.scratch is None else f"{_PART_TREES:,} trees"
         raise TreeError(
             f"expected the columns of the first training {first}, {', '.join(sorted(names))}, got "
-            f"{', '.join(sorted(seen))}; name those to read with data.columns",
+            f"{', '.join(sorted(seen))}; name those to read with {called('data.columns')}",
             file=file,
         )
 

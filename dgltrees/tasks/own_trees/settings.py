@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from dgltrees.errors import called
 from dgltrees.formats.layout import Layout
 from dgltrees.models.bag_encoder import BagEncoder
 from dgltrees.models.encoding import Encoder
@@ -255,7 +256,7 @@ class NumbersObjective:
     def unread(values: Mapping[str, Any]) -> dict[str, str]:
         """A scale of whole numbers has no logarithms."""
         return (
-            {"log_target": "with model.objective levels"}
+            {"log_target": f"with {called('model.objective')} levels"}
             if (values["objective"] == "levels")
             else {}
         )

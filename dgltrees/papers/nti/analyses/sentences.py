@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dgltrees._files import PathLike
 from dgltrees.analyses.require import require
 from dgltrees.models.encoding import Encoding
+from dgltrees.models.streaming import batches_of_similar
 from dgltrees.papers.nti.models.encoder import NTIEncoder
 from dgltrees.papers.nti.models.pairs import PairEncoder
 from dgltrees.papers.nti.tasks.base import SentenceTask, with_ids
@@ -25,7 +26,7 @@ from dgltrees.papers.nti.tasks.settings import SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.splits import load_examples
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import BatchSampler, Examples, Forest, Vocabulary
+from dgltrees.trees import Examples, Forest, Vocabulary
 from dgltrees.trees.builders import chains
 
 __all__ = [
@@ -123,7 +124,5 @@ def encodings(
         ConfigError: the model builds no trees.
     """
     encoded, encoder = with_model_words(run, forest), tree_encoder(run)
-    order = np.argsort(encoded.sizes, kind="stable")
-    for ids in BatchSampler(encoded.sizes[order], max_nodes=max_nodes, shuffle=False):
-        batch = encoded.batch(order[ids]).to(run.fabric.device)
-        yield order[ids], encoder.encode_alone(batch)
+    for ids in batches_of_similar(encoded.sizes, max_nodes=max_nodes):
+        yield ids, encoder.encode_alone(encoded.batch(ids).to(run.fabric.device))

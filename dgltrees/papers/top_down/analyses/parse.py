@@ -18,11 +18,12 @@ from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.formats.lengths import leave_out_long
 from dgltrees.formats.lines import chunks
 from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.models.streaming import batches_of_similar
 from dgltrees.papers.top_down.data.kbest import KBest
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
 from dgltrees.papers.top_down.tasks.parser import ParserSettings, best_labels, sentences
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.trees import BatchSampler, Forest, Vocabulary
+from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.segments import offsets_of, owner
 
 __all__ = ["FORMATS", "parse", "parse_files", "read_sentences", "sentence_forest"]
@@ -100,14 +101,13 @@ def parse(
     settings = require(run, run.settings.data, ParserSettings, "a parser")
     projective = model.projective if projective is None else projective
     inputs = sentences(forest, run.vocabularies, lower=settings.lower)
-    order = np.argsort(forest.sizes, kind="stable")
     parses: dict[int, _Parse] = {}
-    batches = BatchSampler(forest.sizes[order], max_nodes=max_nodes, shuffle=False)
+    batches = batches_of_similar(forest.sizes, max_nodes=max_nodes)
     for ids in progress(batches, "parse", unit="batch"):
-        batch = inputs.batch(order[ids]).to(run.fabric.device)
+        batch = inputs.batch(ids).to(run.fabric.device)
         with torch.no_grad(), run.fabric.autocast():
             scores = model(batch)
-        parses.update(zip(order[ids].tolist(), _best_trees(scores, k, projective)))
+        parses.update(zip(ids.tolist(), _best_trees(scores, k, projective)))
     in_order = [parses[i] for i in range(len(forest))]
     counts = np.array([len(each.scores) for each in in_order], dtype=np.int64)
     repeated = forest.select(owner(counts))
