@@ -20,9 +20,8 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
 from dgltrees.options import Options
 from dgltrees.tasks.own_trees.base import OwnTreesTask, RowError, check_any_target, make_model
-from dgltrees.tasks.own_trees.baselines import some_examples
+from dgltrees.tasks.own_trees.baselines import rank_baselines, some_examples
 from dgltrees.tasks.own_trees.numbers import read_numbers
-from dgltrees.tasks.own_trees.rank_baselines import rank_baselines
 from dgltrees.tasks.own_trees.reading import target_values
 from dgltrees.tasks.own_trees.settings import RankData, RankModel
 from dgltrees.tasks.settings import DataSettings
@@ -58,14 +57,14 @@ class RankTask(OwnTreesTask):
 
     def encode_targets(
         self,
-        values: Mapping[str, list[Any]],
+        values: Mapping[str, NDArray[Any]],
         settings: RankData,
         classes: Vocabulary,
         error: RowError,
     ) -> NDArray[Any]:
         """Float64 ``(E,)``, the higher the better, NaN where there is none."""
-        ((column, listed),) = values.items()
-        numbers = read_numbers(listed, column, error)
+        ((column, array),) = values.items()
+        numbers = read_numbers(array, column, error)
         return -numbers if settings.best == "lowest" else numbers
 
     def examples(
@@ -92,7 +91,8 @@ class RankTask(OwnTreesTask):
                 f"got the columns {columns}; name one with {called('data.group')}",
                 file=file,
             )
-        groups = np.array([name_of(v) or "" for v in values or [None] * len(raw)], np.str_)
+        listed = [None] * len(raw) if values is None else values.tolist()
+        groups = np.array([name_of(value) or "" for value in listed], np.str_)
         if training and (groups == "").any():
             row = int((groups == "").argmax())
             message = (

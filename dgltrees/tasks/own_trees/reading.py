@@ -212,7 +212,7 @@ def check_columns_seen(
 
 def target_values(
     raw: Examples, name: str, *, nodes: bool, inputs: Sequence[Column] = ()
-) -> list[Any] | None:
+) -> NDArray[Any] | None:
     """The values of a target column, per example or per node; None or NaN where one is missing.
 
     Arguments:
@@ -230,24 +230,27 @@ def target_values(
         return None
     if name not in raw.columns:
         return _node_values(raw.forest, name, raw.forest.roots[:: raw.arity])
-    values = raw.columns[name].tolist()
+    values: NDArray[Any] = np.asarray(raw.columns[name])
     if name == "target" and len(raw.targets):  # a format with classes of its own has their ids
-        values = [raw.targets.names[i] if i >= 0 else None for i in values]
-    listed: list[Any] = values
-    return listed
+        return _names_of_ids(values, raw.targets)
+    return values
 
 
-def _node_values(forest: Forest, name: str, rows: Any) -> list[Any] | None:
+def _node_values(forest: Forest, name: str, rows: Any) -> NDArray[Any] | None:
     if name not in forest.columns:
         return None
-    values = np.asarray(forest.columns[name])[rows]
+    values: NDArray[Any] = np.asarray(forest.columns[name])[rows]
     if name in forest.vocabs:
-        names: list[str | None] = [*forest.vocabs[name].names, None]
-        return [names[i] for i in values.tolist()]
+        return _names_of_ids(values, forest.vocabs[name])
     if values.ndim > 1:
         raise TreeError(f"expected one value per row in the target {name!r}, got vectors")
-    listed: list[Any] = values.tolist()
-    return listed
+    return values
+
+
+def _names_of_ids(ids: NDArray[Any], vocabulary: Vocabulary) -> NDArray[np.object_]:
+    """``(R,)`` names, None for the id -1."""
+    names: NDArray[np.object_] = np.array([*vocabulary.names, None], dtype=object)
+    return np.asarray(names[ids])
 
 
 def with_targets(examples: Examples, values: NDArray[Any], *, nodes: bool) -> Examples:

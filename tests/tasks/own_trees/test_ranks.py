@@ -14,7 +14,7 @@ import pytest
 from dgltrees import Examples, Forest, load
 from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.tasks.own_trees.rank_baselines import _places
+from dgltrees.tasks.own_trees.baselines import _places
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.catalog import preset_values
