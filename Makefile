@@ -10,9 +10,9 @@ BIN := $(VENV)/bin
 install: $(VENV)/.installed
 
 # The package with all that its tests use.
-$(VENV)/.installed: setup.cfg setup.py constraints.txt
+$(VENV)/.installed: setup.cfg setup.py .ci/constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable ".[test]"
 	touch $@
 
 demo: install
@@ -54,7 +54,7 @@ golden: install
 
 # The reference of all public names, from their docstrings; begin at build/docs/index.html.
 docs: install
-	$(BIN)/python docs.py build/docs
+	$(BIN)/python docs/reference.py build/docs
 
 # Every other interpreter at hand reads every file, and shows the help, which needs no other package.
 PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.*/bin/python)

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 COPIED = (
     *("dgltrees", "tests", "datasets", "notebooks", "setup.cfg", "setup.py", "README.md"),
     *("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "Makefile", "MANIFEST.in"),
-    *("constraints.txt", "docs.py", "ruff.toml", ".ci"),
+    *("docs", "ruff.toml", ".ci"),
 )
 LAWS = "equal or every"
 """The laws that run without one paper: recursions, backends, batches, gradients, whole tables."""

@@ -1,4 +1,4 @@
-"""CONTRIBUTING followed to the letter in a copy: one file and one row each."""
+"""The pages on custom parts followed to the letter in a copy: one file and one row each."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ROWS = (
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package and its tests with the files and rows of CONTRIBUTING."""
+    """A copy of the package and its tests with the files and rows of the pages."""
     folder = tmp_path_factory.mktemp("copy")
     for part in ("dgltrees", "tests"):
         ignored = shutil.ignore_patterns("__pycache__")
@@ -65,7 +65,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, folder)
     # papers are found by the entry points of the copy
     subprocess.run([sys.executable, "setup.py", "-q", "egg_info"], cwd=folder, check=True)
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = "".join(
+        page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/custom_*.md"))
+    )
     touched = []
     for path, body in re.findall(r"```python\n# (\S+/\S+)\n(.*?)```", text, re.DOTALL):
         assert not (folder / path).exists(), path

@@ -20,16 +20,16 @@ from tests.training.samples import CLASSIFY
 
 ROOT = Path(__file__).parents[1]
 QUICK = ["--model.hidden_size=4", "--training.epochs=1", "--training.accelerator=cpu"]
-OF_CONTRIBUTING = {
+OF_PAGES = {
     "cells": {"max": "small.max_rnn:MaxTreeRNN"},
     "aggregators": {"fading_sum": "small.fading_sum:FadingSum"},
     "tasks": {"balanced": "small.balanced:BALANCED"},
     "formats": {"parents": "small.parents:PARENTS"},
     "commands": {"count": "small.count:count"},
 }
-"""What the files of CONTRIBUTING define."""
+"""What the files of the pages on custom parts define."""
 ENTRIES = {
-    **OF_CONTRIBUTING,
+    **OF_PAGES,
     "encoders": {"wide": "small.wide:WideSettings"},
     "presets": {"small": "small.presets:PRESETS"},
     "generators": {"ones": "small.ones:make_ones"},
@@ -122,8 +122,10 @@ def outputs(folder: Path, *commands: list[str]) -> list[tuple[int, str, str]]:
 
 def test_a_package_adds_one_of_each(tmp_path: Path) -> None:
     package = install(tmp_path, "small", ENTRIES)
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    places = {place for rows in OF_CONTRIBUTING.values() for place in rows.values()}
+    text = "".join(
+        page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/custom_*.md"))
+    )
+    places = {place for rows in OF_PAGES.values() for place in rows.values()}
     for path, body in re.findall(r"```python\n# (\S+/\S+)\n(.*?)```", text, re.DOTALL):
         (package / Path(path).name).write_text(body, encoding="utf-8")
         places = {each for each in places if not each.startswith(f"small.{Path(path).stem}:")}

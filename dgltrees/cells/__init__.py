@@ -5,23 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from dgltrees.cells.aggregators import AGGREGATORS, Aggregator
-from dgltrees.cells.anf import AttentiveNode
-from dgltrees.cells.base import BaseCell
-from dgltrees.cells.chainer_s_lstm import ChainerSLSTM
+from dgltrees.cells.attentive import AttentiveNode, Score
+from dgltrees.cells.base import BaseCell, ParameterCount, count_parameters
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled import ways as _ways  # noqa: F401  (registers the compiled ways)
-from dgltrees.cells.count import ParameterCount, count_parameters
 from dgltrees.cells.nary import NaryTreeLSTM
 from dgltrees.cells.node_function import NodeFunction
 from dgltrees.cells.rrnet import RRNetCell
-from dgltrees.cells.s_lstm import SLSTM
-from dgltrees.cells.scores import Score
-from dgltrees.cells.selective_s_lstm import SelectiveSLSTM
+from dgltrees.cells.s_lstm import SLSTM, ChainerSLSTM, SelectiveSLSTM
 from dgltrees.cells.top_down import LeftDependentLSTM, TopDownLSTM
 from dgltrees.cells.tree_cell import TreeCell
-from dgltrees.cells.tree_gru import TreeGRU
-from dgltrees.cells.tree_lstm import TreeLSTM
-from dgltrees.cells.tree_rnn import TreeRNN
+from dgltrees.cells.tree_cells import TreeGRU, TreeLSTM, TreeRNN
 from dgltrees.errors import ConfigError
 from dgltrees.options import Options
 from dgltrees.registry import Registry, subclass_of
@@ -54,15 +48,15 @@ __all__ = [
 CELLS: Registry[type[BaseCell]] = Registry(
     "cells",
     {
-        "rnn": "dgltrees.cells.tree_rnn:TreeRNN",
-        "lstm": "dgltrees.cells.tree_lstm:TreeLSTM",
-        "gru": "dgltrees.cells.tree_gru:TreeGRU",
+        "rnn": "dgltrees.cells.tree_cells:TreeRNN",
+        "lstm": "dgltrees.cells.tree_cells:TreeLSTM",
+        "gru": "dgltrees.cells.tree_cells:TreeGRU",
         "child_sum": "dgltrees.cells.child_sum:ChildSumTreeLSTM",
         "nary": "dgltrees.cells.nary:NaryTreeLSTM",
         "s_lstm": "dgltrees.cells.s_lstm:SLSTM",
-        "chainer_s_lstm": "dgltrees.cells.chainer_s_lstm:ChainerSLSTM",
-        "anf": "dgltrees.cells.anf:AttentiveNode",
-        "selective_s_lstm": "dgltrees.cells.selective_s_lstm:SelectiveSLSTM",
+        "chainer_s_lstm": "dgltrees.cells.s_lstm:ChainerSLSTM",
+        "anf": "dgltrees.cells.attentive:AttentiveNode",
+        "selective_s_lstm": "dgltrees.cells.s_lstm:SelectiveSLSTM",
     },
     subclass_of(BaseCell),
 )

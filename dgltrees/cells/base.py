@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.casts import autocasts
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, Fraction, checked
 from dgltrees.traversal.arrange import call_arranged, with_positions
@@ -19,7 +18,14 @@ from dgltrees.traversal.topo import Graph, as_batch, traverse
 from dgltrees.traversal.views import Edges, FieldError, Nodes
 from dgltrees.trees.batch import TreeBatch
 
-__all__ = ["BaseCell", "GateNorm", "normalize_one"]
+__all__ = [
+    "BaseCell",
+    "GateNorm",
+    "ParameterCount",
+    "autocasts",
+    "count_parameters",
+    "normalize_one",
+]
 
 Function = Callable[..., dict[str, Tensor]]
 
@@ -185,6 +191,10 @@ class BaseCell(nn.Module, ABC):
     def update(self, nodes: Nodes) -> dict[str, Tensor]:
         """The new state of nodes with and without children, fields of ``(n, c)``."""
 
+    def paper_parameter_count(self) -> int | None:
+        """Parameters of one aggregation as :func:`count_parameters` returns them, None if none."""
+        return None
+
     def child_mask(self, nodes: Nodes) -> Tensor:
         """Which slots of the mailboxes hold a child, ``(n, L)`` bool."""
         mask: Tensor = nodes.mask  # type: ignore[assignment]  # in a cell with slots
@@ -193,6 +203,35 @@ class BaseCell(nn.Module, ABC):
     def extra_repr(self) -> str:
         """The sizes, for ``repr``."""
         return f"m={self.input_size}, c={self.hidden_size}"
+
+
+class ParameterCount(TypedDict):
+    """The two counts of :func:`count_parameters`."""
+
+    paper: int | None
+    total: int
+
+
+def count_parameters(cell: BaseCell) -> ParameterCount:
+    """Count the parameters of a cell in two ways.
+
+    Returns:
+        ``paper``: those of a single aggregation (one gate, one operator) as Tables I and II of
+        Castellana and Bacciu count them: without biases, label and output matrix; None for a cell
+        that has no such aggregation. ``total``: all parameters of the cell.
+    """
+    total = sum(p.numel() for p in cell.parameters())
+    return {"paper": cell.paper_parameter_count(), "total": total}
+
+
+def autocasts(device: str) -> bool:
+    """Whether autocast is on for this type of device."""
+    try:
+        return torch.is_autocast_enabled(device)
+    except TypeError:  # torch before 2.4
+        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+    except RuntimeError:  # a device that has none
+        return False
 
 
 class GateNorm(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.limits import check_entries
+from dgltrees.cells.aggregators.base import check_entries
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError
 

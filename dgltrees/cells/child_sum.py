@@ -76,6 +76,10 @@ class ChildSumTreeLSTM(BaseCell):
         initialize(self.U, c, c, init)
         initialize(self.U_f, c, c, init)
 
+    def paper_parameter_count(self) -> int:
+        """``c^2``: all children have one matrix."""
+        return self.hidden_size**2
+
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """``W x + b`` of all nodes and gates."""
         x, size = self.check(ndata), 3 * self.hidden_size

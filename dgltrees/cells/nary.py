@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.limits import check_entries
+from dgltrees.cells.aggregators.base import check_entries
 from dgltrees.cells.base import BaseCell, GateNorm
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.lstm_state import lstm_state
@@ -80,6 +80,10 @@ class NaryTreeLSTM(BaseCell):
         self.norm_c = GateNorm(1, c) if layer_norm else nn.Identity()
         initialize(self.W, m, c, init)
         initialize(self.U, L * c, c, init)
+
+    def paper_parameter_count(self) -> int:
+        """``L c^2``, as the sum of equation (5)."""
+        return self.max_children * self.hidden_size**2
 
     def prepare(self, ndata: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """``W x + b`` of all nodes and gates."""

@@ -1,4 +1,4 @@
-"""S-LSTM, the LSTM as a node function: equations (1) to (6) of Neural Tree Indexers."""
+"""S-LSTM, the LSTM as a node function: equations (1) to (6) of Neural Tree Indexers; variants."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.base import GateNorm, normalize_one
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.cells.node_function import NodeFunction
-from dgltrees.options import Count
+from dgltrees.options import Count, checked
 from dgltrees.traversal.views import Nodes
 
-__all__ = ["SLSTM"]
+__all__ = ["SLSTM", "ChainerSLSTM", "SelectiveSLSTM", "sparsemax"]
 
 
 class SLSTM(NodeFunction):
@@ -89,3 +90,139 @@ class SLSTM(NodeFunction):
         c = nodes.data["k"]
         o = torch.sigmoid(normalize_one(self.norm_o, torch.addmm(nodes.data["a"], c, self.V)))
         return {"h": o * torch.tanh(normalize_one(self.norm_c, c)), "c": c}
+
+
+class ChainerSLSTM(NodeFunction):
+    r"""The S-LSTM of the function ``slstm`` of the library Chainer, generalised to L children.
+
+    The authors of Neural Tree Indexers ran their experiments with it. No gate reads a memory. Every
+    child has its own gates, except for the output gate o, which is computed from all children:
+
+    .. math::
+
+        (a, i, f, o)_j &= U_j h_j + b_j \\
+        c_p &= \textstyle\sum_j \sigma(i_j) \odot \tanh(a_j) + \sigma(f_j) \odot c_j \\
+        h_p &= \sigma(\textstyle\sum_j o_j) \odot \tanh(c_p)
+
+    The sums run over the children of the node. Arguments are those of :class:`NodeFunction`;
+    dropout acts on the children's h, not on their c.
+
+    Shapes:
+        ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+    """
+
+    state_fields = ("h", "c")
+
+    def __init__(
+        self,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
+        *,
+        init: Init = "kaiming",
+        **options: Any,
+    ) -> None:
+        super().__init__(input_size, hidden_size, max_children, init=init, **options)
+        self.U = nn.Parameter(torch.empty(max_children, hidden_size, 4 * hidden_size))  # a, i, f, o
+        self.b = nn.Parameter(torch.zeros(max_children, 1, 4 * hidden_size))
+        initialize(self.U, hidden_size, hidden_size, init)
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The memory ``k``, and the pre-activation ``a`` of the output gate."""
+        mask = self.child_mask(nodes).unsqueeze(2)  # (n, L, 1)
+        h, c = self.dropout(nodes.mailbox["h"]), nodes.mailbox["c"]  # (n, L, c)
+        gates = torch.baddbmm(self.b, h.transpose(0, 1), self.U).transpose(0, 1)  # (n, L, 4 c)
+        a, i, f, o = gates.chunk(4, 2)
+        new = torch.sigmoid(i) * torch.tanh(a) + torch.sigmoid(f) * c
+        return {"a": (o * mask).sum(1), "k": (new * mask).sum(1)}
+
+    def composed(self, nodes: Nodes) -> dict[str, Tensor]:
+        """The last equation."""
+        c = nodes.data["k"]
+        return {"h": torch.sigmoid(nodes.data["a"]) * torch.tanh(c), "c": c}
+
+
+@checked
+class SelectiveSLSTM(SLSTM):
+    r"""An S-LSTM that selects the children it composes.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), propose
+    as future work models that "select and compose dynamic number of nodes". This one is by this
+    package: the scores of (11), for a learned query q, pass through a softmax that is exactly zero
+    at low scores (Martins and Astudillo, "From Softmax to Sparsemax", ICML 2016):
+
+    .. math::
+
+        m_j &= f_{score}(h_j, q) \\
+        p   &= sparsemax(m) \\
+        g_j &= p_j / \max_l p_l
+
+    and :math:`g_j h_j`, :math:`g_j c_j` take the place of :math:`h_j`, :math:`c_j` in (1) to (6).
+    The child with the highest score always has the weight 1; children with much lower scores have
+    the weight 0 and are treated as absent. With equal scores this is the S-LSTM. Selection matters
+    most on wide trees, and on trees whose sub-trees overlap.
+
+    Arguments:
+        score: scoring function of a child for the learned query: an MLP (mlp), the scalar product
+            (dot) or a bilinear map (map).
+        options: as of :class:`~dgltrees.cells.s_lstm.SLSTM`.
+
+    Shapes:
+        ``x`` (N, m) and optionally ``c0`` (N, c) in; ``h`` and ``c``, each (N, c), out.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        input_size: Count,
+        hidden_size: Count,
+        max_children: Count,
+        *,
+        score: ScoreName = "mlp",
+        init: Init = "kaiming",
+        **options: Any,
+    ) -> None:
+        super().__init__(input_size, hidden_size, max_children, init=init, **options)
+        self.score = Score(hidden_size, score, init=init)
+        self.q = nn.Parameter(torch.empty(hidden_size))
+        initialize(self.q, hidden_size, 1, init)
+
+    def _children(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+        """States and memories of the children, each ``(n, L, c)``, times their weights."""
+        mask = self.child_mask(nodes)  # (n, L)
+        h, c = super()._children(nodes)
+        g = self.selected(h, mask).unsqueeze(2)  # (n, L, 1)
+        return g * h, g * c
+
+    def selected(self, h: Tensor, mask: Tensor) -> Tensor:
+        """The weights g of the children, ``(n, L)``, from 0 to 1.
+
+        Arguments:
+            h: ``(n, L, c)``, the states of the children.
+            mask: ``(n, L)`` bool, the slots that hold a child, at least one per node.
+        """
+        m = self.score.pairs(self.score.keys(h), self.score.queries(self.q))
+        p = sparsemax(m.masked_fill(~mask, -torch.inf))
+        return p / p.amax(1, keepdim=True)
+
+
+def sparsemax(m: Tensor) -> Tensor:
+    r"""The point of the simplex nearest to each row of scores: ``(n, L)`` to ``(n, L)``.
+
+    .. math::
+
+        p_j = \max(m_j - \tau, 0), \quad
+        \tau = (\textstyle\sum_{j \in S} m_j - 1) / |S|, \quad
+        S = \{j : 1 + k_j m_j > \textstyle\sum_{l : m_l \ge m_j} m_l\}
+
+    with :math:`k_j` the number of scores :math:`m_l \ge m_j`: scores are compared in pairs and not
+    sorted. A score of minus infinity has the weight 0; every row must have a finite score.
+    """
+    above = m.unsqueeze(1) >= m.unsqueeze(2)  # (n, L, L), for each j the l
+    k = above.to(m.dtype).sum(2)
+    selected = 1 + k * m > torch.where(above, m.unsqueeze(1), 0).sum(2)
+    total = torch.where(selected, m, 0).sum(1, keepdim=True)
+    tau = (total - 1) / selected.to(m.dtype).sum(1, keepdim=True)
+    return (m - tau).clamp(min=0)

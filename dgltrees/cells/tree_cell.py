@@ -131,6 +131,11 @@ class TreeCell(BaseCell):
     def aggregators(self) -> tuple[Aggregator, ...]:
         """The aggregators of all gates, in the order of the pre-activations."""
 
+    def paper_parameter_count(self) -> int | None:
+        """Parameters of the map of one gate."""
+        f = self.aggregators[0]
+        return f.paper_parameter_count(f.L, f.c, f.r)
+
     def make_aggregator(self, gates: int) -> Aggregator:
         """A new aggregator for this number of gates."""
         return AGGREGATORS[self.aggregator](

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 import dgltrees
 from dgltrees._files import PathLike
-from dgltrees.cells.aggregators.limits import MAX_ENTRIES
+from dgltrees.cells.aggregators.base import MAX_ENTRIES
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.metrics.intervals import summarize
 from dgltrees.tasks.files import data_files

@@ -17,7 +17,7 @@ from dgltrees.cells import (
     make_cell,
 )
 from dgltrees.cells.aggregators import FactorisedAggregator
-from dgltrees.cells.scores import ScoreName
+from dgltrees.cells.attentive import ScoreName
 from dgltrees.options import options_of
 
 OF_MODELS = {

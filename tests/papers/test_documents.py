@@ -15,6 +15,7 @@ from dgltrees.trees import builders
 from tests.installed import needs_papers
 
 ROOT = Path(__file__).parents[2]
+PAGES = sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/*.md"))
 
 pytestmark = needs_papers
 
@@ -27,22 +28,30 @@ def python_blocks(document: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.filterwarnings("ignore:The input graph for the user-defined edge function")
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", *(page for page in PAGES if python_blocks(page))]
+)
 def test_python_blocks_run_one_after_the_other(document: str) -> None:
-    blocks = python_blocks(document)
-    assert blocks
     names: dict[str, object] = {"__name__": document}
     with mock.patch.dict(CELLS):  # one of them adds a cell
-        for line, block in blocks:
+        for line, block in python_blocks(document):
             # Empty lines before it let a traceback show the document's own line numbers.
             exec(compile("\n" * (line - 1) + block, document, "exec"), names)
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES])
 def test_links_lead_somewhere(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#:]+)\)", text):
-        assert (ROOT / target).exists(), target
+    page = ROOT / document
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", page.read_text("utf-8")):
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> list[str]:
+    """The names of a page's headings in links: lower case, hyphens for spaces."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings]
 
 
 def test_the_readme_names_every_builder_of_own_trees() -> None:

@@ -11,8 +11,7 @@ from dgltrees.cells.aggregators.base import (
 from dgltrees.cells.aggregators.canonical import Canonical
 from dgltrees.cells.aggregators.full import Full
 from dgltrees.cells.aggregators.hosvd import HOSVD
-from dgltrees.cells.aggregators.shared_sum import SharedSum
-from dgltrees.cells.aggregators.sum import Sum
+from dgltrees.cells.aggregators.sums import SharedSum, Sum
 from dgltrees.cells.aggregators.symmetric_hosvd import SymmetricHOSVD
 from dgltrees.cells.aggregators.tensor_train import TensorTrain
 from dgltrees.registry import Registry, subclass_of
@@ -35,12 +34,12 @@ __all__ = [
 AGGREGATORS: Registry[type[Aggregator]] = Registry(
     "aggregators",
     {
-        "sum": "dgltrees.cells.aggregators.sum:Sum",
+        "sum": "dgltrees.cells.aggregators.sums:Sum",
         "full": "dgltrees.cells.aggregators.full:Full",
         "hosvd": "dgltrees.cells.aggregators.hosvd:HOSVD",
         "canonical": "dgltrees.cells.aggregators.canonical:Canonical",
         "tensor_train": "dgltrees.cells.aggregators.tensor_train:TensorTrain",
-        "shared_sum": "dgltrees.cells.aggregators.shared_sum:SharedSum",
+        "shared_sum": "dgltrees.cells.aggregators.sums:SharedSum",
         "symmetric_hosvd": "dgltrees.cells.aggregators.symmetric_hosvd:SymmetricHOSVD",
     },
     subclass_of(Aggregator),

@@ -7,9 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import TensorAggregator
-from dgltrees.cells.aggregators.limits import check_entries
-from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear
+from dgltrees.cells.aggregators.base import TensorAggregator, check_entries
+from dgltrees.cells.aggregators.modes import homogeneous, multilinear
 from dgltrees.cells.initial import initialize
 from dgltrees.options import Count
 

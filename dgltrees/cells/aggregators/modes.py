@@ -1,11 +1,23 @@
-"""Affine maps between the children's states and the ranks of factorised aggregators."""
+"""Products with the modes of a tensor: a vector per child, one for all, or all modes at once."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
 
 import torch
 from torch import Tensor
 
-__all__ = ["expand", "reduce_children", "reduce_shared"]
+__all__ = [
+    "expand",
+    "homogeneous",
+    "multilinear",
+    "outer",
+    "reduce_children",
+    "reduce_shared",
+    "split_modes",
+]
 
 
 def reduce_children(h: Tensor, U: Tensor, b_U: Tensor) -> Tensor:
@@ -53,3 +65,59 @@ def expand(g: Tensor, Q: Tensor, b: Tensor) -> Tensor:
     """
     a = torch.baddbmm(b.flatten(0, 1), g, Q.flatten(0, 1))  # (K G, n, c)
     return a.view(*Q.shape[:2], *a.shape[1:]).transpose(1, 2)
+
+
+def homogeneous(v: Tensor) -> Tensor:
+    """``[v; 1]``: append a one to the vectors in the last dimension."""
+    return torch.constant_pad_nd(v, (0, 1), 1.0)
+
+
+def outer(factors: Sequence[Tensor]) -> Tensor:
+    """Outer products of rows: ``(B, n, d_1), (B, n, d_2), ...`` to ``(B, n, d_1 d_2 ...)``.
+
+    The last factor's index runs fastest.
+    """
+    product = factors[0]
+    for factor in factors[1:]:
+        product = (product.unsqueeze(-1) * factor.unsqueeze(-2)).flatten(-2)
+    return product
+
+
+@cache
+def split_modes(sizes: tuple[int, ...], out: int) -> int:
+    """The number of modes to contract by a matrix product so that the least memory is saved."""
+
+    def saved_per_row(split: int) -> int:
+        left, right = math.prod(sizes[:split]), math.prod(sizes[split:])
+        return left + (right * (out + 1) if split < len(sizes) else 0)
+
+    return min(range(1, len(sizes) + 1), key=saved_per_row)
+
+
+def multilinear(T: Tensor, factors: Sequence[Tensor]) -> Tensor:
+    """Contract tensors with one vector per mode, for many rows.
+
+    ::
+
+        y(n, k) = sum over j_1 .. j_p of T(j_1, .., j_p, k) v_1(n, j_1) .. v_p(n, j_p)
+
+    The outer product of the first modes is multiplied with the unfolded tensor in one matrix
+    product, and the result is contracted with the outer product of the other modes. The split is
+    the one with the smallest intermediate rows, never larger than the outer product of all modes.
+
+    Arguments:
+        T: ``(B, d_1 .. d_p, k)``, the input modes unfolded into one dimension, the last fastest.
+        factors: ``p`` tensors, ``(B, n, d_i)``.
+
+    Returns:
+        ``(B, n, k)``.
+    """
+    batch, _, out = T.shape
+    split = split_modes(tuple(factor.shape[-1] for factor in factors), out)
+    left = outer(factors[:split])  # (B, n, d_1 .. d_s)
+    y = torch.bmm(left, T.reshape(batch, left.shape[-1], -1))  # (B, n, d_s+1 .. d_p k)
+    if split == len(factors):
+        return y
+    right = outer(factors[split:])  # (B, n, d_s+1 .. d_p)
+    y = y.view(*right.shape, out)  # (B, n, d_s+1 .. d_p, k)
+    return (y * right.unsqueeze(-1)).sum(-2)

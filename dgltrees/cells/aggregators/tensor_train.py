@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import ProductAggregator
-from dgltrees.cells.aggregators.limits import check_entries
+from dgltrees.cells.aggregators.base import ProductAggregator, check_entries
 from dgltrees.cells.aggregators.modes import expand, reduce_children
 from dgltrees.cells.initial import initialize
 from dgltrees.options import Count

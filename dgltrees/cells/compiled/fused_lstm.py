@@ -1,7 +1,7 @@
 """Tree-LSTMs that sum over their children, forwards and backwards in one autograd function.
 
 The equations are those of :class:`~dgltrees.cells.child_sum.ChildSumTreeLSTM` and of
-:class:`~dgltrees.cells.tree_lstm.TreeLSTM` with a sum; a test checks that both agree. With rows
+:class:`~dgltrees.cells.tree_cells.TreeLSTM` with a sum; a test checks that both agree. With rows
 instead of mailboxes (:mod:`dgltrees.cells.compiled.row_plan`) a level costs a dozen operations
 on slices of a few tables, and the gradient of the weights is one product over all levels. That is
 for CUDA, where each call of torch is a launch, and for processors without numba; elsewhere the
@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.casts import autocasts
+from dgltrees.cells.base import autocasts
 from dgltrees.cells.compiled.once import refuse_second_derivative
 from dgltrees.cells.compiled.row_plan import Part, RowPlan, row_plan
 from dgltrees.trees.batch import TreeBatch

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dgltrees.cells.aggregators import SharedSum, Sum
-from dgltrees.cells.casts import autocasts
+from dgltrees.cells.attentive import Score
+from dgltrees.cells.base import autocasts
 from dgltrees.cells.child_sum import ChildSumTreeLSTM
 from dgltrees.cells.compiled.compiler import way as _general  # noqa: F401  (registers itself)
 from dgltrees.cells.compiled.fused_lstm import drops, fused_lstm
 from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.grouped import check_types, to_device
-from dgltrees.cells.scores import Score
 from dgltrees.cells.tree_cell import TreeCell
-from dgltrees.cells.tree_lstm import TreeLSTM
+from dgltrees.cells.tree_cells import TreeLSTM
 from dgltrees.traversal.calls import prepared
 from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows

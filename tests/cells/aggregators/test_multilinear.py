@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from dgltrees.cells.aggregators.multilinear import homogeneous, multilinear, outer
-from dgltrees.cells.aggregators.symmetric import (
+from dgltrees.cells.aggregators.modes import homogeneous, multilinear, outer
+from dgltrees.cells.aggregators.symmetric_hosvd import (
     multisets,
     symmetric_maps,
     symmetric_product,

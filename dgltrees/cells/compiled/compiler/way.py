@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dgltrees.cells.casts import autocasts
+from dgltrees.cells.base import autocasts
 from dgltrees.cells.compiled.compiler.owner import (
     fingerprint,
     hooked,

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.cells.scores import Score, ScoreName
 from dgltrees.options import checked
 from dgltrees.papers.nti.models.encoding import NTIEncoding
 
@@ -41,7 +41,7 @@ class AttentionOverTrees(nn.Module, ABC):
     Arguments:
         size: c.
         score: the scoring function: ``"mlp"``, equation (11), ``"dot"``, or ``"map"``, that of the
-            paper's code (:class:`~dgltrees.cells.scores.Score`).
+            paper's code (:class:`~dgltrees.cells.attentive.Score`).
         mask_pads: pass over nodes without a token below them; the paper does not.
         init: how weights are drawn.
 

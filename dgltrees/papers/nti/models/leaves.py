@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.casts import autocasts
+from dgltrees.cells.base import autocasts
 from dgltrees.cells.compiled.fused_steps import FusedSteps, lstm_steps
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import ConfigError

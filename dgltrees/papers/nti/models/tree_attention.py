@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dgltrees.cells.attentive import ScoreName
 from dgltrees.cells.initial import Init, initialize
-from dgltrees.cells.scores import ScoreName
 from dgltrees.options import checked
 from dgltrees.papers.nti.graphs.full import FullShape, full_shape
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, in_chunks

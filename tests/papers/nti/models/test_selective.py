@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dgltrees.cells import SLSTM, SelectiveSLSTM
-from dgltrees.cells.selective_s_lstm import sparsemax
+from dgltrees.cells.s_lstm import sparsemax
 from dgltrees.papers.nti.graphs import full_trees
 from dgltrees.traversal import traverse
 from dgltrees.trees import TreeBatch

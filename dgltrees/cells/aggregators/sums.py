@@ -1,4 +1,4 @@
-"""The weighted sum, equation (5)."""
+"""The weighted sums, equation (5): a matrix for each position, or one for all."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dgltrees.cells.aggregators.base import Aggregator
-from dgltrees.cells.aggregators.limits import check_entries
+from dgltrees.cells.aggregators.base import Aggregator, check_entries
 from dgltrees.cells.initial import initialize
 from dgltrees.options import Count
 
-__all__ = ["Sum", "weighted_sum"]
+__all__ = ["SharedSum", "Sum", "weighted_sum"]
 
 
 def weighted_sum(h: Tensor, U: Tensor, b: Tensor) -> Tensor:
@@ -62,3 +61,37 @@ class Sum(Aggregator):
         """Equation (5)."""
         U, b = parameters
         return weighted_sum(h, U, b)
+
+
+class SharedSum(Aggregator):
+    r"""Equation (5) with the same matrix at all positions, so that their order is ignored.
+
+    .. math:: a = W x + U \sum_{j=1}^L h_j + b
+
+    Arguments and shapes are those of :class:`Aggregator`; the label is always added.
+    """
+
+    ordered = False
+    stacked = ("U", "b")
+
+    def __init__(self, children: Count, size: Count, gates: Count = 1, **options: Any) -> None:
+        super().__init__(children, size, gates, **options)
+        c = self.c
+        check_entries(f"c = {c} needs {c}^2", c**2, self.G, self.K, linear=True)
+        self.U = nn.Parameter(torch.empty(self.K, self.c, self.G * self.c))
+        self.b = nn.Parameter(torch.empty(self.K, 1, self.G * self.c))
+        self.reset_parameters()
+
+    @staticmethod
+    def paper_parameter_count(L: int, c: int, r: int = 0) -> int:
+        """``c^2``."""
+        return c**2
+
+    def _draw(self) -> None:
+        initialize(self.U, self.L * self.c, self.c, self.init)
+        nn.init.zeros_(self.b)
+
+    def compute(self, h: Tensor, *parameters: Tensor) -> Tensor:
+        """Equation (5) with one matrix."""
+        U, b = parameters
+        return weighted_sum(h.sum(2, keepdim=True), U, b)

@@ -1,4 +1,4 @@
-"""Write the reference of all public names, from their docstrings: python docs.py FOLDER."""
+"""Write the reference of all public names from their docstrings: docs/reference.py FOLDER."""
 
 from __future__ import annotations
 
