@@ -14,10 +14,10 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from dgltrees.errors import ConfigError, called
+from dgltrees.training.files import not_finite, write_tensors
 from dgltrees.training.optimizers import load_optimizer, optimizer_state
 from dgltrees.training.processes import gather
 from dgltrees.training.rundir import RunDirectory, checking
-from dgltrees.training.tensors import not_finite, write_tensors
 
 __all__ = ["Progress", "check_finite", "load_checkpoint", "save_checkpoint"]
 

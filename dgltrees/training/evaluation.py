@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.models.streaming import run_batched
 from dgltrees.tasks.task import Columns, Task
+from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import total
-from dgltrees.training.sampling import evaluation_batches
 from dgltrees.trees import Examples
 
 __all__ = ["run_model"]

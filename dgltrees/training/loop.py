@@ -21,19 +21,49 @@ from dgltrees.options import nearest
 from dgltrees.tasks.splits import Splits
 from dgltrees.tasks.task import Metric, Task
 from dgltrees.training.checkpoint import Progress, check_finite, load_checkpoint, save_checkpoint
-from dgltrees.training.determinism import deterministic
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.halve_on_plateau import HalveOnPlateau
-from dgltrees.training.loading import Loader
+from dgltrees.training.loading import Loader, part_of_batch, training_sampler, whole_groups
 from dgltrees.training.loggers import log_epoch, log_past
 from dgltrees.training.optimizers import make_optimizer, parameter_groups
-from dgltrees.training.processes import total
+from dgltrees.training.processes import deterministic, total
 from dgltrees.training.rundir import RunDirectory
-from dgltrees.training.sampling import part_of_batch, training_sampler, whole_groups
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, TreeBatch
 
-__all__ = ["OnEpoch", "Prepared", "Trainer", "print_epoch"]
+__all__ = ["HalveOnPlateau", "OnEpoch", "Prepared", "Trainer", "print_epoch"]
+
+
+@dataclass
+class HalveOnPlateau:
+    """Keeps the rate while the validation loss falls, then halves it at every epoch, then stops.
+
+    The first epoch whose loss is not better than the best by ``factor`` starts the halving; the
+    next such epoch ends the training. An epoch that is worse than the best is undone: training
+    continues from the best epoch's parameters.
+
+    Source: Zhang, Lu and Lapata (2016), after Mikolov et al. (2010).
+
+    Arguments:
+        factor: an epoch counts as better if the best loss so far is at least this many times its
+            own.
+        best: the best loss so far.
+        halving: whether the rate is halved at every epoch.
+        over: whether training has ended.
+    """
+
+    factor: float = 1.0001
+    best: float | None = None
+    halving: bool = False
+    over: bool = False
+
+    def after(self, loss: float) -> bool:
+        """Update with an epoch's validation loss; return whether the epoch must be undone."""
+        worse = self.best is not None and loss > self.best
+        improved = self.best is None or loss * self.factor <= self.best
+        self.over = self.halving and not improved
+        self.halving = self.halving or not improved
+        self.best = loss if self.best is None else min(loss, self.best)
+        return worse
 
 
 @dataclass(frozen=True)
@@ -185,7 +215,7 @@ class Trainer:
         Arguments:
             ids: the examples of all processes.
             batch, targets: this process's part.
-            counts: whether it counts; see :func:`~dgltrees.training.sampling.part_of_batch`.
+            counts: whether it counts; see :func:`~dgltrees.training.loading.part_of_batch`.
         """
         task, fabric = self.task, self.fabric
         count = max(1, int(self.labeled[task.rows(self.splits.train, ids)].sum()))

@@ -29,8 +29,8 @@ from dgltrees.tasks.splits import (
 )
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
+from dgltrees.training.files import locked
 from dgltrees.training.loaded import LoadedRun
-from dgltrees.training.lock import locked
 from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch
 from dgltrees.training.optimizers import check_optimizer

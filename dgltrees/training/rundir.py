@@ -28,8 +28,8 @@ from dgltrees.models.pretrained_files import encoder_files
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned
+from dgltrees.training.files import not_finite, read_tensors, write_tensors
 from dgltrees.training.settings import Settings, flat
-from dgltrees.training.tensors import not_finite, read_tensors, write_tensors
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
 

@@ -17,8 +17,8 @@ from dgltrees.options import Option, options_of
 from dgltrees.settings.presets import PRESETS
 from dgltrees.tasks.table import TASKS
 from dgltrees.training.catalog import load_preset, preset_names
+from dgltrees.training.loading import training_sampler
 from dgltrees.training.run import prepare
-from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import Settings, layered, section_sources
 from dgltrees.trees import Examples, Forest
 from tests.training.samples import PLANS, quick, with_model

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dgltrees.training.halve_on_plateau import HalveOnPlateau
+from dgltrees.training.loop import HalveOnPlateau
 
 
 def run(*losses: float) -> list[str]:

@@ -12,9 +12,8 @@ from lightning_fabric import Fabric
 
 from dgltrees.training import loop, processes
 from dgltrees.training.checkpoint import Progress, save_checkpoint
-from dgltrees.training.loading import Loader
+from dgltrees.training.loading import Loader, training_sampler
 from dgltrees.training.run import train
-from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import Settings
 from tests.training.samples import quick, with_model
 

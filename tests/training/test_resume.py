@@ -17,12 +17,12 @@ from safetensors.torch import load_file, save_file
 
 from dgltrees._checksums import file_checksum, with_checksum
 from dgltrees.errors import ConfigError
+from dgltrees.training.files import write_tensors
 from dgltrees.training.loaded import load
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings
-from dgltrees.training.tensors import write_tensors
 from tests.training.samples import PLANS_FILE, assert_same_runs, quick, with_model
 
 _TRAIN = str(PLANS_FILE)

@@ -15,8 +15,8 @@ import pytest
 
 from dgltrees.errors import ConfigError
 from dgltrees.tasks.own_trees.classes import ClassesTask
+from dgltrees.training.files import locked
 from dgltrees.training.loaded import load
-from dgltrees.training.lock import locked
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
 from dgltrees.training.rundir import FORMAT
@@ -121,7 +121,7 @@ def test_files_are_written_in_place_of_links(
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     """The lock of a process that was killed is no lock."""
-    script = "import sys; from pathlib import Path; from dgltrees.training.lock import locked\n"
+    script = "import sys; from pathlib import Path; from dgltrees.training.files import locked\n"
     script += f"with locked(Path({str(tmp_path / 'run')!r})): print('ready'); sys.stdin.read()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", script], **pipes) as other:  # type: ignore[call-overload]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.metrics.classes import class_metrics
-from dgltrees.metrics.order import order_metrics
-from dgltrees.metrics.ranking import rank_within
+from dgltrees.metrics.ranks import order_metrics, rank_within
 from dgltrees.metrics.regression import number_metrics
 from dgltrees.trees import Examples
 from dgltrees.trees.on_disk import DiskForest
@@ -170,7 +169,10 @@ def rank_baselines(
     x, y, groups = table(train)
     place, measured = _places(y, groups), _measured_parts(task, parts)
     chance = {part: _of_chance(*table(data)[1:]) for part, data in measured.items()}
-    return {"chance": chance, **_report(_models(place, logarithms=False), x, place, measured, measure)}
+    return {
+        "chance": chance,
+        **_report(_models(place, logarithms=False), x, place, measured, measure),
+    }
 
 
 def _measured_parts(task: Any, parts: Mapping[str, Examples | None]) -> dict[str, Examples]:

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError, called
-from dgltrees.metrics.order import TOP, ndcg, order_metrics
-from dgltrees.metrics.ranking import rank_within
+from dgltrees.metrics.ranks import TOP, ndcg, order_metrics, rank_within
 from dgltrees.models.classifier import Classifier
 from dgltrees.models.ranks import RankTarget
 from dgltrees.options import Options
@@ -190,7 +189,7 @@ class RankTask(OwnTreesTask):
     def report(
         self, data: Examples, outputs: Columns, majority: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The measures of :func:`~dgltrees.metrics.order.order_metrics`, and the loss.
+        """The measures of :func:`~dgltrees.metrics.ranks.order_metrics`, and the loss.
 
         ``groups`` are those measured, ``dropped`` those of one tree or of equal targets.
         ``chance_ndcg`` is the NDCG to be expected of an order at random.

@@ -18,9 +18,9 @@ from dgltrees.tasks.own_trees.baselines import _places
 from dgltrees.tasks.own_trees.ranks import RANK
 from dgltrees.tasks.splits import load_splits
 from dgltrees.training.catalog import preset_values
+from dgltrees.training.loading import training_sampler
 from dgltrees.training.loop import Trainer
 from dgltrees.training.run import train
-from dgltrees.training.sampling import training_sampler
 from dgltrees.training.settings import Settings, layered
 from tests.training.samples import PLANS as OWN
 from tests.training.samples import SAMPLES

@@ -18,7 +18,7 @@ from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
 from dgltrees.formats import FORMATS
 from dgltrees.formats.lengths import WordRules
-from dgltrees.metrics.ranking import rank_within, ranking
+from dgltrees.metrics.ranks import rank_within, ranking
 from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
 from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
 from dgltrees.papers.nti.tasks.models import make_answer_selector

@@ -1,0 +1,126 @@
+"""The files of a run: tensors with a checksum, and one process at a time that writes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from filelock import lock_descriptor
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from dgltrees._checksums import check_sum, checksum
+from dgltrees._files import PathLike, check_is_file, remove_leftovers, replacing
+from dgltrees.errors import ConfigError
+
+__all__ = ["locked", "not_finite", "read_tensors", "tensor_bytes", "write_tensors"]
+
+_KEY = "checksum"
+
+
+def write_tensors(
+    path: PathLike, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
+) -> None:
+    """Write ``tensors`` and texts beside them, atomically."""
+    content = tensor_bytes(tensors, metadata)
+    with replacing(path, "wb") as file:
+        file.write(content)
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    """The content of a file of ``tensors`` and texts."""
+    plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
+    texts = dict(metadata)
+    return save(plain, {**texts, _KEY: checksum(_parts(plain, texts))})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the texts that :func:`write_tensors` wrote.
+
+    Raises:
+        ValueError: the file has changed since it was written.
+        OSError, SafetensorError, KeyError: it is no such file.
+    """
+    check_is_file(path)
+    with safe_open(path, framework="pt") as file:
+        texts: dict[str, str] = dict(file.metadata() or {})
+        tensors: dict[str, Tensor] = {n: file.get_tensor(n) for n in file.keys()}  # noqa: SIM118
+    expected = texts.pop(_KEY)
+    check_sum(checksum(_parts(tensors, texts)), expected)
+    return tensors, texts
+
+
+def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:
+    """The names of the tensors with a value that is NaN or infinite."""
+    return [name for name, t in tensors.items() if not bool(torch.isfinite(t).all())]
+
+
+def _parts(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> Iterator[bytes]:
+    about = {name: [str(t.dtype), list(t.shape)] for name, t in tensors.items()}
+    yield json.dumps([about, dict(texts)], sort_keys=True).encode("ascii")
+    for name in sorted(tensors):
+        yield tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+_NAME = ".dgltrees.lock"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process; it is made, and removed if it is empty in the end.
+
+    The operating system gives up the lock of a process that ends, however it ends, so no lock is
+    ever left. Temporary files of killed processes are removed.
+
+    Raises:
+        ConfigError: another process holds the folder.
+    """
+    created = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / _NAME
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(path, flags, 0o666), "r+", encoding="utf-8") as file:
+        try:
+            ours = lock_descriptor(file.fileno(), blocking=False)
+            # whoever held it may have removed the file meanwhile
+            ours = ours and path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+        except OSError as error:
+            warnings.warn(
+                f"cannot lock {folder} ({error}): see to it that one process trains there at a "
+                "time",
+                stacklevel=3,
+            )
+            ours = True
+        if not ours:
+            raise ConfigError(
+                f"another process trains in {folder}{_holder(path)}; wait for its end, or choose "
+                "another directory"
+            )
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}")
+        file.flush()
+        try:
+            remove_leftovers(folder)
+            remove_leftovers(folder / "vocabulary")
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            for each in created:  # those that are empty
+                with contextlib.suppress(OSError):
+                    each.rmdir()
+
+
+def _holder(path: Path) -> str:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if text := path.read_text(encoding="utf-8"):
+            return f" ({text:.100})"
+    return ""
