@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from dgltrees.errors import TreeError
 from dgltrees.options import Count, Fraction, checked
-from dgltrees.traversal.arrange import call_arranged, with_positions
-from dgltrees.traversal.calls import name_of
+from dgltrees.traversal.functions import name_of
+from dgltrees.traversal.reference import call_arranged, with_positions
 from dgltrees.traversal.topo import Graph, as_batch, traverse
 from dgltrees.traversal.views import Edges, FieldError, Nodes
 from dgltrees.trees.batch import TreeBatch

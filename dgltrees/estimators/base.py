@@ -23,10 +23,11 @@ from dgltrees.tasks.own_trees.settings import OwnTreesData
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.splits import split_examples
 from dgltrees.training.catalog import preset_values
+from dgltrees.training.files import checking
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.loop import print_epoch
 from dgltrees.training.run import train, train_in_memory
-from dgltrees.training.rundir import RunDirectory, checking
+from dgltrees.training.rundir import RunDirectory
 from dgltrees.training.settings import Settings, layered
 from dgltrees.trees import Examples, Forest, TreePairs
 from dgltrees.trees.builders.walk import walk

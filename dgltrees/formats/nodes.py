@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from dgltrees.formats.lines import check_chunk_size, gather
 from dgltrees.formats.table import TABLES, Format
 from dgltrees.formats.tables import Batch, Table
 from dgltrees.formats.values import MISSING_CELLS, as_example_columns, as_node_columns
+from dgltrees.trees.builders.components import parents_of_ids
 from dgltrees.trees.depth import parents_of_depths
 from dgltrees.trees.examples import Examples
 from dgltrees.trees.forest import Forest
@@ -209,22 +209,14 @@ class _Nodes:
             ids, parent_ids = nodes, parents
             if nodes.dtype.kind != parents.dtype.kind:  # numbers and texts
                 ids, parent_ids = (np.array([*map(str, each)], object) for each in (ids, parents))
-        codes = dict(zip(dict.fromkeys(ids.tolist()), count()))
-        code = np.fromiter(map(codes.__getitem__, ids.tolist()), np.int64, len(ids))
-        missing = np.full(len(ids), -1)
-        parent_code = np.fromiter(map(codes.get, parent_ids.tolist(), missing), np.int64, len(ids))
-        keys = tree * len(codes) + code
-        order = keys.argsort(kind="stable")
-        keys = keys[order]
-        twice = np.flatnonzero(keys[1:] == keys[:-1])
-        if len(twice):
-            row = int(order[twice + 1].min())
+        up, first = parents_of_ids(tree, ids.tolist(), parent_ids.tolist())
+        twice = first != np.arange(len(first))
+        if twice.any():
+            row = int(twice.argmax())
             raise self._error(
                 f"expected every node once, got {_shown(nodes[row])} again", batch, row
             )
-        wanted = tree * len(codes) + parent_code
-        place = np.minimum(keys.searchsorted(wanted), len(keys) - 1)
-        known = (parent_code >= 0) & (keys[place] == wanted) & ~is_root
+        known = (up >= 0) & ~is_root
         is_root |= ~known & np.isin(parents.astype(str), ("-1", "-1.0"))
         if not (known | is_root).all():
             row = int(np.argmin(known | is_root))
@@ -234,7 +226,7 @@ class _Nodes:
                 batch,
                 row,
             )
-        return np.where(is_root, -1, order[place])
+        return np.where(is_root, -1, up)
 
     def _by_depth(self, batch: Batch, starts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each row's parent, which is the last one before it that is less deep."""

@@ -237,12 +237,8 @@ def as_node_columns(
     vocabs: dict[str, Vocabulary] = {}
     for name, column in columns.items():
         if isinstance(column, list):
-            ids: dict[str | None, int] = dict.fromkeys(column, -1)
-            ids.pop(None, None)
-            ids.update(zip(ids, range(len(ids))))
-            vocabs[name] = Vocabulary(key for key in ids if key is not None)
-            ids[None] = -1
-            arrays[name] = np.fromiter(map(ids.__getitem__, column), np.int32, len(column))
+            vocabs[name] = Vocabulary()
+            arrays[name] = vocabs[name].encode(column)
         else:
             arrays[name] = column
     return arrays, vocabs

@@ -1,4 +1,4 @@
-"""The files of a run: tensors with a checksum, and one process at a time that writes."""
+"""The files of a run: values and tensors with checksums, and one process that writes them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from filelock import lock_descriptor
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
@@ -21,9 +22,77 @@ from dgltrees._checksums import check_sum, checksum
 from dgltrees._files import PathLike, check_is_file, remove_leftovers, replacing
 from dgltrees.errors import ConfigError
 
-__all__ = ["locked", "not_finite", "read_tensors", "tensor_bytes", "write_tensors"]
+__all__ = [
+    "checking",
+    "json_text",
+    "locked",
+    "not_finite",
+    "read_json",
+    "read_tensors",
+    "tensor_bytes",
+    "write_json",
+    "write_tensors",
+]
 
-_KEY = "checksum"
+_ERRORS = (
+    SafetensorError,
+    AttributeError,
+    LookupError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+_DAMAGED = "is damaged", "train it again or restore it"
+_OF_OTHER_CODE = (
+    "was written by other code",
+    "use the code that trained it (--import MODULE, where it stands in one of your own), or train "
+    "again",
+)
+
+
+@contextmanager
+def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
+    """Turn errors of the body, which reads ``path`` of a run directory, into one clear error.
+
+    Arguments:
+        path: the file.
+        with_code: whether the body uses what it has read with the code of the model.
+
+    Raises:
+        ConfigError: the file is damaged; or, where it is used with code, written by other code.
+    """
+    try:
+        yield
+    except _ERRORS as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+        fault, cure = _DAMAGED
+        if with_code and not isinstance(error, KeyError):  # which a missing vocabulary is
+            fault, cure = _OF_OTHER_CODE
+        raise ConfigError(f"{path} {fault}: {what:.300}; {cure}") from None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as JSON, atomically."""
+    with replacing(path) as file:
+        file.write(json_text(value))
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file; see :func:`checking` for its errors."""
+    check_is_file(path)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def json_text(value: Any) -> str:
+    """``value`` as JSON, for people too."""
+    return json.dumps(value, indent=1) + "\n"
+
+
+_CHECKSUM = "checksum"
 
 
 def write_tensors(
@@ -39,22 +108,25 @@ def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> 
     """The content of a file of ``tensors`` and texts."""
     plain = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
     texts = dict(metadata)
-    return save(plain, {**texts, _KEY: checksum(_parts(plain, texts))})
+    return save(plain, {**texts, _CHECKSUM: checksum(_parts(plain, texts))})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the texts that :func:`write_tensors` wrote.
 
     Raises:
-        ValueError: the file has changed since it was written.
-        OSError, SafetensorError, KeyError: it is no such file.
+        ConfigError: the file is damaged.
     """
-    check_is_file(path)
-    with safe_open(path, framework="pt") as file:
-        texts: dict[str, str] = dict(file.metadata() or {})
-        tensors: dict[str, Tensor] = {n: file.get_tensor(n) for n in file.keys()}  # noqa: SIM118
-    expected = texts.pop(_KEY)
-    check_sum(checksum(_parts(tensors, texts)), expected)
+    with checking(path):
+        check_is_file(path)
+        with safe_open(path, framework="pt") as file:
+            texts: dict[str, str] = dict(file.metadata() or {})
+            tensors: dict[str, Tensor] = {
+                name: file.get_tensor(name)
+                for name in file.keys()  # noqa: SIM118
+            }
+        expected = texts.pop(_CHECKSUM)
+        check_sum(checksum(_parts(tensors, texts)), expected)
     return tensors, texts
 
 
@@ -70,7 +142,7 @@ def _parts(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> Iterator[
         yield tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
-_NAME = ".dgltrees.lock"
+_LOCK = ".dgltrees.lock"
 
 
 @contextmanager
@@ -85,7 +157,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     created = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / _NAME
+    path = folder / _LOCK
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     with open(os.open(path, flags, 0o666), "r+", encoding="utf-8") as file:
         try:

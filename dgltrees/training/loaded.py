@@ -31,10 +31,10 @@ from dgltrees.tasks.settings import Files
 from dgltrees.tasks.splits import load_examples, load_splits, stream_unlabeled
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.files import tensor_bytes
+from dgltrees.training.files import checking, tensor_bytes
 from dgltrees.training.loading import evaluation_batches
 from dgltrees.training.processes import make_fabric
-from dgltrees.training.rundir import RunDirectory, checking, fingerprints, pretrained_files
+from dgltrees.training.rundir import RunDirectory, fingerprints, pretrained_files
 from dgltrees.training.settings import Settings
 from dgltrees.trees import Examples, Forest, TreePairs, Vocabulary
 from dgltrees.trees.schema import Schema

@@ -125,17 +125,21 @@ class Trainer:
             raise ConfigError("training.schedule halve needs validation examples, got none")
         self.labeled = self.task.labeled(splits.train)  # (R,)
         self.groups = whole_groups(self.task, splits.train)  # (E,)
-        self.progress = Progress()
+        self.progress = Progress()  # of a new run
         self._best: dict[str, Tensor] = {}
         # dropout differs between processes
         torch.manual_seed(self.settings.seed + fabric.global_rank)
-        if run is not None and (run / "resume.safetensors").exists():
-            self.progress = load_checkpoint(
-                run / "resume.safetensors", fabric, self.plain, self.plain_optimizer
-            )
-            if fabric.is_global_zero:
-                run.write_metrics(self.progress.history)
-                log_past(fabric, self.progress.history)
+        if run is not None:
+            self._resume(run)
+
+    def _resume(self, run: RunDirectory) -> None:
+        """Go on from the state in a run directory, if there is one."""
+        progress = load_checkpoint(run, self.fabric, self.plain, self.plain_optimizer)
+        if progress is not None:
+            self.progress = progress
+            if self.fabric.is_global_zero:
+                run.write_metrics(progress.history)
+                log_past(self.fabric, progress.history)
 
     def fit(self) -> Progress:
         """Train until the epochs or the patience are used up."""
@@ -305,15 +309,9 @@ class Trainer:
 
     def _save(self) -> None:
         """Write the state to resume from."""
-        if self.run is None:
-            return
-        save_checkpoint(
-            self.run / "resume.safetensors",
-            self.fabric,
-            self.plain,
-            self.plain_optimizer,
-            self.progress,
-        )
+        if self.run is not None:
+            state = self.plain, self.plain_optimizer, self.progress
+            save_checkpoint(self.run, self.fabric, *state)
 
 
 def _monitored(report: dict[str, Any], monitor: Metric, task: Task, chosen: str | None) -> float:

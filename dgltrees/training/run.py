@@ -29,7 +29,7 @@ from dgltrees.tasks.splits import (
 )
 from dgltrees.tasks.task import Columns, Task
 from dgltrees.training.evaluation import run_model
-from dgltrees.training.files import locked
+from dgltrees.training.files import locked, write_json
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.training.loggers import log_settings, make_logger
 from dgltrees.training.loop import OnEpoch, Prepared, Trainer, print_epoch
@@ -45,7 +45,6 @@ from dgltrees.training.rundir import (
     check_folder_of_runs,
     encoder_fingerprint,
     fingerprints,
-    write_json,
 )
 from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Examples

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from safetensors import SafetensorError
 from torch import Tensor
 
 from dgltrees._checksums import (
@@ -28,7 +26,15 @@ from dgltrees.models.pretrained_files import encoder_files
 from dgltrees.tasks.files import ROLES, data_files, fingerprint
 from dgltrees.tasks.pretrained import pretrained_folder
 from dgltrees.tasks.settings import PretrainedSettings, is_fine_tuned
-from dgltrees.training.files import not_finite, read_tensors, write_tensors
+from dgltrees.training.files import (
+    checking,
+    json_text,
+    not_finite,
+    read_json,
+    read_tensors,
+    write_json,
+    write_tensors,
+)
 from dgltrees.training.settings import Settings, flat
 from dgltrees.trees import Vocabulary
 from dgltrees.trees.schema import Schema
@@ -36,11 +42,9 @@ from dgltrees.trees.schema import Schema
 __all__ = [
     "RunDirectory",
     "check_folder_of_runs",
-    "checking",
     "encoder_fingerprint",
     "fingerprints",
     "pretrained_files",
-    "write_json",
 ]
 
 FORMAT = 4
@@ -59,46 +63,6 @@ _STAYS = re.compile(
     rf"{_PRETRAINED}/[^/\\]+\.(json|txt|model|safetensors)"
 )
 """The names of files that stay the same throughout a run."""
-
-_ERRORS = (
-    SafetensorError,
-    AttributeError,
-    LookupError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-
-
-_DAMAGED = "is damaged", "train it again or restore it"
-_OF_OTHER_CODE = (
-    "was written by other code",
-    "use the code that trained it (--import MODULE, where it stands in one of your own), or train "
-    "again",
-)
-
-
-@contextmanager
-def checking(path: Path, *, with_code: bool = False) -> Iterator[None]:
-    """Turn errors of the body, which reads ``path`` of a run directory, into one clear error.
-
-    Arguments:
-        path: the file.
-        with_code: whether the body uses what it has read with the code of the model.
-
-    Raises:
-        ConfigError: the file is damaged; or, where it is used with code, written by other code.
-    """
-    try:
-        yield
-    except _ERRORS as error:
-        what = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-        fault, cure = _DAMAGED
-        if with_code and not isinstance(error, KeyError):  # which a missing vocabulary is
-            fault, cure = _OF_OTHER_CODE
-        raise ConfigError(f"{path} {fault}: {what:.300}; {cure}") from None
 
 
 class RunDirectory:
@@ -236,7 +200,7 @@ class RunDirectory:
             hint = f"; it holds the runs {', '.join(inner)}: name one of them" if inner else ""
             raise ConfigError(f"expected a run directory with a run.json at {self.path}{hint}")
         with checking(path):
-            metadata = _json(path)
+            metadata = read_json(path)
             version = metadata["format"]
         if version != FORMAT:
             raise ConfigError(
@@ -271,7 +235,7 @@ class RunDirectory:
             return Schema(vocabs)
         self._check_sum(path.name)
         with checking(path):
-            return Schema.from_dict(vocabs, _json(path))
+            return Schema.from_dict(vocabs, read_json(path))
 
     def pretrained(self) -> Path | None:
         """The folder with the run's copy of its pretrained encoder; None if it has none.
@@ -302,20 +266,11 @@ class RunDirectory:
         path = self / "weights.safetensors"
         if not path.exists():
             raise ConfigError(f"{self.path} has no weights yet: let the run finish an epoch")
-        tensors, _ = self.read_tensors(path)
+        tensors, _ = read_tensors(path)
         with checking(path):
             if names := not_finite(tensors):
                 raise ValueError(f"it has values that are not finite, in {', '.join(names[:3])}")
         return tensors
-
-    def read_tensors(self, path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-        """The tensors of a file of this run, and the texts beside them.
-
-        Raises:
-            ConfigError: the file is damaged.
-        """
-        with checking(path):
-            return read_tensors(path)
 
     def check_is_there(self) -> None:
         """Check, before something is saved, that the directory is where the run began.
@@ -387,7 +342,7 @@ class RunDirectory:
             ConfigError: the file is damaged.
         """
         with checking(self / name):
-            values, _ = checked_values(_json(self / name))
+            values, _ = checked_values(read_json(self / name))
         return values
 
     def _check_sum(self, name: str) -> None:
@@ -457,19 +412,3 @@ def pretrained_files(settings: Settings) -> dict[str, Path]:
         return {}
     files = encoder_files(folder, weights=not is_fine_tuned(settings.data))
     return {f"{_PRETRAINED}/{path.name}": path for path in files}
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` as JSON, atomically."""
-    with replacing(path) as file:
-        file.write(json_text(value))
-
-
-def _json(path: Path) -> Any:
-    check_is_file(path)
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def json_text(value: Any) -> str:
-    """``value`` as JSON, for people too."""
-    return json.dumps(value, indent=1) + "\n"

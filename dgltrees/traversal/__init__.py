@@ -1,6 +1,6 @@
 """Schedules, and the traversal that runs a cell over a graph."""
 
-from dgltrees.traversal.calls import is_traced
+from dgltrees.traversal.functions import is_traced
 from dgltrees.traversal.levels import run
 from dgltrees.traversal.plan import make_schedule
 from dgltrees.traversal.schedule import Level, Schedule

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint as recomputed
 
-from dgltrees.traversal.builtin import BuiltinReduce, Message, Reduce
-from dgltrees.traversal.calls import call
+from dgltrees.traversal.functions import BuiltinReduce, Message, Reduce, call
 from dgltrees.traversal.schedule import Level, Schedule
 from dgltrees.traversal.states import Columns, Data, Pieces, Prepare, States, gathered
 from dgltrees.traversal.views import Edges, Fields, Mailbox, Nodes

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from dgltrees.errors import TreeError
-from dgltrees.traversal.calls import call
+from dgltrees.traversal.functions import call
 from dgltrees.traversal.schedule import Schedule
 from dgltrees.traversal.views import Fields, Groups
 

@@ -10,14 +10,16 @@ import torch
 from torch import Tensor
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.traversal.builtin import (
+from dgltrees.traversal.functions import (
     Message,
     Reduce,
+    call,
+    check_fields,
     is_builtin,
     message_function,
+    name_of,
     reduce_function,
 )
-from dgltrees.traversal.calls import call, check_fields, name_of
 from dgltrees.traversal.levels import Update, run
 from dgltrees.traversal.order import tree_in_errors
 from dgltrees.traversal.plan import make_schedule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ __all__ = [
     "check_columns",
     "check_offsets",
     "check_trees",
-    "check_width",
     "integers",
     "positions_by_order",
 ]
@@ -157,27 +156,24 @@ def check_trees(
     if len(pos) != len(parent):
         raise TreeError(f"expected {len(parent)} positions, got {len(pos)}", file=file)
     sizes = np.diff(offsets)
-
-    def fail(message: str, tree: int, node: int | None = None) -> TreeError:
-        local = None if node is None else node - int(offsets[tree])
-        line = None if lines is None else int(lines[tree])
-        return TreeError(message, file=file, line=line, tree=tree, node=local)
-
     tree_of = owner(sizes)
 
-    def first(broken: NDArray[np.bool_]) -> tuple[int, int]:
-        node = int(np.argmax(broken))
-        return int(tree_of[node]), node
+    def fail(message: str, tree: int, node: int | None = None) -> TreeError:
+        line = None if lines is None else int(lines[tree])
+        return TreeError(message, file=file, line=line, tree=tree, node=node)
 
-    broken = (parent < -1) | (parent >= sizes[tree_of])
-    if broken.any():
-        tree, node = first(broken)
-        raise fail(
-            f"expected a parent between 0 and {sizes[tree] - 1}, or -1 at the root, "
-            f"got {parent[node]}",
-            tree,
-            node,
-        )
+    def refuse(broken: NDArray[np.bool_], rule: Callable[[int], str]) -> None:
+        if broken.any():
+            row = int(broken.argmax())
+            raise fail(rule(row), *locate(offsets, row))
+
+    refuse(
+        (parent < -1) | (parent >= sizes[tree_of]),
+        lambda row: (
+            f"expected a parent between 0 and {sizes[tree_of[row]] - 1}, or -1 at the root, "
+            f"got {parent[row]}"
+        ),
+    )
     is_root = parent < 0
     roots = np.bincount(tree_of[is_root], minlength=len(sizes))
     if (roots != 1).any():
@@ -186,50 +182,25 @@ def check_trees(
         at = f" (nodes {nodes[0]} and {nodes[1]})" if roots[tree] else " (a cycle)"
         raise fail(f"expected exactly one root, got {roots[tree]}{at}", tree)
     up = np.where(is_root, -1, parent + offsets[tree_of])
-    if (up >= np.arange(len(up))).any() and (depths(up) < 0).any():
-        broken = depths(up) < 0
-        tree, node = first(broken)
-        raise fail("expected every node below the root, got a cycle at or above it", tree, node)
-    broken = is_root & (pos != 0)
-    if broken.any():
-        tree, node = first(broken)
-        raise fail(f"expected position 0 at the root, got {pos[node]}", tree, node)
-    check_width(pos, offsets, max_children, file, lines)
-    order = np.lexsort((pos, up))
-    same = (np.diff(up[order]) == 0) & (np.diff(pos[order]) == 0) & (up[order][1:] >= 0)
-    if same.any():
-        node = int(order[int(np.argmax(same)) + 1])
-        raise fail(
-            f"expected each child position once, got {pos[node]} twice under node {parent[node]}",
-            int(tree_of[node]),
-            node,
-        )
-
-
-def check_width(
-    pos: NDArray[Any],
-    offsets: ArrayLike,
-    max_children: int | None,
-    file: PathLike | None,
-    lines: Sequence[int] | None,
-) -> None:
-    """Check that positions are not negative, and that no node has more than ``max_children``.
-
-    Raises:
-        TreeError: at the first node that breaks a rule.
-    """
+    if (up >= np.arange(len(up))).any():
+        rule = "expected every node below the root, got a cycle at or above it"
+        refuse(depths(up) < 0, lambda _: rule)
+    refuse(is_root & (pos != 0), lambda row: f"expected position 0 at the root, got {pos[row]}")
     limit = np.iinfo(np.int32).max if max_children is None else max_children
-    broken = (pos < 0) | (pos >= limit)
-    if broken.any():
-        row = int(broken.argmax())
-        tree, node = locate(offsets, row)
-        raise TreeError(
+    refuse(
+        (pos < 0) | (pos >= limit),
+        lambda row: (
             "expected a child position from 0"
             + ("" if max_children is None else f" to {max_children - 1}")
             + f", got {pos[row]}"
-            + ("" if pos[row] < 0 else f": its parent has more children than {limit}"),
-            file=file,
-            line=None if lines is None else int(lines[tree]),
-            tree=tree,
-            node=node,
+            + ("" if pos[row] < 0 else f": its parent has more children than {limit}")
+        ),
+    )
+    order = np.lexsort((pos, up))
+    same = (np.diff(up[order]) == 0) & (np.diff(pos[order]) == 0) & (up[order][1:] >= 0)
+    if same.any():
+        row = int(order[int(np.argmax(same)) + 1])
+        raise fail(
+            f"expected each child position once, got {pos[row]} twice under node {parent[row]}",
+            *locate(offsets, row),
         )

@@ -117,9 +117,9 @@ class Forest:
             parent, pos, offsets, columns, vocabs: see the class.
             depth: ``(N,)`` the number of edges between each node and its root.
         """
-        structure = np.array([parent, pos, depth], np.int32)
-        forest = cls(structure[0], structure[1], np.array(offsets, np.int64), columns, vocabs)
-        forest.__dict__.update(depth=structure[2], _in_order=True)
+        rows = [np.fromiter(each, np.int32, len(each)) for each in (parent, pos, depth)]
+        forest = cls(rows[0], rows[1], np.array(offsets, np.int64), columns, vocabs)
+        forest.__dict__.update(depth=rows[2], _in_order=True)
         return forest
 
     @classmethod
@@ -128,20 +128,13 @@ class Forest:
         roots: Iterable[Any],
         children: Any = "children",
         columns: Sequence[str] | Mapping[str, Any] = (),
-        *,
-        vocabs: Mapping[str, Vocabulary] | None = None,
-        kinds: Mapping[str, str] | None = None,
-        max_children: int | None = None,
-        repeat_shared: bool = False,
-        source: Any = None,
-        file: PathLike | None = None,
+        **options: Any,
     ) -> Forest:
         """A forest of objects that link to their children, such as nested dictionaries.
 
         ``Forest.from_objects(plans, "Plans", ["Node Type", "Total Cost"])`` has a tree per plan, a
         node per object, and columns of ids (with a vocabulary) for texts, of numbers for numbers,
-        and ``(N, k)`` for vectors; -1 and NaN where an object has no value. It calls
-        :func:`~dgltrees.trees.builders.objects.from_objects`, which tells all arguments and errors.
+        and ``(N, k)`` for vectors; -1 and NaN where an object has no value.
 
         Arguments:
             roots: the root object of each tree.
@@ -149,28 +142,15 @@ class Forest:
                 a list of these, one for each child.
             columns: names that are keys or attributes; or a mapping from names to keys, attributes,
                 indices and functions.
-            vocabs, kinds: vocabularies and kinds of columns, where values should not tell them.
-            max_children, repeat_shared: how many children a node may have; whether an object may be
-                at several places of a tree.
-            source, file: where an object comes from, for the errors.
+            options: ``vocabs``, ``kinds``, ``repeat_shared``, ``source`` and ``file``; these and
+                the errors are those of :func:`~dgltrees.trees.builders.objects.from_objects`.
         """
-        return _shortcuts.from_objects(
-            roots,
-            children,
-            columns,
-            vocabs=vocabs,
-            kinds=kinds,
-            max_children=max_children,
-            repeat_shared=repeat_shared,
-            source=source,
-            file=file,
-        )
+        return _shortcuts.from_objects(roots, children, columns, **options)
 
     def to_objects(self, tree: int = 0, children: str = "children") -> dict[str, Any]:
         """One tree as nested dictionaries, which :meth:`from_objects` reads back.
 
-        The arguments and errors are those of
-        :func:`~dgltrees.trees.builders.objects.to_objects`, which this calls.
+        Arguments and errors: :func:`~dgltrees.trees.builders.objects.to_objects`.
         """
         return _shortcuts.to_objects(self, tree, children)
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dgltrees.errors import TreeError, called
-from dgltrees.trees.columns import (
-    SUBWORDS,
-    Column,
-    TextReader,
-    distinct_names,
-    ids_of_names,
-    numbers_of,
-    subwords_of_texts,
-    vectors_of_texts,
-    words_of_texts,
-)
+from dgltrees.errors import ConfigError, TreeError, called
+from dgltrees.trees.columns import SUBWORDS, Column, name_of
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
@@ -30,6 +21,12 @@ __all__ = ["NUMBERS", "Schema"]
 NUMBERS = "(numbers)"
 """The node column of a read forest that has all numbers and vectors side by side."""
 
+TextReader = Callable[[Sequence[str]], NDArray[Any]]
+"""Gives the ``(T, size)`` vectors of T texts; or ``(T, P)`` the ids of their sub-words."""
+
+_TEXT_WORDS = 32
+"""Words of a text that are read at most."""
+_WORD = re.compile(r"\w+|[^\w\s]")
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -110,21 +107,33 @@ class Schema(Mapping[str, Vocabulary]):
         for each in self.inputs:
             if each.numeric:
                 continue
-            distinct, row = distinct_names(forest, each)
-            if not each.named:
-                columns[each.name] = vectors_of_texts(distinct, each, read_texts)[row]
-                continue
-            vocabs[each.name] = self.vocabs[each.name]
-            if each.kind == SUBWORDS:
-                columns[each.name] = subwords_of_texts(distinct, each, read_texts)[row]
-                continue
-            encode = words_of_texts if each.kind == "text" else ids_of_names
-            columns[each.name] = encode(distinct, vocabs[each.name], each.name)[row]
+            names_of_rows, row = _distinct_names(forest, each)
+            if each.named:
+                vocabs[each.name] = self.vocabs[each.name]
+            columns[each.name] = self._encoded(names_of_rows, each, read_texts)[row]
         if self.numbers:
-            parts = [numbers_of(forest, each) for each in self.numbers]
+            parts = [_numbers(forest, each) for each in self.numbers]
             columns[NUMBERS] = np.concatenate(parts, 1)
             self._check_range(forest, columns[NUMBERS])
         return forest.with_columns(columns, vocabs)
+
+    def _encoded(
+        self, texts: Sequence[str | None], column: Column, read_texts: TextReader | None
+    ) -> NDArray[Any]:
+        """A row for each text of a column, as :meth:`read` has it."""
+        if column.kind == SUBWORDS or not column.named:
+            return _read_by_encoder(texts, column, read_texts)
+        vocab = self.vocabs[column.name]
+        try:
+            if column.kind == "category":
+                return vocab.encode(texts)
+            table = np.full((len(texts), _TEXT_WORDS), -1, np.int32)
+            for row, text in enumerate(texts):
+                words = _WORD.findall((text or "").lower())[:_TEXT_WORDS]
+                table[row, : len(words)] = vocab.encode(words)
+            return table
+        except TreeError as error:
+            raise TreeError(f"in column {column.name!r}: {error}") from None
 
     @cached_property
     def _least(self) -> NDArray[np.float64]:
@@ -150,3 +159,89 @@ class Schema(Mapping[str, Vocabulary]):
             tree=tree,
             node=node,
         )
+
+
+def _distinct_names(
+    forest: Forest, column: Column
+) -> tuple[Sequence[str | None], NDArray[np.int64]]:
+    """The different names in a column, None for a missing one, and ``(N,)`` which each node has.
+
+    Raises:
+        TreeError: the column holds numbers or vectors, and not names.
+    """
+    if column.name not in forest.columns:
+        return [None], np.zeros(forest.num_nodes, np.int64)
+    values = np.asarray(forest.columns[column.name])
+    if column.name in forest.vocabs:
+        names = forest.vocabs[column.name].names
+        used = np.bincount(values + 1).nonzero()[0]  # 0 are the missing ones
+        place = np.empty(len(names) + 1, np.int64)
+        place[used] = np.arange(len(used))
+        return [names[i - 1] if i else None for i in used.tolist()], place[values + 1]
+    if column.kind == "text" or values.ndim > 1:
+        if _is_empty(forest, column.name):
+            return [None], np.zeros(forest.num_nodes, np.int64)
+        raise TreeError(
+            f"expected column {column.name!r} to hold a {column.kind}, as in training, got "
+            f"{'vectors' if values.ndim > 1 else 'numbers'}"
+        )
+    numbers, row = np.unique(values, return_inverse=True)
+    return [name_of(each) for each in numbers.tolist()], row
+
+
+def _is_empty(forest: Forest, name: str) -> bool:
+    """Whether a column has no value at all, and so could hold anything."""
+    values = np.asarray(forest.columns[name])
+    if name in forest.vocabs:
+        return not (values >= 0).any()
+    return values.dtype.kind == "f" and bool(np.isnan(values).all())
+
+
+def _read_by_encoder(
+    texts: Sequence[str | None], column: Column, read_texts: TextReader | None
+) -> NDArray[Any]:
+    """The ids of sub-words of texts, -1 where there is none; or their vectors, zeros for None.
+
+    Raises:
+        ConfigError: there is no encoder, or one whose vectors have another size.
+    """
+    named = [text for text in texts if text is not None]
+    rows = None if read_texts is None else read_texts(named)
+    if column.kind == SUBWORDS:
+        if rows is None:
+            raise ConfigError(
+                f"expected a pretrained encoder that reads column {column.name!r}, as in training, "
+                "got none; name it with data.pretrained"
+            )
+        table = np.full((len(texts), rows.shape[1]), -1, np.int32)
+    else:
+        if rows is None or rows.shape != (len(named), column.size):
+            raise ConfigError(
+                f"expected an encoder whose vectors of texts have size {column.size}, as in "
+                f"training, got {'none' if rows is None else f'one of size {rows.shape[1]}'}; name "
+                "it with data.pretrained"
+            )
+        table = np.zeros((len(texts), column.size), np.float32)
+    table[[text is not None for text in texts]] = rows
+    return table
+
+
+def _numbers(forest: Forest, column: Column) -> NDArray[np.float64]:
+    """``(N, size)`` the values of a number or vector, NaN where they are missing.
+
+    Raises:
+        TreeError: the column holds names, or vectors of another size.
+    """
+    values, nodes = forest.columns.get(column.name), forest.num_nodes
+    if values is None:
+        return np.full((nodes, column.size), np.nan)
+    if column.name in forest.vocabs or values.dtype.kind in "USO":
+        got = "to hold numbers, as in training, got names"
+    else:
+        matrix = np.asarray(values, np.float64).reshape(nodes, -1)
+        if matrix.shape[1] == column.size:
+            return matrix
+        got = f"to have {column.size} numbers per node, as in training, got {matrix.shape[1]}"
+    if _is_empty(forest, column.name):
+        return np.full((nodes, column.size), np.nan)
+    raise TreeError(f"expected column {column.name!r} {got}")

@@ -12,7 +12,7 @@ pytest.importorskip("dgltrees.papers.nti", reason="needs the paper nti")
 pytest.importorskip("dgltrees.papers.rrnet", reason="needs the paper rrnet")
 
 from dgltrees.papers.nti.data import read_entailment
-from dgltrees.papers.nti.tasks.sst_phrases import SST_PHRASES
+from dgltrees.papers.nti.tasks.sst import SST_PHRASES
 from tests.papers.rrnet.graphs.test_words import written
 
 

@@ -88,10 +88,10 @@ def course(settings: Settings, out: Path, monkeypatch: pytest.MonkeyPatch) -> li
         seen.append([list(map(int, ids.flatten())) for ids in batches.batches()])
         return batches
 
-    def save(path: Path, fabric: Any, model: Any, optimizer: Any, progress: Progress) -> None:
+    def save(run: Any, fabric: Any, model: Any, optimizer: Any, progress: Progress) -> None:
         seen.append((torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()))
         seen.append((progress.epoch, progress.step, progress.best))
-        save_checkpoint(path, fabric, model, optimizer, progress)
+        save_checkpoint(run, fabric, model, optimizer, progress)
 
     monkeypatch.setattr(processes, "Fabric", OneDevice)
     monkeypatch.setattr(loop, "Loader", loader)

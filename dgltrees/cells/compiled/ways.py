@@ -25,7 +25,7 @@ from dgltrees.cells.compiled.fused_scores import FusedScores
 from dgltrees.cells.grouped import check_types, to_device
 from dgltrees.cells.tree_cell import TreeCell
 from dgltrees.cells.tree_cells import TreeLSTM
-from dgltrees.traversal.calls import prepared
+from dgltrees.traversal.functions import prepared
 from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import compiled_way, dense

@@ -2,6 +2,7 @@
 
 Castellana and Bacciu, "Generalising Recursive Neural Models by Tensor Decomposition" (IJCNN 2020).
 
-The equations are in :mod:`dgltrees.cells.tree_cells` and :mod:`dgltrees.cells.aggregators`. Here are the
-data of ListOps and of logical relations, their tasks, and a preset for each row of Tables I and II.
+The equations are in :mod:`dgltrees.cells.tree_cells` and :mod:`dgltrees.cells.aggregators`. Here
+are the data of ListOps and of logical relations, their tasks, and a preset for each row of Tables I
+and II.
 """

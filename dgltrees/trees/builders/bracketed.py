@@ -8,7 +8,7 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.assemble import assemble, check_children, find_heads, items_in
+from dgltrees.trees.builders.assemble import assemble, find_heads
 from dgltrees.trees.builders.render import render
 from dgltrees.trees.builders.scan import scan
 from dgltrees.trees.builders.vocabs import vocabs_for
@@ -22,7 +22,6 @@ def from_brackets(
     text: str | bytes,
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
     file: PathLike | None = None,
 ) -> Forest:
     """A forest of the bracketed trees in a text; a tree may span several lines.
@@ -35,19 +34,17 @@ def from_brackets(
     Arguments:
         text: the trees; bytes are UTF-8.
         vocabs: ``{"label": vocabulary}`` to use.
-        max_children: the largest number of children of a node; None for any.
         file: the file of the text, for the errors.
 
     Raises:
         TreeError: with file and line: there is no tree, a bracket is not balanced or has no label,
-            a label is not in a frozen vocabulary, or a node has too many children.
+            or a label is not in a frozen vocabulary.
     """
     labels = vocabs_for(vocabs, "label")
     items = scan(text.encode() if isinstance(text, str) else text, by_line=False, file=file)
     if not len(items.name):
         raise TreeError("expected at least one tree, got an empty text", file=file)
     is_head = find_heads(items, "a label")
-    check_children(items, items_in(items) - items.is_open, max_children)
     label = items.encode(~items.is_open, labels["label"])
     label[items.parent[is_head]] = label[is_head]
     return assemble(~is_head, items.parent, items.place - 1, {"label": label}, labels)

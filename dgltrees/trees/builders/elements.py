@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import vocabs_for
-from dgltrees.trees.builders.walk import walk
+from dgltrees.trees.builders.walk import forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -26,7 +25,6 @@ def from_elements(
     attributes: bool = False,
     text_nodes: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per parsed element, nodes in preorder.
 
@@ -44,14 +42,12 @@ def from_elements(
         text_nodes: each piece of text is a node too: a child ``#text`` at its place among the
             elements, instead of the value of the element.
         vocabs: vocabularies of ``label`` and ``value`` to use.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: with tree and node: a root is none of these, an element contains itself or is at
-            two places, an entity is not replaced by its text, a name is not in a frozen
-            vocabulary, or a node has too many children.
+            two places, an entity is not replaced by its text, or a name is not in a frozen
+            vocabulary.
     """
-    vocabularies = vocabs_for(vocabs, "label", "value")
 
     def children_of(node: Any) -> list[Any]:
         if isinstance(node, _Piece):
@@ -73,20 +69,19 @@ def from_elements(
             return None
         return _text("".join(part for part in _content(node) if isinstance(part, str))) or None
 
-    lists = walk(map(_root, roots), children_of)
-    names: dict[str, list[str | None]] = {
-        "label": [n.label if isinstance(n, _Piece) else str(n.tag) for n in lists.objects],
-        "value": [value_of(node) for node in lists.objects],
-    }
-    return lists.forest(names, vocabularies, max_children=max_children)
+    return forest_of_nodes(
+        (root.getroot() if hasattr(root, "getroot") else root for root in roots),
+        children_of,
+        {
+            "label": lambda node: node.label if isinstance(node, _Piece) else str(node.tag),
+            "value": value_of,
+        },
+        vocabs,
+    )
 
 
 def _text(value: str) -> str:
     return " ".join(value.split())
-
-
-def _root(root: Any) -> Any:
-    return root.getroot() if hasattr(root, "getroot") else root
 
 
 def _content(element: Any) -> Iterator[Any]:

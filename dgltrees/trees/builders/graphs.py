@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.builders.components import forest_of_rows, roots_of_rows
 from dgltrees.trees.forest import Forest
-from dgltrees.trees.segments import cumcount, offsets_of
+from dgltrees.trees.segments import cumcount, locate, offsets_of
 from dgltrees.trees.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ def from_dgl(
     down: bool | None = None,
     edge_columns: bool = True,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest of homogeneous DGL graphs, batched or not, each of one tree or of several.
 
@@ -45,17 +44,12 @@ def from_dgl(
             which is how this package has them.
         edge_columns: whether edge data become columns.
         vocabs: vocabularies of columns of ids.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: it is no graph, a graph has no nodes, a node has two parents, there is a cycle,
             node and edge data of one name, or other data than another graph; or what
             :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
     """
-
-    def edges(data: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return data if edge_columns else {key: data[key] for key in data if key == "pos"}
-
     listed = _listed(graphs, "edges", "a DGLGraph")
     batches = [g if isinstance(g, TreeBatch) else TreeBatch.from_graph(g) for g in listed]
     for number, batch in enumerate(batches):
@@ -66,12 +60,7 @@ def from_dgl(
         leaving = [np.bincount(b.src.numpy(), minlength=b.num_nodes) for b in batches]
         decided = [(n[b.roots.cpu()] > 0).any() for n, b in zip(leaving, batches)]
         down = _goes_down(batches) or any(decided)
-    return _forest_of_edges(
-        [_Edges(b.src, b.dst, b.num_nodes, b.ndata, edges(b.edata)) for b in batches],
-        bool(down),
-        vocabs,
-        max_children,
-    )
+    return _forest_of_edges(batches, bool(down), vocabs, edge_columns)
 
 
 def _listed(graphs: Sequence[Any], method: str, kind: str) -> list[Any]:
@@ -87,7 +76,6 @@ def from_pyg(
     *graphs: Data | Sequence[Data],
     down: bool | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest of the graphs of PyTorch Geometric, each of one tree or of several.
 
@@ -99,7 +87,6 @@ def from_pyg(
         graphs: ``Data`` objects, batches of them among these; or a list of them.
         down: whether edges go from parent to child; see :func:`from_dgl`.
         vocabs: vocabularies of columns of ids.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: as :func:`from_dgl` does.
@@ -113,29 +100,18 @@ def from_pyg(
     # A value of one row may be of the node or of the graph, where a graph has one node.
     nodes = {k for k in names if all(g.is_node_attr(k) for g in single if k in g)}
     edges = {k for k in names if all(g.is_edge_attr(k) for g in single if k in g)}
-    rows = []
+    batches = []
     for number, graph in enumerate(single):
         if not graph.num_nodes:
             raise TreeError("expected nodes in every graph, got none", tree=number)
         src, dst = graph.edge_index.long().cpu()
-        data = [{k: graph[k] for k in graph.to_dict() if k in names} for names in (nodes, edges)]
-        rows.append(_Edges(src, dst, int(graph.num_nodes), *data))
-    if down is None:
-        down = _goes_down(rows)
-    return _forest_of_edges(rows, down, vocabs, max_children)
+        ndata, edata = ({k: graph[k] for k in graph.to_dict() if k in c} for c in (nodes, edges))
+        sizes = torch.tensor([graph.num_nodes])
+        batches.append(TreeBatch(src, dst, sizes, ndata=ndata, edata=edata))
+    return _forest_of_edges(batches, _goes_down(batches) if down is None else down, vocabs)
 
 
-class _Edges(NamedTuple):
-    """A graph: the ends of its edges, the number of its nodes, and its data."""
-
-    src: Tensor
-    dst: Tensor
-    num_nodes: int
-    ndata: Mapping[str, Tensor]
-    edata: Mapping[str, Tensor]
-
-
-def _goes_down(graphs: Sequence[_Edges | TreeBatch]) -> bool:
+def _goes_down(graphs: Sequence[TreeBatch]) -> bool:
     """Whether edges go from parent to child, by the numbers of edges of the nodes."""
 
     def branches(ends: Iterable[Tensor]) -> bool:
@@ -145,10 +121,10 @@ def _goes_down(graphs: Sequence[_Edges | TreeBatch]) -> bool:
 
 
 def _forest_of_edges(
-    graphs: Sequence[_Edges],
+    graphs: Sequence[TreeBatch],
     down: bool,
     vocabs: Mapping[str, Vocabulary] | None,
-    max_children: int | None,
+    edge_columns: bool = True,
 ) -> Forest:
     """The forest of some graphs."""
     if not graphs:
@@ -156,8 +132,8 @@ def _forest_of_edges(
     offsets = offsets_of([graph.num_nodes for graph in graphs])
 
     def error(message: str, row: int) -> TreeError:
-        graph = int(np.searchsorted(offsets, row, side="right")) - 1
-        return TreeError(message, tree=graph, node=row - int(offsets[graph]))
+        graph, node = locate(offsets, row)
+        return TreeError(message, tree=graph, node=node)
 
     src = np.concatenate([graph.src.numpy() + first for graph, first in zip(graphs, offsets)])
     dst = np.concatenate([graph.dst.numpy() + first for graph, first in zip(graphs, offsets)])
@@ -177,7 +153,7 @@ def _forest_of_edges(
     positions = edges.pop("pos", None)
     pos = np.zeros(len(parent), np.int64)
     pos[child] = cumcount(up) if positions is None else positions
-    for name, values in edges.items():
+    for name, values in edges.items() if edge_columns else ():
         if name in columns:
             raise TreeError(f"expected one name for node or edge data, got {name!r} for both")
         dtype = np.result_type(values, np.float16)
@@ -185,9 +161,7 @@ def _forest_of_edges(
         floats[child] = values
         columns[name] = floats
     root = roots_of_rows(parent, error)
-    return forest_of_rows(
-        parent, root, pos, columns=columns, vocabs=vocabs, max_children=max_children
-    )
+    return forest_of_rows(parent, root, pos, columns=columns, vocabs=vocabs)
 
 
 def _stacked(data: Sequence[Mapping[str, Tensor]], what: str) -> dict[str, NDArray[Any]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from dgltrees._files import PathLike
 from dgltrees._json import line_of_deepest
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import vocabs_for
-from dgltrees.trees.builders.walk import NodeLists, walk
+from dgltrees.trees.builders.vocabs import check_vocabs
+from dgltrees.trees.builders.walk import Member, forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -31,17 +31,12 @@ class _Number(str):
     """A number as it is written."""
 
 
-class _Entry(NamedTuple):
-    """A value and its key in an object, None elsewhere."""
-
-    key: str | None
-    value: Any
+_KINDS = {_Object: "object", list: "array", _Number: "number", str: "string", bool: "boolean"}
 
 
 def from_json(
     *texts: str | bytes,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
     file: PathLike | None = None,
 ) -> Forest:
     """A forest with one tree per JSON document, nodes in preorder.
@@ -56,25 +51,25 @@ def from_json(
     Arguments:
         texts: the documents.
         vocabs: vocabularies of ``label`` and ``value`` to use.
-        max_children: the largest number of children of a node; None for any.
         file: the file of the texts, for the errors.
 
     Raises:
         TreeError: with line, or tree and node: a text is not JSON (NaN and Infinity are not) or not
             UTF-8, or is nested deeper than Python's ``json`` reads (about
-            ``sys.getrecursionlimit()``); a name is not in a frozen vocabulary; a node has too many
-            children.
+            ``sys.getrecursionlimit()``); a name is not in a frozen vocabulary.
     """
-    vocabularies = vocabs_for(vocabs, "label", "value")
-    vocabularies["kind"] = Vocabulary(JSON_KINDS, frozen=True)
-    roots = [_Entry(None, _load(text, tree, file)) for tree, text in enumerate(texts)]
-    lists = walk(roots, _children, lists=NodeLists(file=file))
-    names: dict[str, Sequence[str | None]] = {
-        "label": [node.key for node in lists.objects],
-        "kind": [_kind(node.value) for node in lists.objects],
-        "value": [_value(node.value) for node in lists.objects],
-    }
-    return lists.forest(names, vocabularies, max_children=max_children)
+    check_vocabs(vocabs or {}, ("label", "value"))
+    return forest_of_nodes(
+        (Member(None, _load(text, tree, file)) for tree, text in enumerate(texts)),
+        _children,
+        {
+            "label": lambda member: member.field,
+            "kind": lambda member: _kind(member.node),
+            "value": lambda member: _value(member.node),
+        },
+        {**(vocabs or {}), "kind": Vocabulary(JSON_KINDS, frozen=True)},
+        file=file,
+    )
 
 
 def _load(text: str | bytes, tree: int, file: PathLike | None) -> Any:
@@ -115,19 +110,16 @@ def _line_of_constant(text: str | bytes) -> int:
     return 1 + text.count("\n", 0, next(constants).start())
 
 
-def _children(entry: _Entry) -> Sequence[_Entry]:
-    if isinstance(entry.value, _Object):
-        return [_Entry(key, value) for key, value in entry.value]
-    if isinstance(entry.value, list):
-        return [_Entry(None, value) for value in entry.value]
+def _children(member: Member) -> Sequence[Member]:
+    if isinstance(member.node, _Object):
+        return [Member(key, value) for key, value in member.node]
+    if isinstance(member.node, list):
+        return [Member(None, value) for value in member.node]
     return ()
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    kinds = {_Object: "object", list: "array", _Number: "number", str: "string", bool: "boolean"}
-    return kinds[type(value)]
+    return "null" if value is None else _KINDS[type(value)]
 
 
 def _value(value: Any) -> str | None:

@@ -23,7 +23,6 @@ def from_molecules(
     root: int = 0,
     junction: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per molecule, rooted at one of its atoms.
 
@@ -45,12 +44,10 @@ def from_molecules(
         root: the atom at the root; in a junction tree the root is the first part with that atom.
         junction: whether parts of the molecule are nodes, instead of atoms.
         vocabs: vocabularies of ``label`` and ``bond`` to use.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: with the tree: a molecule is None, has no atom ``root`` or several fragments, or
-            has rings and ``junction`` is not set; a name is not in a frozen vocabulary, or a node
-            has too many children.
+            has rings and ``junction`` is not set; a name is not in a frozen vocabulary.
     """
     graphs = []
     for tree, molecule in enumerate(molecules):
@@ -62,7 +59,7 @@ def from_molecules(
     vocabs = vocabs or {}
     if not junction:
         vocabs = {"bond": Vocabulary(), **vocabs}
-    return from_networkx(*graphs, vocabs=vocabs, max_children=max_children)
+    return from_networkx(*graphs, vocabs=vocabs)
 
 
 def _check(molecule: Mol | None, root: int) -> None:

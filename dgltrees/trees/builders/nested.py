@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.vocabs import vocabs_for
-from dgltrees.trees.builders.walk import walk
+from dgltrees.trees.builders.walk import forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -23,7 +22,6 @@ def from_nested(
     *trees: Any,
     form: Literal["children", "head", "pair"] = "children",
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per nested tuple, list or dictionary, nodes in preorder.
 
@@ -47,19 +45,21 @@ def from_nested(
         trees: the objects.
         form: the items of a list or tuple.
         vocabs: ``{"label": vocabulary}`` to use.
-        max_children: the largest number of children of a node, missing ones included; None for any.
 
     Raises:
         TreeError: with tree and node: an object has another type or other items, or contains
-            itself; a label is not in a frozen vocabulary; a node has too many children.
+            itself; a label is not in a frozen vocabulary.
         ConfigError: the form is not one of these.
     """
     if form not in _FORMS:
         raise ConfigError(f"form: expected one of {', '.join(_FORMS)}, got {form!r}")
-    vocabularies = vocabs_for(vocabs, "label")
-    lists = walk(trees, lambda node: _label_and_children(node, form)[1], repeat_shared=True)
-    labels = [_label_and_children(node, form)[0] for node in lists.objects]
-    return lists.forest({"label": labels}, vocabularies, max_children=max_children)
+    return forest_of_nodes(
+        trees,
+        lambda node: _label_and_children(node, form)[1],
+        {"label": lambda node: _label_and_children(node, form)[0]},
+        vocabs,
+        repeat_shared=True,
+    )
 
 
 def _label_and_children(node: Any, form: str) -> tuple[str | None, Sequence[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.objects import records
+from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -23,7 +24,6 @@ def from_networkx(
     *graphs: networkx.DiGraph,
     names: str | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per directed graph, whose edges go from parent to child.
 
@@ -41,7 +41,6 @@ def from_networkx(
         names: the name of a column of the graph's nodes themselves, such as strings; by default
             there is none.
         vocabs: vocabularies to use, by attribute.
-        max_children: the largest number of child positions of a node; None for any.
 
     Raises:
         TreeError: with tree and node: a graph is not directed or has parallel edges, a node has two
@@ -51,17 +50,25 @@ def from_networkx(
         ConfigError: there is a vocabulary for an attribute that is no text.
     """
     lists = NodeLists()
-    rows: list[dict[str, Any]] = []
     for tree, graph in enumerate(graphs):
-        rows += _add_graph(lists, graph, tree, names)
-        lists.offsets.append(len(rows))
+        _add_graph(lists, graph, tree, names)
+        lists.offsets.append(len(lists.objects))
+    lists.check_any()
+    rows = lists.objects
     keys = dict.fromkeys([*(key for row in rows for key in row), *(vocabs or {})])
     values = {key: [row.get(key) for row in rows] for key in keys}
-    return lists.forest_of_values(values, vocabs=vocabs, max_children=max_children)
+    columns, vocabularies = typed_columns(values, lists.error, vocabs)
+    return Forest.build(
+        lists.parent,
+        pos=lists.pos,
+        offsets=lists.offsets,
+        columns=columns,
+        vocabs=vocabularies,
+    )
 
 
-def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> list[dict[str, Any]]:
-    """Append the nodes of a graph, the ``tree``-th one; returns the attributes of each."""
+def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> None:
+    """Append the nodes of a graph, the ``tree``-th one, with the attributes of each as objects."""
     if not graph.is_directed() or graph.is_multigraph():
         raise TreeError(
             f"expected a networkx.DiGraph with edges from parent to child, "
@@ -107,7 +114,7 @@ def _add_graph(lists: NodeLists, graph: Any, tree: int, names: str | None) -> li
             add(child, attributes)
     lists.parent += parent
     lists.pos += pos
-    return rows
+    lists.objects += rows
 
 
 def to_networkx(forest: Forest, tree: int = 0) -> networkx.DiGraph:

@@ -20,7 +20,6 @@ __all__ = ["from_newick"]
 def from_newick(
     *trees: str | Clade | Tree,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest of phylogenetic trees, nodes in preorder.
 
@@ -32,11 +31,10 @@ def from_newick(
         trees: texts in Newick, each of one tree per line, which Biopython reads; or ``Clade`` and
             ``Tree`` of ``Bio.Phylo``.
         vocabs: vocabularies of ``label`` and ``comment`` to use.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: a text is not Newick, or there is no tree; with tree and node: a name is not in
-            a frozen vocabulary, or a node has too many children.
+            a frozen vocabulary.
         ConfigError: there is a text, and no Biopython.
     """
     roots = [root for tree in trees for root in _roots(tree)]
@@ -51,7 +49,6 @@ def from_newick(
         columns,
         vocabs=vocabs,
         kinds={"label": "name", "length": "number", "support": "number"},
-        max_children=max_children,
     )
 
 

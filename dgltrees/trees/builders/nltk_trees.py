@@ -9,8 +9,7 @@ import numpy as np
 
 from dgltrees.errors import TreeError
 from dgltrees.trees.builders.objects import records
-from dgltrees.trees.builders.vocabs import vocabs_for
-from dgltrees.trees.builders.walk import walk
+from dgltrees.trees.builders.walk import forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
@@ -23,7 +22,6 @@ __all__ = ["from_nltk", "to_nltk"]
 def from_nltk(
     *trees: nltk.Tree,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest with one tree per ``nltk.Tree``, nodes in preorder, like that of ``read_mrg``.
 
@@ -35,12 +33,10 @@ def from_nltk(
     Arguments:
         trees: the objects.
         vocabs: vocabularies of ``label`` and ``word`` to use.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: with tree and node: an object is neither an ``nltk.Tree`` nor a string, contains
-            itself, or has no children; a name is not in a frozen vocabulary; a node has too many
-            children.
+            itself, or has no children; a name is not in a frozen vocabulary.
     """
     from nltk import Tree
 
@@ -62,12 +58,11 @@ def from_nltk(
         is_wrapper = isinstance(root, Tree) and not root.label() and len(root) == 1
         return root[0] if is_wrapper and isinstance(root[0], Tree) else root
 
-    vocabularies = vocabs_for(vocabs, "label", "word")
-    lists = walk(map(unwrap, trees), children_of)
-    nodes = lists.objects
-    labels = [str(node.label()) if isinstance(node, Tree) else None for node in nodes]
-    words = [node if isinstance(node, str) else node[0] if is_tag(node) else None for node in nodes]
-    return lists.forest({"label": labels, "word": words}, vocabularies, max_children=max_children)
+    def word_of(node: Any) -> str | None:
+        return node if isinstance(node, str) else node[0] if is_tag(node) else None
+
+    names = {"label": lambda n: str(n.label()) if isinstance(n, Tree) else None, "word": word_of}
+    return forest_of_nodes(map(unwrap, trees), children_of, names, vocabs)
 
 
 def to_nltk(forest: Forest, tree: int = 0) -> nltk.Tree | str:

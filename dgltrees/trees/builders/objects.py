@@ -10,7 +10,7 @@ import numpy as np
 
 from dgltrees._files import PathLike
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.trees.builders.values import KINDS, shown
+from dgltrees.trees.builders.values import KINDS, shown, typed_columns
 from dgltrees.trees.builders.vocabs import check_vocabs
 from dgltrees.trees.builders.walk import NodeLists, walk
 from dgltrees.trees.forest import Forest
@@ -32,7 +32,6 @@ def from_objects(
     *,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
-    max_children: int | None = None,
     repeat_shared: bool = False,
     source: Getter | None = None,
     file: PathLike | None = None,
@@ -79,7 +78,6 @@ def from_objects(
         kinds: ``"name"``, ``"number"``, ``"truth value"`` or ``"vector"`` for columns that have to
             be of this kind. A column that is named here, or in ``vocabs``, may be missing
             everywhere; but for vectors, of which nobody knows the length then.
-        max_children: the largest number of children of a node, missing ones included; None for any.
         repeat_shared: an object at several places of a tree is a node at each, instead of an error.
             Immutable values such as strings and tuples always are.
         source: where a node comes from, its line as an integer or a text, for the errors.
@@ -87,10 +85,9 @@ def from_objects(
 
     Raises:
         TreeError: with tree and node: there is no tree, a root is None, an object contains itself
-            or is at several places of a tree, the children are no iterable, a node has too many, a
-            getter does not fit an object or fails; the values of a column are of several kinds or
-            of none of these, vectors have unlike lengths, no node has a value; a text is not in a
-            frozen vocabulary.
+            or is at several places of a tree, the children are no iterable, a getter does not fit
+            an object or fails; the values of a column are of several kinds or of none of these,
+            vectors have unlike lengths, no node has a value; a text is not in a frozen vocabulary.
         ConfigError: ``columns`` is no list of names and no mapping of names to getters; ``vocabs``
             or ``kinds`` has another column, or ``kinds`` another kind.
     """
@@ -107,8 +104,9 @@ def from_objects(
     lists = NodeLists(file=file)
     try:
         walk(roots, _children(children), repeat_shared=repeat_shared, lists=lists)
+        lists.check_any()
         values = {name: _values(name, getter, lists) for name, getter in getters.items()}
-        return lists.forest_of_values(values, vocabs=vocabs, kinds=kinds, max_children=max_children)
+        return lists.walked(*typed_columns(values, lists.error, vocabs, kinds))
     except TreeError as error:
         if source is None or error.node is None:
             raise

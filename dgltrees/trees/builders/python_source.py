@@ -5,29 +5,19 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import vocabs_for
-from dgltrees.trees.builders.walk import NodeLists, walk
+from dgltrees.trees.builders.walk import Member, forest_of_nodes
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
 
 __all__ = ["from_python", "parse_python"]
 
 
-class _Entry(NamedTuple):
-    """A node and its field in the parent, None at the root."""
-
-    field: str | None
-    node: ast.AST
-
-
 def from_python(
     *sources: str | ast.AST,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
     file: PathLike | None = None,
 ) -> Forest:
     """A forest with one tree per Python module or node of ``ast``, nodes in preorder.
@@ -44,29 +34,26 @@ def from_python(
     Arguments:
         sources: the source texts, or nodes of ``ast``.
         vocabs: vocabularies of ``label``, ``field`` and ``value`` to use.
-        max_children: the largest number of children of a node, missing ones included; None for any.
         file: the file of the texts, for the errors.
 
     Raises:
         TreeError: with line, or tree and node: a text is not Python, or is nested deeper than
             Python's parser reads; a node of ``ast`` contains itself; a name is not in a frozen
-            vocabulary; a node has too many children.
+            vocabulary.
     """
-    vocabularies = vocabs_for(vocabs, "label", "field", "value")
-    roots = [_Entry(None, parse_python(source, tree, file)) for tree, source in enumerate(sources)]
-    lists = walk(
-        roots,
+    return forest_of_nodes(
+        (Member(None, parse_python(source, tree, file)) for tree, source in enumerate(sources)),
         _children,
+        {
+            "label": lambda entry: type(entry.node).__name__,
+            "field": lambda entry: entry.field,
+            "value": lambda entry: _value(entry.node),
+        },
+        vocabs,
         repeat_shared=True,  # Python's parser makes one node of all additions
         identity=lambda entry: id(entry.node),
-        lists=NodeLists(file=file),
+        file=file,
     )
-    names: dict[str, Sequence[str | None]] = {
-        "label": [type(entry.node).__name__ for entry in lists.objects],
-        "field": [entry.field for entry in lists.objects],
-        "value": [_value(entry.node) for entry in lists.objects],
-    }
-    return lists.forest(names, vocabularies, max_children=max_children)
 
 
 def parse_python(
@@ -99,14 +86,14 @@ def parse_python(
     raise TreeError(message, file=file, line=line, tree=tree)
 
 
-def _children(entry: _Entry) -> Sequence[_Entry | None]:
-    children: list[_Entry | None] = []
+def _children(entry: Member) -> Sequence[Member | None]:
+    children: list[Member | None] = []
     for field, value in ast.iter_fields(entry.node):
         if isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-            children.append(_Entry(field, value))
+            children.append(Member(field, value))
         elif isinstance(value, list):
             children += [
-                _Entry(field, item) if isinstance(item, ast.AST) else None
+                Member(field, item) if isinstance(item, ast.AST) else None
                 for item in value
                 if not isinstance(item, str)
             ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.components import forest_of_rows, roots_of_rows
+from dgltrees.trees.builders.components import forest_of_rows, parents_of_ids, roots_of_rows
 from dgltrees.trees.builders.values import typed_columns
 from dgltrees.trees.depth import parents_of_depths
 from dgltrees.trees.forest import Forest
@@ -29,7 +29,6 @@ def from_table(
     columns: Sequence[str] | None = None,
     vocabs: Mapping[str, Vocabulary] | None = None,
     kinds: Mapping[str, str] | None = None,
-    max_children: int | None = None,
 ) -> Forest:
     """A forest of a table with a row per node: its id, and that of its parent; or its depth.
 
@@ -53,14 +52,13 @@ def from_table(
         vocabs: vocabularies of columns of texts to use.
         kinds: the kinds that columns have to be of; see
             :func:`~dgltrees.trees.builders.objects.from_objects`.
-        max_children: the largest number of children of a node; None for any.
 
     Raises:
         TreeError: with the row, counted from 0: an id, a depth or a tree is missing, or occurs
             twice in a tree; a parent is no id of the tree, there is a cycle, or a tree has not
             exactly one root; a depth is no whole number, or more than one below the row before;
             there is no row, no such column, or columns are of unlike lengths; the values of a
-            column are of several kinds. With tree and node: a node has too many children.
+            column are of several kinds.
     """
     available = [str(name) for name in frame]
     used = {"id": id, "parent": parent} if depth is None else {"depth": depth}
@@ -90,9 +88,7 @@ def from_table(
     if tree is not None:
         _check_one_root(table[tree], roots)
     typed, vocabularies = typed_columns({n: table[n] for n in chosen}, _error, vocabs, kinds)
-    return forest_of_rows(
-        parents, roots, columns=typed, vocabs=vocabularies, max_children=max_children
-    )
+    return forest_of_rows(parents, roots, columns=typed, vocabs=vocabularies)
 
 
 def _error(message: str, row: int) -> TreeError:
@@ -111,29 +107,42 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
+def _check_present(table: Mapping[str, Sequence[Any]], name: str) -> None:
+    if None in table[name]:
+        raise _error(f"expected a value as {name!r}, got none", table[name].index(None))
+
+
+def _check_hashable(table: Mapping[str, Sequence[Any]], name: str) -> None:
+    unhashable = {each for each in set(map(type, table[name])) if each.__hash__ is None}
+    for row, value in enumerate(table[name] if unhashable else ()):
+        if type(value) in unhashable:
+            raise _error(f"expected a hashable value as {name!r}, got {value!r}", row)
+
+
 def _parents(
     table: Mapping[str, Sequence[Any]], node: str, parent: str, tree: str | None
 ) -> NDArray[np.int64]:
     """``(N,)`` the row of each row's parent, -1 at roots."""
-    row_of: dict[Any, int] = {}
-    for row, (key, missing) in enumerate(_keys(table, node, tree)):
-        if missing:
-            raise _error(f"expected a value as {missing!r}, got none", row)
-        first = row_of.setdefault(key, row)
-        if first != row:
-            value = table[node][row]
-            raise _error(f"expected every {node!r} once, got {value!r} of row {first} again", row)
-    parents = np.full(len(row_of), -1, np.int64)
-    for row, (key, missing) in enumerate(_keys(table, parent, tree)):
-        if not missing:
-            parents[row] = up = row_of.get(key, -1)
-            if up < 0 and table[parent][row] != -1:
-                within = "" if tree is None else f" of {tree!r} {table[tree][row]!r}"
-                raise _error(
-                    f"expected an {node!r}{within} as {parent!r}, got {table[parent][row]!r}; "
-                    "leave it empty (None or NaN) at roots",
-                    row,
-                )
+    ids, parent_ids = table[node], table[parent]
+    trees = [0] * len(ids) if tree is None else table[tree]
+    for name in [node] if tree is None else [tree, node]:
+        _check_hashable(table, name)
+        _check_present(table, name)
+    _check_hashable(table, parent)
+    number = dict(zip(dict.fromkeys(trees), itertools.count()))
+    parents, first = parents_of_ids(np.array([number[name] for name in trees]), ids, parent_ids)
+    for row in np.flatnonzero(first != np.arange(len(first)))[:1].tolist():
+        raise _error(
+            f"expected every {node!r} once, got {ids[row]!r} of row {first[row]} again", row
+        )
+    for row in np.flatnonzero(parents < 0).tolist():
+        if parent_ids[row] is not None and parent_ids[row] != -1:
+            within = "" if tree is None else f" of {tree!r} {trees[row]!r}"
+            raise _error(
+                f"expected an {node!r}{within} as {parent!r}, got {parent_ids[row]!r}; "
+                "leave it empty (None or NaN) at roots",
+                row,
+            )
     return parents
 
 
@@ -141,32 +150,17 @@ def _parents_by_depth(
     table: Mapping[str, Sequence[Any]], depth: str, tree: str | None
 ) -> NDArray[np.int64]:
     """``(N,)`` the row of each row's parent, -1 at roots."""
-    for row, (_, missing) in enumerate(_keys(table, depth, tree)):
-        value = table[depth][row]
-        if missing:
-            raise _error(f"expected a value as {missing!r}, got none", row)
+    for name in [depth] if tree is None else [tree, depth]:
+        _check_hashable(table, name)
+        _check_present(table, name)
+    for row, value in enumerate(table[depth]):
         if not isinstance(value, (int, float, np.number)) or value != int(value):
             raise _error(f"expected a whole number as {depth!r}, got {value!r}", row)
     depths = np.array(table[depth]).astype(np.int64)
-    if tree is None:
-        begins = depths == depths[0]
-    else:
-        names = table[tree]
-        begins = np.array([True, *(a != b for a, b in itertools.pairwise(names))])
+    begins = depths == depths[0]
+    if tree is not None:
+        begins = np.array([True, *(a != b for a, b in itertools.pairwise(table[tree]))])
     return parents_of_depths(depths, np.flatnonzero(begins), _error)
-
-
-def _keys(
-    table: Mapping[str, Sequence[Any]], name: str, tree: str | None
-) -> Iterator[tuple[Hashable, str | None]]:
-    """What tells the node named by each row apart, and the column whose value is missing."""
-    for row, value in enumerate(table[name]):
-        group = None if tree is None else table[tree][row]
-        for column, each in ((tree, group), (name, value)):
-            if not isinstance(each, Hashable):
-                raise _error(f"expected a hashable value as {column!r}, got {each!r}", row)
-        missing = tree if tree is not None and group is None else name if value is None else None
-        yield (group, value), missing
 
 
 def _check_one_root(trees: Sequence[Any], roots: NDArray[np.int64]) -> None:

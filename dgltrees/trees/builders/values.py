@@ -90,7 +90,7 @@ def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
     Raises:
         TreeError: a value is of another kind, or of none.
     """
-    kinds = {value_type: _kind(value_type) for value_type in set(map(type, values)) - {type(None)}}
+    kinds = {each: _kind(each) for each in set(map(type, values)) - {type(None)}}
     expected = f"a {kind}"
     if not kind:
         first = next((value for value in values if value is not None), None)
@@ -98,12 +98,9 @@ def _kind_of_values(values: Sequence[Any], error: Error, kind: str = "") -> str:
             return ""
         kind = kinds[type(first)]
         expected = f"a {kind} as at the nodes before" if kind else f"a {' or '.join(KINDS)}"
-    if not kind or set(kinds.values()) - {kind}:
-        row = next(
-            row
-            for row, value in enumerate(values)
-            if value is not None and not (kind and kinds[type(value)] == kind)
-        )
+    others = {each for each, its in kinds.items() if its != kind or not its}
+    if others:
+        row = next(row for row, value in enumerate(values) if type(value) in others)
         raise error(
             f"expected {expected}, got {shown(values[row])}; give the column a function that makes "
             "one kind of value of every node",
@@ -159,29 +156,25 @@ def _stack(values: Sequence[Any], error: Error) -> NDArray[Any]:
     rows: list[Any] = []
     shape: tuple[int, ...] | None = None
     for row, value in enumerate(values):
+        if value is None:
+            rows.append(None)
+            continue
         try:
-            vector = (
-                None
-                if value is None
-                else np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
-            )
+            vector = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
         except ValueError:  # rows of unlike lengths
             vector = np.array(None)
-        if vector is not None:
-            if vector.dtype.kind not in "biuf":
-                raise error(f"expected a vector of numbers, got {shown(value)}", row)
-            shape = vector.shape if shape is None else shape
-            if vector.shape != shape:
-                raise error(
-                    f"expected vectors of one length, that is {_size(shape)} as at the nodes "
-                    f"before, got {_size(vector.shape)}",
-                    row,
-                )
+        if vector.dtype.kind not in "biuf":
+            raise error(f"expected a vector of numbers, got {shown(value)}", row)
+        shape = vector.shape if shape is None else shape
+        if vector.shape != shape:
+            raise error(
+                f"expected vectors of one length, that is {_size(shape)} as at the nodes before, "
+                f"got {_size(vector.shape)}",
+                row,
+            )
         rows.append(vector)
-    if any(vector is None for vector in rows):
-        empty = np.full(shape or (), np.nan)
-        rows = [empty if vector is None else vector for vector in rows]
-    return np.stack(rows)
+    empty = np.full(shape or (), np.nan)
+    return np.stack([empty if vector is None else vector for vector in rows])
 
 
 def _size(shape: tuple[int, ...]) -> str:

@@ -1,44 +1,54 @@
-"""From linked objects to the arrays of a forest, without recursion."""
+"""From linked objects to the arrays of a forest, without recursion.
+
+A builder of objects declares two things: the children of an object, and its columns. The walk of
+:func:`walk` is the same for all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.values import typed_columns
-from dgltrees.trees.builders.vocabs import encode_names
-from dgltrees.trees.check import check_width
+from dgltrees.trees.builders.vocabs import check_vocabs, encode_names, vocabs_for
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import locate
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["NodeLists", "walk"]
+__all__ = ["Member", "NodeLists", "forest_of_nodes", "walk"]
 
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset)
 """Types of objects that Python may store once for several equal values."""
 
 
+class Member(NamedTuple):
+    """An object and its field or key in the parent, None where it has none."""
+
+    field: str | None
+    node: Any
+
+
 @dataclass
 class NodeLists:
-    """The arrays of a forest as lists, to which nodes and trees are appended.
+    """The arrays of a forest as lists, to which the nodes of trees are appended in preorder.
 
     Attributes:
         parent, pos: of each node; see :class:`~dgltrees.trees.forest.Forest`.
+        depth: the number of edges between each node and its root.
         offsets: of the trees; the number of nodes is appended when a tree is complete.
-        depth, objects: the depth and the object of each node, where :func:`walk` appends them.
+        objects: what each node is made of.
         file: the file of the trees, for the errors.
     """
 
     parent: list[int] = field(default_factory=list)
     pos: list[int] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=lambda: [0])
     depth: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=lambda: [0])
     objects: list[Any] = field(default_factory=list)
     file: PathLike | None = None
 
@@ -56,84 +66,72 @@ class NodeLists:
         if len(self.offsets) < 2:
             raise TreeError("expected at least one tree, got none", file=self.file)
 
-    def forest(
-        self,
-        names: Mapping[str, Sequence[str | None]],
-        vocabs: Mapping[str, Vocabulary],
-        *,
-        columns: Mapping[str, NDArray[Any]] | None = None,
-        max_children: int | None = None,
-    ) -> Forest:
-        """The forest of these lists, checked unless :func:`walk` has made them.
-
-        Arguments:
-            names: columns of names, each ``(N,)``; None is no name.
-            vocabs: their vocabularies.
-            columns: other columns, each ``(N, ...)``.
-            max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
-
-        Raises:
-            TreeError: with tree and node: there is no tree, a name is not in a frozen vocabulary,
-                or what :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raises.
-        """
-        self.check_any()
-        ids = {key: encode_names(column, vocabs[key], self.error) for key, column in names.items()}
-        used = {key: vocabs[key] for key in names}
-        return self._build({**ids, **(columns or {})}, used, max_children)
-
-    def forest_of_values(
-        self,
-        values: Mapping[str, Sequence[Any]],
-        *,
-        vocabs: Mapping[str, Vocabulary] | None = None,
-        kinds: Mapping[str, str] | None = None,
-        max_children: int | None = None,
-    ) -> Forest:
-        """The forest of these lists with columns whose kinds their values tell.
-
-        Arguments:
-            values, vocabs, kinds: see
-                :func:`~dgltrees.trees.builders.values.typed_columns`.
-            max_children: see :meth:`Forest.build <dgltrees.trees.forest.Forest.build>`.
-
-        Raises:
-            TreeError: with tree and node: there is no tree, or what ``typed_columns`` and
-                :meth:`Forest.build <dgltrees.trees.forest.Forest.build>` raise.
-            ConfigError: what ``typed_columns`` raises.
-        """
-        self.check_any()
-        columns, vocabularies = typed_columns(values, self.error, vocabs, kinds)
-        return self._build(columns, vocabularies, max_children)
-
-    def _build(
-        self,
-        columns: Mapping[str, NDArray[Any]],
-        vocabs: Mapping[str, Vocabulary],
-        max_children: int | None,
-    ) -> Forest:
-        if self.depth:  # walk goes through trees, in preorder
-            if max_children is not None:
-                check_width(np.array(self.pos), self.offsets, max_children, self.file, None)
-            return self.walked(columns, vocabs)
-        return Forest.build(
-            self.parent,
-            pos=self.pos,
-            offsets=self.offsets,
-            columns=columns,
-            vocabs=vocabs,
-            max_children=max_children,
-            file=self.file,
-        )
-
     def walked(
         self, columns: Mapping[str, NDArray[Any]], vocabs: Mapping[str, Vocabulary]
     ) -> Forest:
-        """The forest that :func:`walk` has made of these lists, and nothing is left to check.
+        """The forest of these lists; nothing is checked.
 
         Arguments:
             columns, vocabs: see :class:`~dgltrees.trees.forest.Forest`.
         """
         return Forest.of_preorder(self.parent, self.pos, self.offsets, self.depth, columns, vocabs)
+
+    def named(
+        self,
+        names: Mapping[str, Sequence[str | None]],
+        vocabs: Mapping[str, Vocabulary] | None,
+        numbers: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Forest:
+        """The forest of these lists with columns of names, and of numbers.
+
+        Arguments:
+            names: by column, the names of all nodes, None for none.
+            vocabs: vocabularies of these columns to use.
+            numbers: other columns.
+
+        Raises:
+            TreeError: there is no tree; with tree and node, a name is not in a frozen vocabulary.
+            ConfigError: there is a vocabulary for another column.
+        """
+        vocabularies = vocabs_for(vocabs, *names)
+        self.check_any()
+        ids = {
+            key: encode_names(each, vocabularies[key], self.error) for key, each in names.items()
+        }
+        return self.walked({**ids, **(numbers or {})}, vocabularies)
+
+
+def forest_of_nodes(
+    roots: Iterable[Any],
+    children_of: Callable[[Any], Iterable[Any]],
+    names: Mapping[str, Callable[[Any], str | None]],
+    vocabs: Mapping[str, Vocabulary] | None,
+    *,
+    numbers: Mapping[str, Callable[[Any], int]] | None = None,
+    file: PathLike | None = None,
+    **options: Any,
+) -> Forest:
+    """The forest of a walk.
+
+    Arguments:
+        roots, children_of, options: see :func:`walk`.
+        names: by column, gives the name in an object, None for none.
+        vocabs: vocabularies of these columns to use.
+        numbers: by column, gives the integer in an object.
+        file: the file of the trees, for the errors.
+
+    Raises:
+        TreeError: what :func:`walk` and :meth:`NodeLists.named` raise.
+        ConfigError: there is a vocabulary for another column.
+    """
+    check_vocabs(vocabs or {}, names)  # before any tree is read
+    lists = walk(roots, children_of, lists=NodeLists(file=file), **options)
+    columns = {key: list(map(name_of, lists.objects)) for key, name_of in names.items()}
+    others = {
+        key: np.fromiter(map(number_of, lists.objects), np.int64, len(lists.objects))
+        for key, number_of in (numbers or {}).items()
+    }
+    return lists.named(columns, vocabs, others)
 
 
 def walk(
@@ -156,7 +154,7 @@ def walk(
         lists: where to append the nodes; new lists by default.
 
     Returns:
-        ``lists``, with the object of each node in ``lists.objects``.
+        ``lists``.
 
     Raises:
         TreeError: with tree and node: a root is None, an object contains itself or is at several
@@ -183,24 +181,9 @@ def walk(
                 add_pos(place)
                 add_depth(len(stack) - 1)
                 add_object(child)
-                if first.setdefault(child_id, node) != node:
-                    if child_id in open_ids:
-                        raise TreeError(
-                            "expected a tree, got an object that contains itself (a cycle)",
-                            file=file,
-                            tree=tree,
-                            node=node,
-                        )
-                    if not (repeat_shared or isinstance(child, _VALUES)):
-                        raise TreeError(
-                            "expected an object at one place of the tree, got the "
-                            f"{_type(child)} of node {first[child_id]} again; copy it, or make it "
-                            "a node at each place with repeat_shared=True",
-                            file=file,
-                            tree=tree,
-                            node=node,
-                        )
                 try:
+                    if first.setdefault(child_id, node) != node:
+                        _check_repeated(child, first[child_id], child_id in open_ids, repeat_shared)
                     below = children_of(child)
                 except TreeError as error:
                     raise TreeError(
@@ -217,5 +200,16 @@ def walk(
     return lists
 
 
-def _type(value: Any) -> str:
-    return type(value).__name__
+def _check_repeated(value: Any, first: int, is_open: bool, repeat_shared: bool) -> None:
+    """Check that an object that was the node ``first`` already may be a node again.
+
+    Raises:
+        TreeError: it may not.
+    """
+    if is_open:
+        raise TreeError("expected a tree, got an object that contains itself (a cycle)")
+    if not (repeat_shared or isinstance(value, _VALUES)):
+        raise TreeError(
+            f"expected an object at one place of the tree, got the {type(value).__name__} of node "
+            f"{first} again; copy it, or make it a node at each place with repeat_shared=True"
+        )

@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from dgltrees._files import PathLike
 from dgltrees.errors import TreeError
-from dgltrees.trees.builders.vocabs import vocabs_for
+from dgltrees.trees.builders.vocabs import check_vocabs
 from dgltrees.trees.builders.walk import NodeLists
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.vocabulary import Vocabulary
@@ -20,7 +20,6 @@ def from_xml(
     *documents: str | bytes,
     attributes: bool = False,
     vocabs: Mapping[str, Vocabulary] | None = None,
-    max_children: int | None = None,
     file: PathLike | None = None,
 ) -> Forest:
     """A forest with one tree per XML document, nodes in the order of the start tags.
@@ -36,46 +35,46 @@ def from_xml(
         attributes: attributes are nodes too: children ``@name`` with their value, before the
             elements.
         vocabs: vocabularies of ``label`` and ``value`` to use.
-        max_children: the largest number of children of a node; None for any.
         file: the file of the documents, for the errors.
 
     Raises:
         TreeError: with line, or tree and node: a document is not well-formed or not in its
             encoding, declares an entity or, with ``attributes``, a default of an attribute (a few
             lines of either can expand to gigabytes), or uses an entity that is not XML's own; a
-            name is not in a frozen vocabulary; a node has too many children.
+            name is not in a frozen vocabulary.
     """
-    vocabularies = vocabs_for(vocabs, "label", "value")
+    check_vocabs(vocabs or {}, ("label", "value"))
     reader = _Reader(attributes, file)
     for document in documents:
         reader.read(document)
-    names = {"label": reader.labels, "value": [_collapse(text) for text in reader.texts]}
-    return reader.lists.forest(names, vocabularies, max_children=max_children)
-
-
-def _collapse(pieces: list[str]) -> str | None:
-    return " ".join("".join(pieces).split()) or None
+    return reader.lists.named(
+        {
+            "label": reader.labels,
+            "value": [" ".join("".join(pieces).split()) or None for pieces in reader.texts],
+        },
+        vocabs,
+    )
 
 
 class _Reader:
-    """The handlers of the parser expat.
+    """The handlers of the parser expat, which append the nodes of all documents to ``lists``.
 
     Attributes:
         lists: the nodes of all documents.
         labels, texts: of each node the tag, and the pieces of its text.
         open: the elements whose end tag is still to come, outermost first.
-        children: the number of children so far of each of them.
+        children: the number of children so far of each of them, and before these of the document.
     """
 
     def __init__(self, attributes: bool, file: PathLike | None) -> None:
         self.attributes, self.file = attributes, file
         self.lists = NodeLists(file=file)
-        self.labels: list[str | None] = []
+        self.labels: list[str] = []
         self.texts: list[list[str]] = []
-        self.open: list[int] = []
-        self.children: list[int] = []
 
     def read(self, document: str | bytes) -> None:
+        self.open: list[int] = []
+        self.children = [0]
         self.parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self.start
@@ -102,25 +101,22 @@ class _Reader:
             tree=len(self.lists.offsets) - 1,
         ) from None
 
-    def add(self, label: str) -> None:
-        if self.open:
-            self.lists.parent.append(self.open[-1] - self.lists.offsets[-1])
-            self.lists.pos.append(self.children[-1])
-            self.children[-1] += 1
-        else:
-            self.lists.parent.append(-1)
-            self.lists.pos.append(0)
+    def add(self, label: str, texts: list[str]) -> None:
+        lists, is_root = self.lists, not self.open
+        lists.parent.append(-1 if is_root else self.open[-1] - lists.offsets[-1])
+        lists.pos.append(self.children[-1])
+        lists.depth.append(len(self.open))
+        self.children[-1] += 1
         self.labels.append(label)
-        self.texts.append([])
+        self.texts.append(texts)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self.add(tag)
+        self.add(tag, [])
         self.open.append(len(self.labels) - 1)
         self.children.append(0)
         if self.attributes:
             for name, value in attributes.items():
-                self.add("@" + name)
-                self.texts[-1].append(value)
+                self.add(f"@{name}", [value])
 
     def end(self, _: str) -> None:
         self.open.pop()

@@ -16,19 +16,15 @@ from torch import Tensor, nn
 
 from dgltrees import TreeBatch
 from dgltrees.models import MLP, Classifier, GivenVectors
-from dgltrees.papers.nti.models import (
-    Attended,
-    GlobalAttention,
-    SentencePairEncoder,
-    TreeAttention,
-    TreeMatching,
-    make_nti_encoder,
-)
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.attention import Attended, GlobalAttention
+from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.papers.nti.models.pairs import SentencePairEncoder, TreeMatching
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from dgltrees.trees.builders import chains
 from tests.backends import by_backend
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)
 from tests.papers.nti.models.attend_edges import attend_along_edges
+from tests.papers.nti.models.worlds import make_nti_encoder
 
 SIZE, LENGTH, BATCH, LARGE = 300, 32, 32, 1024
 
@@ -130,7 +126,8 @@ def large(name: str) -> int:
     torch.set_num_threads(1)
     if name == "encoding":
         inputs = GivenVectors("vector", SIZE)
-        encoder = make_nti_encoder(inputs, SIZE, dropout=0.1, node_dropout=0.2)
+        node = {"dropout": 0.2}
+        encoder = make_nti_encoder(inputs, SIZE, dropout=0.1, node_options=node)
         encoder(tokens(LARGE)).roots.sum().backward()
     else:
         model, batch = full_matching(name.split(", ")[1], "mlp", LARGE)

@@ -15,7 +15,7 @@ from torch import Tensor
 from dgltrees.bench import CASES, CONTENDERS
 from dgltrees.bench.contenders import VOCABULARY, Model
 from dgltrees.papers.tensor_tree_lstm.data.generate_listops import make_listops
-from dgltrees.papers.tensor_tree_lstm.tasks.listops import LISTOPS
+from dgltrees.papers.tensor_tree_lstm.tasks import LISTOPS
 from dgltrees.training.catalog import preset_values
 from dgltrees.training.loading import Loader
 from dgltrees.training.settings import Settings

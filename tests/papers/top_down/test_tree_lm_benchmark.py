@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from dgltrees.models import softmax_nll
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
-from dgltrees.papers.top_down.models import NCE, LanguageModel, SequenceLM, TreeLM
+from dgltrees.papers.top_down.models.language_model import NCE, LanguageModel, SequenceLM
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.trees import Forest
 from tests.backends import by_backend
 from tests.benchmarks.conftest import _compiled, _threads  # noqa: F401 (fixtures)

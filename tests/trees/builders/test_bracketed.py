@@ -82,7 +82,6 @@ def test_a_name_that_cannot_be_read_again(name: str) -> None:
         ("(a\n(b)\n", "t.txt:1: expected a ')' for every '(', got 1 left open"),
         ("(a)\nb)", "t.txt:2: expected an opening '(' for every ')'"),
         ("a\n(b\n(() a))", "t.txt:3: expected a label at the beginning of a bracket, got none"),
-        ("a\n(b c d e)", "t.txt:2: expected at most 2 children, got 3; raise max_children"),
         (b"a\n\xff", "t.txt:2: expected UTF-8 text, got the byte 0xff"),
         ("a\n(b\nzz)", "t.txt:3: expected one of the 6 known names"),
     ],
@@ -90,5 +89,5 @@ def test_a_name_that_cannot_be_read_again(name: str) -> None:
 def test_bad_text(text: str | bytes, message: str) -> None:
     letters = Vocabulary("abcdef", frozen=True)
     with pytest.raises(TreeError) as caught:
-        from_brackets(text, max_children=2, file="t.txt", vocabs={"label": letters})
+        from_brackets(text, file="t.txt", vocabs={"label": letters})
     assert str(caught.value).startswith(message)

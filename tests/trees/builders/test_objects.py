@@ -194,7 +194,6 @@ def rows(*values: Any) -> dict[str, Any]:
         ([{"children": "abc"}], "tree 0, node 0: expected a list of children, got 'abc' (str); "),
         ([{"children": 3}], "tree 0, node 0: expected a list of children, got 3 (int); "),
         ([{"children": node("a")}], "tree 0, node 0: expected a list of children, got {'label'"),
-        ([node("a", node("b"), node("c"), node("d"), x=1)], "tree 0, node 3: expected a child"),
         (
             [rows(1), rows(2, "many")],
             "tree 1, node 1: column 'x': expected a number as at the nodes before, got 'many' "
@@ -224,7 +223,7 @@ def rows(*values: Any) -> dict[str, Any]:
 )
 def test_bad_objects(roots: Any, message: str) -> None:
     with pytest.raises(TreeError) as caught:
-        from_objects(roots, columns=["x"], max_children=2)
+        from_objects(roots, columns=["x"])
     assert str(caught.value).startswith(message)
 
 

@@ -139,7 +139,6 @@ def rows(ids: Any, parents: Any, **columns: Any) -> dict[str, Any]:
             "row 2: expected one root in the tree 'a', got the rows 0 and 2",
         ),
         (rows([1, 2], [None, 1], x=[1, "a"]), {}, "row 1: column 'x': expected a number as at the"),
-        (rows("abc", [None, *"aa"]), {"max_children": 1}, "tree 0, node 2: expected a child pos"),
     ],
 )
 def test_bad_tables(table: Any, arguments: Any, message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dgltrees import TreeError
+from dgltrees import TreeError, Vocabulary
 from dgltrees.trees.builders import from_tree_sitter
 from tests.trees.nested import names_of
 
@@ -49,11 +49,12 @@ def test_all_nodes_of_a_tree(language: str, named_only: bool) -> None:
     assert values["module" if language == "python" else "program"] in (None, "")
 
 
-def test_what_does_not_parse_and_what_is_too_wide() -> None:
+def test_what_does_not_parse_and_an_unknown_name() -> None:
     forest = from_tree_sitter(parse("python", "def (").root_node)
     assert "ERROR" in names_of(forest, "label")
-    with pytest.raises(TreeError, match=r"^f\.py: tree 0, node \d+: expected a child position"):
-        from_tree_sitter(parse("python", "f(1, 2, 3)"), max_children=3, file="f.py")
+    known = {"label": Vocabulary(["module"], frozen=True)}
+    with pytest.raises(TreeError, match=r"^f\.py: tree 0, node 1: expected one of the 1"):
+        from_tree_sitter(parse("python", "f(1, 2, 3)"), vocabs=known, file="f.py")
 
 
 def test_deep_and_wide() -> None:

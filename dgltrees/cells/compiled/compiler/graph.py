@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from dgltrees.cells.compiled.compiler.noise import dropout
 from dgltrees.cells.compiled.compiler.reasons import CompileError
 from dgltrees.cells.compiled.compiler.zeros import without_products_of_zeros
-from dgltrees.traversal.calls import traced
+from dgltrees.traversal.functions import traced
 
 __all__ = ["graph_of"]
 

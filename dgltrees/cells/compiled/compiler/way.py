@@ -34,7 +34,7 @@ from dgltrees.cells.compiled.compiler.work import (
 )
 from dgltrees.cells.compiled.kernels import compiles
 from dgltrees.errors import ConfigError
-from dgltrees.traversal.calls import prepared
+from dgltrees.traversal.functions import prepared
 from dgltrees.traversal.views import IndexedRows
 from dgltrees.traversal.ways import Traversal, general_way, goes_second, way_of
 from dgltrees.trees.batch import TreeBatch

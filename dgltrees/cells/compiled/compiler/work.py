@@ -26,7 +26,7 @@ from dgltrees.cells.compiled.compiler.trace import (
     trace_types,
 )
 from dgltrees.errors import TreeError
-from dgltrees.traversal.builtin import BuiltinReduce
+from dgltrees.traversal.functions import BuiltinReduce
 from dgltrees.traversal.order import levels_of
 from dgltrees.traversal.positions import check_positions
 from dgltrees.traversal.views import IndexedRows

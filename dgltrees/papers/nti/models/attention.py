@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from dgltrees.cells.attentive import Score, ScoreName
 from dgltrees.cells.initial import Init, initialize
 from dgltrees.options import checked
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.encoder import NTIEncoding
 
 __all__ = ["Attended", "AttentionOverTrees", "GlobalAttention", "in_chunks"]
 
@@ -62,8 +62,12 @@ class AttentionOverTrees(nn.Module, ABC):
         super().__init__()
         self.size, self.mask_pads = size, mask_pads
         self.score = Score(size, score, init=init)
-        self.W_1 = nn.Parameter(torch.empty(size, size))
-        initialize(self.W_1, size, size, init)
+        self.W_1 = self._weight(init)
+
+    def _weight(self, init: Init) -> nn.Parameter:
+        weight = nn.Parameter(torch.empty(self.size, self.size))
+        initialize(weight, self.size, self.size, init)
+        return weight
 
     def keys(self, encoding: NTIEncoding) -> Tensor:
         """Transform the states of all nodes once for all queries, ``(T, M, c)``."""
@@ -113,8 +117,7 @@ class GlobalAttention(AttentionOverTrees):
         init: Init = "kaiming",
     ) -> None:
         super().__init__(size, score=score, mask_pads=mask_pads, init=init)
-        self.W_2 = nn.Parameter(torch.empty(size, size))
-        initialize(self.W_2, size, size, init)
+        self.W_2 = self._weight(init)
 
     def forward(
         self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from dgltrees.cells import make_cell
 from dgltrees.cells.base import BaseCell
 from dgltrees.cells.initial import Init
 from dgltrees.errors import ConfigError
-from dgltrees.models.encoding import Encoder
+from dgltrees.models.encoding import Encoder, Encoding
 from dgltrees.models.inputs import Input
 from dgltrees.options import Count, Fraction, checked, expected
-from dgltrees.papers.nti.graphs.full import full_trees, left_branching_trees
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.graphs import full_trees, left_branching_trees
 from dgltrees.papers.nti.models.leaves import (
     BidirectionalLSTMLeaves,
     IdentityLeaves,
@@ -28,12 +27,86 @@ from dgltrees.papers.nti.models.leaves import (
     LSTMLeaves,
     State,
 )
-from dgltrees.papers.nti.models.sentences import Sentences
 from dgltrees.traversal import IndexedRows, traverse
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import starts
 
-__all__ = ["Leaf", "NTIEncoder", "PadVector", "make_leaves", "make_nti_encoder"]
+__all__ = [
+    "Leaf",
+    "NTIEncoder",
+    "NTIEncoding",
+    "NodeTable",
+    "PadVector",
+    "Sentences",
+    "make_leaves",
+]
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """The states of all nodes in a padded table with one row per tree.
+
+    Attributes:
+        states: ``(T, M, c)``, in the order of the nodes; zero after the last node of a tree.
+        mask: ``(T, M)`` bool, the cells that hold a node.
+        pad: ``(T, M)`` bool, the cells without a node, or whose node has no token below it.
+    """
+
+    states: Tensor
+    mask: Tensor
+    pad: Tensor
+
+
+@dataclass(frozen=True)
+class NTIEncoding(Encoding):
+    """The states of the nodes of trees over ``T`` sentences.
+
+    Attributes:
+        memory: ``(N, c)``, the memory cells of all nodes.
+        attention: ``(N, M)``, the weights with which each node attended to the M nodes of the other
+            tree of its pair; zero for nodes that did not attend.
+    """
+
+    memory: Tensor | None = None
+    attention: Tensor | None = None
+
+    @property
+    def pad(self) -> Tensor:
+        """Which nodes have no token below them, ``(N,)`` bool."""
+        return self.batch.ndata["pad"].to(self.states.device)
+
+    @cached_property
+    def table(self) -> NodeTable:
+        """The states in a padded table with one row per tree."""
+        sizes, size = self.batch.sizes, self.states.shape[1]
+        index = self.batch.cache.get("table", self._table_index, device=self.states.device)
+        mask = index < self.batch.num_nodes
+        if bool((sizes == sizes[:1]).all()):
+            states, pad = self.states.view(*mask.shape, size), self.pad.view(mask.shape)
+            return NodeTable(states, mask, pad)
+        states = torch.cat([self.states, self.states.new_zeros(1, size)])
+        pad = torch.cat([self.pad, self.pad.new_ones(1)])
+        return NodeTable(states[index], mask, pad[index])
+
+    def _table_index(self) -> Tensor:
+        """The node in each cell of the table, ``(T, M)``; N in empty cells."""
+        sizes = self.batch.sizes.numpy()
+        column = np.arange(sizes.max(initial=0))
+        index = np.where(column < sizes[:, None], starts(sizes)[:, None] + column, sizes.sum())
+        return torch.from_numpy(index)
+
+
+class Sentences(NamedTuple):
+    """Token vectors of ``T`` sentences, ``S`` tokens in all.
+
+    Arguments:
+        vectors: ``(S, k)``, the vectors, sentence after sentence.
+        lengths: ``(T,)`` int64 on the CPU, the number of tokens of each.
+    """
+
+    vectors: Tensor
+    lengths: Tensor
+
 
 Leaf = Literal["identity", "linear", "lstm", "bilstm"]
 """The names of leaf functions."""
@@ -81,7 +154,6 @@ class NTIEncoder(Encoder):
             overlap; by default b.
         padding: the side of a sentence on which the leaves without a token stand.
         width: the number of leaves of every full tree; by default as few as each sentence needs.
-        truncate: cut sentences of more tokens than ``width``, which are refused otherwise.
         pad: the vector of leaves without a token: ``"fixed"``, drawn once from U(-0.1, 0.1),
             ``"learned"``, or ``"zero"``.
         dropout: the probability of dropout on the leaves' vectors.
@@ -109,7 +181,6 @@ class NTIEncoder(Encoder):
         stride: Count | None = None,
         padding: Literal["left", "right"] = "left",
         width: Count | None = None,
-        truncate: bool = False,
         pad: Literal["fixed", "learned", "zero"] = "fixed",
         dropout: Fraction = 0.0,
         fused: bool = True,
@@ -128,12 +199,7 @@ class NTIEncoder(Encoder):
         self.make_trees: Callable[[ArrayLike], TreeBatch] = left_branching_trees
         if trees == "full":
             self.make_trees = partial(
-                full_trees,
-                branching=branching,
-                stride=stride,
-                padding=padding,
-                width=width,
-                truncate=truncate,
+                full_trees, branching=branching, stride=stride, padding=padding, width=width
             )
         self.dropout = nn.Dropout(dropout)
         self.make_trees([1])  # refuses an impossible shape now
@@ -146,16 +212,8 @@ class NTIEncoder(Encoder):
         """
         return self.encode(Sentences(self.input(batch), batch.sizes))
 
-    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
-        """Like :meth:`forward`; see ``encode_alone``."""
-        return self(batch)
-
     def encode(
-        self,
-        sentences: Sentences,
-        *,
-        start: State | None = None,
-        query: Tensor | None = None,
+        self, sentences: Sentences, *, start: State | None = None, query: Tensor | None = None
     ) -> NTIEncoding:
         """The states of all nodes of the trees over some sentences.
 
@@ -186,14 +244,17 @@ class NTIEncoder(Encoder):
         Returns:
             the trees; the node fields that the cell reads; and the parts ``token_nodes`` and
             ``final`` (state and memory of the leaf LSTM, each ``(T, d)``) of an
-            :class:`~dgltrees.papers.nti.models.encoding.NTIEncoding`.
+            :class:`~dgltrees.papers.nti.models.encoder.NTIEncoding`.
         """
-        batch = self.make_trees(sentences.lengths)
-        leaf, token = _leaves(batch, sentences.lengths)
-        x, device = sentences.vectors, sentences.vectors.device
+        (x, lengths), device = sentences, sentences.vectors.device
+        batch = self.make_trees(lengths)
+        degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
+        leaf = torch.from_numpy(np.flatnonzero(degree == 0))
+        token, tree = batch.ndata["token"][leaf], batch.tree_of_node[leaf]
+        token = torch.where(token < 0, len(x), starts(lengths)[tree] + token)  # pads come last
         vectors = torch.cat([x, self.pad.vector.to(x.dtype).unsqueeze(0)])
         vectors = self.dropout(vectors.index_select(0, token.to(device)))  # (W, k)
-        leaves: Leaves = self.leaves(vectors, torch.bincount(_trees(batch, leaf)), start)
+        leaves: Leaves = self.leaves(vectors, torch.bincount(tree), start)
         row = torch.full((batch.num_nodes,), len(leaf))
         row[leaf] = torch.arange(len(leaf))
         row, batch = row.to(device), batch.to(device)
@@ -209,65 +270,6 @@ def _at_leaves(leaves: Tensor, row: Tensor) -> IndexedRows:
     return IndexedRows(torch.cat([leaves, leaves.new_zeros(1, leaves.shape[1])]), row)
 
 
-def _leaves(batch: TreeBatch, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The leaf nodes, and the token of each; pads have the number of tokens; on the CPU."""
-    degree = np.bincount(batch.dst.numpy(), minlength=batch.num_nodes)
-    leaf = torch.from_numpy(np.flatnonzero(degree == 0))
-    token, tree = batch.ndata["token"].index_select(0, leaf), _trees(batch, leaf)
-    first = starts(lengths).index_select(0, tree)
-    return leaf, torch.where(token < 0, lengths.sum(), first + token)
-
-
-def _trees(batch: TreeBatch, leaf: Tensor) -> Tensor:
-    """The index of the tree of each leaf."""
-    return batch.tree_of_node.index_select(0, leaf)
-
-
-def make_nti_encoder(
-    inputs: Input,
-    hidden_size: Count,
-    *,
-    leaves: Leaf = "lstm",
-    node: str = "s_lstm",
-    branching: Count = 2,
-    init: Init = "kaiming",
-    fused: bool = True,
-    node_dropout: Fraction = 0.0,
-    node_options: dict[str, Any] | None = None,
-    **options: Any,
-) -> NTIEncoder:
-    """Make an encoder from the names of its parts; by default NTI-SLSTM-LSTM.
-
-    Arguments:
-        inputs: gives every token its vector of size k.
-        hidden_size: c.
-        leaves: ``"identity"`` (k must be c), ``"linear"``, ``"lstm"`` or ``"bilstm"``.
-        node: ``"s_lstm"``, ``"chainer_s_lstm"``, ``"anf"`` or ``"selective_s_lstm"``.
-        branching: b.
-        init: how weights are drawn.
-        fused: run all steps of leaf function and cell in one autograd function; False where a
-            second derivative is needed.
-        node_dropout: the probability of dropout on all children before each node function.
-        node_options: more arguments of the node function, by name.
-        options: more arguments of :class:`NTIEncoder`, by name.
-
-    Raises:
-        ConfigError: a part is unknown, or an argument is out of range.
-    """
-    leaf = make_leaves(leaves, inputs.size, hidden_size, init=init, fused=fused)
-    cell = make_cell(
-        node,
-        input_size=leaf.size,
-        hidden_size=hidden_size,
-        max_children=branching,
-        leaf="linear" if leaves == "linear" else "identity",
-        dropout=node_dropout,
-        init=init,
-        **(node_options or {}),
-    )
-    return NTIEncoder(inputs, leaf, cell, branching=branching, fused=fused, **options)
-
-
 def make_leaves(
     name: Leaf, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
 ) -> LeafFunction:
@@ -277,7 +279,8 @@ def make_leaves(
         name: ``"identity"``, ``"linear"``, ``"lstm"`` or ``"bilstm"``.
         input_size: k.
         size: of a state of the LSTMs.
-        init, fused: see :func:`make_nti_encoder`.
+        init: how weights are drawn.
+        fused: run all steps in one autograd function; False where a second derivative is needed.
 
     Raises:
         ConfigError: there is no leaf function of that name.

@@ -99,13 +99,20 @@ class LSTMLeaves(LeafFunction):
         size: d.
         init: how weights are drawn; the bias is zero.
         fused: run all steps in one autograd function; False where a second derivative is needed.
+        backwards: read from right to left.
     """
 
     def __init__(
-        self, input_size: int, size: int, *, init: Init = "kaiming", fused: bool = True
+        self,
+        input_size: int,
+        size: int,
+        *,
+        init: Init = "kaiming",
+        fused: bool = True,
+        backwards: bool = False,
     ) -> None:
         super().__init__(input_size, size)
-        self.fused = fused
+        self.fused, self.backwards = fused, backwards
         self.W = nn.Parameter(torch.empty(input_size, 4 * size))
         self.U = nn.Parameter(torch.empty(size, 4 * size))
         self.b = nn.Parameter(torch.zeros(4 * size))
@@ -114,35 +121,21 @@ class LSTMLeaves(LeafFunction):
 
     def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
         """See :class:`LeafFunction`."""
+        h, c, *last = self.states(x, widths, start)
+        return Leaves(h, c, (last[0], last[1]))
+
+    def states(self, x: Tensor, widths: Tensor, start: State | None) -> list[Tensor]:
+        """States and memories of all leaves, and those after the last step of each sentence."""
         wx = torch.addmm(self.b, x, self.W)  # (W, 4 d)
-        index, back = _steps(widths, False)
-        h, c = self.run(wx, index, back, start)
-        ends = lasts(widths).to(x.device)
-        return Leaves(h, c, (h.index_select(0, ends), c.index_select(0, ends)))
-
-    def run(
-        self,
-        wx: Tensor,
-        index: Tensor,
-        back: Tensor,
-        start: State | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Run all steps and return states and memories, each ``(W, d)``.
-
-        Arguments:
-            wx: ``(W, 4 d)``, the inputs' part of the gates.
-            index: ``(steps, T)``, the row of each sentence at each step.
-            back: ``(W,)``, the position of each row in ``index.flatten()``.
-            start: see :meth:`forward`.
-        """
-        index, back = index.to(wx.device), back.to(wx.device)
-        zero = wx.new_zeros(index.shape[1], self.size)
+        index, back = (each.to(x.device) for each in _steps(widths, self.backwards))
+        zero = wx.new_zeros(len(widths), self.size)
         h, c = (zero, zero) if start is None else start
         run: Any = lstm_steps
         if self.fused and not autocasts(wx.device.type):
             run = FusedSteps.apply
         h, c = run(wx, h, c, self.U, index, back)
-        return h, c
+        ends = (starts if self.backwards else lasts)(widths).to(x.device)
+        return [h, c, h.index_select(0, ends), c.index_select(0, ends)]
 
 
 @checked
@@ -165,24 +158,20 @@ class BidirectionalLSTMLeaves(LeafFunction):
         if size % 2:
             raise ConfigError(f"expected an even size for two directions, got {size}")
         self.right = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
-        self.left = LSTMLeaves(input_size, size // 2, init=init, fused=fused)
+        self.left = LSTMLeaves(input_size, size // 2, init=init, fused=fused, backwards=True)
 
     def forward(self, x: Tensor, widths: Tensor, start: State | None = None) -> Leaves:
         """See :class:`LeafFunction`; the last state of each LSTM is the one at its own end."""
         halves = []
-        ends = (self.right, lasts(widths)), (self.left, starts(widths))
-        for k, (lstm, last) in enumerate(ends):
-            wx = torch.addmm(lstm.b, x, lstm.W)
+        for k, lstm in enumerate((self.right, self.left)):
             begin = None if start is None else (start[0].chunk(2, 1)[k], start[1].chunk(2, 1)[k])
-            h, c = lstm.run(wx, *_steps(widths, k == 1), begin)
-            at = last.to(x.device)
-            halves.append((h, c, h.index_select(0, at), c.index_select(0, at)))
-        h, c, *last_state = (torch.cat(both, 1) for both in zip(*halves))
-        return Leaves(h, c, (last_state[0], last_state[1]))
+            halves.append(lstm.states(x, widths, begin))
+        h, c, *last = (torch.cat(both, 1) for both in zip(*halves))
+        return Leaves(h, c, (last[0], last[1]))
 
 
 def _steps(widths: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
-    """The arguments ``index`` and ``back`` of :meth:`LSTMLeaves.run`."""
+    """The arguments ``index`` and ``back`` of :func:`lstm_steps`."""
     first = starts(widths)
     step = torch.arange(int(widths.max()) if len(widths) else 0).unsqueeze(1)
     inside = step < widths  # (steps, T)

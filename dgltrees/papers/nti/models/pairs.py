@@ -1,23 +1,81 @@
-"""Encoders of pairs of sentences."""
+"""Two sentences: encoders of pairs, node-by-node attention, and tree matching."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from dgltrees.cells.base import BaseCell
+from dgltrees.cells.initial import Init, initialize
 from dgltrees.errors import TreeError
-from dgltrees.models.heads import wide
+from dgltrees.models.heads import ClassHead, wide
 from dgltrees.models.inputs import Input
-from dgltrees.papers.nti.models.encoder import NTIEncoder
-from dgltrees.papers.nti.models.encoding import EncodingPair, NTIEncoding
-from dgltrees.papers.nti.models.sentences import Sentences, split_pairs
+from dgltrees.options import Fraction, checked
+from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, GlobalAttention
+from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding, Sentences
+from dgltrees.traversal import Edges, Nodes, traverse
+from dgltrees.traversal.views import Groups
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import mask_of, ranges
 
-__all__ = ["PairEncoder", "QuestionAnswerEncoder", "SentencePairEncoder", "SharedWordCount"]
+__all__ = [
+    "EncodingPair",
+    "NodeByNode",
+    "PairEncoder",
+    "QuestionAnswerEncoder",
+    "SentencePairEncoder",
+    "SharedWordCount",
+    "TreeMatching",
+    "make_lstm",
+    "split_pairs",
+]
+
+
+class EncodingPair(NamedTuple):
+    """The encodings of the first and of the second sentences of ``E`` pairs.
+
+    Attributes:
+        first: the encodings of premises or questions.
+        second: the encodings of hypotheses or answers.
+    """
+
+    first: NTIEncoding
+    second: NTIEncoding
+
+    @property
+    def roots(self) -> Tensor:
+        """The vectors of all sentences, ``(2 E, c)``; the two of a pair are adjacent."""
+        return torch.stack([self.first.roots, self.second.roots], 1).flatten(0, 1)
+
+
+def split_pairs(vectors: Tensor, batch: TreeBatch) -> tuple[Sentences, Sentences]:
+    """Split a batch of adjacent pairs into the first and the second sentences.
+
+    Arguments:
+        vectors: ``(S, k)`` of the nodes of the batch, which are the tokens.
+        batch: an even number of sentences; its edges are not used.
+
+    Raises:
+        TreeError: the number of sentences is odd.
+    """
+    if batch.num_trees % 2:
+        raise TreeError(f"expected pairs of sentences, got a batch of {batch.num_trees}")
+    second = torch.repeat_interleave(torch.arange(batch.num_trees) % 2, batch.sizes)
+    first, other = (
+        Sentences(
+            vectors.index_select(0, torch.nonzero(second == k)[:, 0].to(vectors.device)),
+            batch.sizes[k::2],
+        )
+        for k in range(2)
+    )
+    return first, other
 
 
 class PairEncoder(nn.Module, ABC):
@@ -34,6 +92,11 @@ class PairEncoder(nn.Module, ABC):
     size: int
     __call__: Callable[..., EncodingPair]
 
+    @property
+    @abstractmethod
+    def single(self) -> NTIEncoder:
+        """The encoder of a sentence that is read on its own."""
+
     @abstractmethod
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode both sentences of each pair, as trees over their tokens.
@@ -42,13 +105,13 @@ class PairEncoder(nn.Module, ABC):
             TreeError: the number of sentences is odd.
         """
 
-    @abstractmethod
     def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
         """Encode all sentences of a batch independently of each other."""
+        return self.single.encode(Sentences(self.input(batch), batch.sizes))
 
-    @abstractmethod
     def make_trees(self, lengths: ArrayLike) -> TreeBatch:
         """The trees over sentences of these lengths."""
+        return self.single.make_trees(lengths)
 
 
 class SentencePairEncoder(PairEncoder):
@@ -67,13 +130,10 @@ class SentencePairEncoder(PairEncoder):
         """The module that maps every token to its vector."""
         return self.encoder.input
 
-    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
-        """Encode all sentences of a batch."""
-        return self.encoder(batch)
-
-    def make_trees(self, lengths: ArrayLike) -> TreeBatch:
-        """The trees over sentences of these lengths."""
-        return self.encoder.make_trees(lengths)
+    @property
+    def single(self) -> NTIEncoder:
+        """The encoder of both sentences."""
+        return self.encoder
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode both sentences of each pair; see :class:`PairEncoder`."""
@@ -98,13 +158,10 @@ class QuestionAnswerEncoder(PairEncoder):
         self.input, self.question, self.answer = inputs, question, answer
         self.size = answer.size
 
-    def encode_alone(self, batch: TreeBatch) -> NTIEncoding:
-        """Encode all sentences of a batch as answers."""
-        return self.answer.encode(Sentences(self.input(batch), batch.sizes))
-
-    def make_trees(self, lengths: ArrayLike) -> TreeBatch:
-        """The trees over answers of these lengths."""
-        return self.answer.make_trees(lengths)
+    @property
+    def single(self) -> NTIEncoder:
+        """The encoder of answers."""
+        return self.answer
 
     def forward(self, batch: TreeBatch) -> EncodingPair:
         """Encode question and answer of each pair; see :class:`PairEncoder`."""
@@ -143,3 +200,196 @@ class SharedWordCount(nn.Module):
         shared = batch.ndata[self.column].to(wide(self.zero))
         count = shared.new_zeros(batch.num_trees).index_add(0, batch.tree_of_node, shared)
         return torch.log1p(count).unsqueeze(1)
+
+
+@checked
+class NodeByNode(SentencePairEncoder):
+    """Encodes pairs of sentences with node-by-node attention of the second over the first.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1, say
+    only that the model "attends over the premise tree nodes at every time step of hypothesis
+    encoding", with the weights of both trees tied. The computation at a node is inferred from that
+    and from the number of parameters in Table 1: the cell computes (h_p, c_p), q = h_p attends to
+    the premise's tree, and h_tree of (15), or of tree attention, replaces h_p before it is sent to
+    the parent; c_p and the leaves are not changed. A leaf LSTM starts the hypothesis with the state
+    and memory that it had after the premise.
+
+    Arguments:
+        encoder: builds trees over the tokens of both sentences.
+        attention: global or tree attention of the encoder's size.
+        dropout: the probability of dropout on the attention vectors.
+    """
+
+    def __init__(
+        self, encoder: NTIEncoder, attention: AttentionOverTrees, *, dropout: Fraction = 0.0
+    ) -> None:
+        super().__init__(encoder)
+        self.attention = attention
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, batch: TreeBatch) -> EncodingPair:
+        """Encode both sentences of each pair.
+
+        The attribute ``attention`` of the second encoding holds the weights of all its nodes.
+
+        Raises:
+            TreeError: the number of sentences is odd.
+        """
+        first, second = split_pairs(self.input(batch), batch)
+        premise = self.encoder.encode(first)
+        return EncodingPair(premise, self.encode_second(second, premise))
+
+    def encode_second(self, sentences: Sentences, premise: NTIEncoding) -> NTIEncoding:
+        """Encode hypotheses, whose nodes attend to the encoded premises."""
+        encoder = self.encoder
+        trees, ndata, parts = encoder.plant(sentences, premise.final)
+        ndata["tree"] = trees.tree_of_node.to(premise.states.device)
+        attending = _Attending(encoder.cell, self.attention, self.dropout, premise)
+        # what attends holds the tensors of one batch, so that no code can be compiled for all
+        state = traverse(attending, trees, ndata, fused=False)
+        memory, weights = state.get("c"), state["weights"]
+        return NTIEncoding(trees, state["h"], memory=memory, attention=weights, **parts)
+
+
+class _Attending:
+    """Wraps a cell so that each inner node attends to a premise after its update."""
+
+    group_by = "tree"  # gives the number of queries per tree and level on the host
+
+    def __init__(
+        self,
+        cell: BaseCell,
+        attention: AttentionOverTrees,
+        dropout: nn.Module,
+        premise: NTIEncoding,
+    ) -> None:
+        self.cell, self.attention, self.dropout, self.premise = cell, attention, dropout, premise
+        self.keys = attention.keys(premise)  # the same at all levels
+        self.slots: int | None = cell.slots
+
+    def prepare(self, ndata: Any) -> dict[str, Tensor]:
+        return self.cell.prepare(ndata)
+
+    def message(self, edges: Edges) -> dict[str, Tensor]:
+        return self.cell.message(edges)
+
+    def reduce(self, nodes: Nodes) -> dict[str, Tensor]:
+        received = torch.ones_like(nodes.data["tree"], dtype=torch.bool)
+        return {**self.cell.reduce(nodes), "received": received}
+
+    def update(self, nodes: Nodes) -> dict[str, Tensor]:
+        state: dict[str, Tensor] = self.cell.update(nodes)
+        h, (trees, number) = state["h"], self.premise.table.mask.shape
+        if "received" not in nodes.data:
+            return {**state, "weights": h.new_zeros(len(h), number)}
+        place, queries = _places(cast(Groups, nodes.groups))
+        place = place.to(h.device, non_blocking=True)
+        q = h.new_zeros(trees * queries, h.shape[1]).index_copy(0, place, h)
+        attended = self.attention(q.view(trees, queries, -1), self.premise, keys=self.keys)
+        h, weights = (each.flatten(0, 1).index_select(0, place) for each in attended)
+        return {**state, "h": self.dropout(h), "weights": weights}
+
+
+def _places(groups: Groups) -> tuple[Tensor, int]:
+    """The place of each row in a padded table with one row per tree, and the table's width.
+
+    Arguments:
+        groups: the trees, in the order of their rows, and the number of rows of each.
+    """
+    tree, count = np.array(groups).T
+    queries = int(count.max())
+    return torch.from_numpy(ranges(tree * queries, count)), queries
+
+
+@checked
+class TreeMatching(ClassHead):
+    """A head that classifies two sentences by tree matching or full tree matching.
+
+    Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 4.1. All
+    nodes of the hypothesis, deepest level first and from left to right, attend to the premise's
+    tree; the matching LSTM reads the attention vectors, and its last state is classified. Full
+    matching does this in both directions with the same weights and concatenates the last states.
+
+    Arguments:
+        attention: global or tree attention of the encoder's size c.
+        output: makes logits of the last states, of c numbers or in full matching 2 c.
+        full: match both ways.
+        root_query: let the root of the querying tree attend too, unless it is the only node; the
+            paper says so, its code leaves it out.
+        last_step: let the last state of the matching LSTM attend to all earlier ones, as in the
+            code, by another global attention.
+        dropout: the probability of dropout on the attention vectors.
+        init: how the weights of the LSTM are drawn.
+
+    Shapes:
+        the encodings of ``E`` premises and hypotheses to ``(E, classes)``.
+    """
+
+    arity = 2
+
+    def __init__(
+        self,
+        attention: AttentionOverTrees,
+        output: nn.Module,
+        *,
+        full: bool = False,
+        root_query: bool = True,
+        last_step: bool = False,
+        dropout: Fraction = 0.0,
+        init: Init = "kaiming",
+    ) -> None:
+        super().__init__()
+        self.attention, self.output = attention, output
+        self.full, self.root_query = full, root_query
+        size = attention.size
+        self.lstm = make_lstm(size, size, init)
+        score = attention.score.kind
+        self.last = GlobalAttention(size, score=score, init=init) if last_step else None
+        self.dropout = nn.Dropout(dropout)
+
+    def attend(self, queries: NTIEncoding, memory: NTIEncoding) -> Attended:
+        """Attend from the Q nodes of one tree to the M nodes of another, for each pair."""
+        return self.attention(queries.table.states, memory)
+
+    def match(self, queries: NTIEncoding, memory: NTIEncoding) -> Tensor:
+        """The matching vectors of the trees ``queries``, which attend to ``memory``, ``(E, c)``."""
+        vectors = self.dropout(self.attend(queries, memory).h)
+        lengths = queries.batch.sizes
+        if not self.root_query:
+            lengths = (lengths - 1).clamp(min=1)
+        states, last = _run(self.lstm, vectors, lengths)
+        if self.last is None:
+            return last
+        earlier = mask_of((lengths - 1).clamp(min=1), states.shape[1])
+        attended = self.last.over(last.unsqueeze(1), states, ~earlier.to(states.device))
+        return attended.h.squeeze(1)
+
+    def forward(self, pair: EncodingPair) -> Tensor:
+        """Compute the logits, ``(E, classes)``."""
+        premise, hypothesis = pair
+        vector = self.match(hypothesis, premise)
+        if self.full:
+            vector = torch.cat([vector, self.match(premise, hypothesis)], 1)
+        logits: Tensor = self.output(vector)
+        return logits
+
+
+def make_lstm(input_size: int, size: int, init: Init = "kaiming") -> nn.LSTM:
+    """An LSTM of one layer, ``(T, L, input_size)`` to ``(T, L, size)``, with biases 0."""
+    lstm = nn.LSTM(input_size, size, batch_first=True)
+    for name, parameter in lstm.named_parameters():
+        if name.startswith("weight"):
+            initialize(parameter, input_size + size, size, init)
+        else:
+            nn.init.zeros_(parameter)
+    return lstm
+
+
+def _run(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """All states, ``(T, L, c)``, and the last ones, ``(T, c)``, of sequences of these lengths."""
+    if bool((lengths == lengths[:1]).all()):
+        states, (last, _) = lstm(x[:, : int(lengths[0])])
+    else:
+        packed, (last, _) = lstm(pack_padded_sequence(x, lengths, True, False))
+        states, _ = pad_packed_sequence(packed, batch_first=True)
+    return states, last[0]

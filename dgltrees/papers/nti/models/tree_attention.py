@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from dgltrees.cells.attentive import ScoreName
-from dgltrees.cells.initial import Init, initialize
+from dgltrees.cells.initial import Init
 from dgltrees.options import checked
-from dgltrees.papers.nti.graphs.full import FullShape, full_shape
+from dgltrees.papers.nti.graphs import FullShape, full_shape
 from dgltrees.papers.nti.models.attention import Attended, AttentionOverTrees, in_chunks
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.traversal.order import levels_of
 from dgltrees.trees.batch import TreeBatch
@@ -64,8 +64,7 @@ class TreeAttention(AttentionOverTrees):
         super().__init__(size, score=score, mask_pads=mask_pads, init=init)
         self.rescores = variant == "paper"  # whether new states are scored
         if not self.rescores:
-            self.W_2 = nn.Parameter(torch.empty(size, size))
-            initialize(self.W_2, size, size, init)
+            self.W_2 = self._weight(init)
 
     def forward(
         self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None
@@ -80,10 +79,8 @@ class TreeAttention(AttentionOverTrees):
         for width, rows in groups:
             some = slice(None) if len(groups) == 1 else torch.from_numpy(rows)
             nodes = int(encoding.batch.sizes[rows[0]])
-            h_and_keys = (each[some, :nodes] for each in (table.states, keys))
-            full = _FullTrees(self, shape.branching, width, *h_and_keys)
-            if self.mask_pads:
-                full.mask(table.pad[some, :nodes])
+            columns = (each[some, :nodes] for each in (table.states, keys, table.pad))
+            full = _FullTrees(self, shape.branching, width, *columns)
             size = full.h.numel() * full.h.element_size() * (4 if self.rescores else 1)
             attended = in_chunks(full.attend, queries[some], size)
             extra = table.states.shape[1] - nodes
@@ -94,11 +91,7 @@ class TreeAttention(AttentionOverTrees):
         return Attended(h, weights)
 
     def by_messages(
-        self,
-        queries: Tensor,
-        encoding: NTIEncoding,
-        *,
-        keys: Tensor | None = None,
+        self, queries: Tensor, encoding: NTIEncoding, *, keys: Tensor | None = None
     ) -> Attended:
         """Attend by message passing, on trees of any shape; the reference for :meth:`forward`.
 
@@ -114,8 +107,7 @@ class TreeAttention(AttentionOverTrees):
         ndata = {"h": encoding.states, "keys": keys, "q": q, "pad": encoding.pad}
         slots = 1 + int(batch.edata["pos"].max()) if len(batch.src) else 1
         states = traverse(_Climb(self, slots), batch, ndata)
-        h = states["s"].index_select(0, batch.roots.to(queries.device))
-        h = self.last(h, queries)
+        h = self.last(states["s"].index_select(0, batch.roots.to(queries.device)), queries)
         with torch.no_grad():
             node_weights = _root_weights(batch, states["alpha"])
         weights = node_weights.new_zeros(*encoding.table.mask.shape, queries.shape[1])
@@ -203,23 +195,26 @@ class _FullTrees:
         width: the number of leaves of every tree.
         h: ``(G, M, c)``, the states, leaves first, then level by level.
         keys: ``(G, M, c)``, the keys of the scores.
+        pad: ``(G, M)`` bool, the nodes without a token below them.
     """
 
     def __init__(
-        self, attention: TreeAttention, branching: int, width: int, h: Tensor, keys: Tensor
+        self,
+        attention: TreeAttention,
+        branching: int,
+        width: int,
+        h: Tensor,
+        keys: Tensor,
+        pad: Tensor,
     ) -> None:
         self.attention, self.branching, self.h, self.keys = attention, branching, h, keys
         self.sizes = [width]
         while self.sizes[-1] > 1:
             self.sizes.append(self.sizes[-1] // branching)
-        self.hidden: list[Tensor] = []
-
-    def mask(self, pad: Tensor) -> None:
-        """Mask children without a token below them, under nodes that have one."""
-        levels = pad.split_with_sizes(self.sizes, 1)
+        self.hidden: list[Tensor] = []  # children without a token, under nodes that have one
+        levels = pad.split_with_sizes(self.sizes, 1) if attention.mask_pads else ()
         for below, level in itertools.pairwise(levels):
-            children = below.reshape(len(pad), -1, self.branching)  # (G, n, b)
-            hidden = children & ~level.unsqueeze(2)
+            hidden = below.reshape(len(pad), -1, branching) & ~level.unsqueeze(2)  # (G, n, b)
             self.hidden.append(nn.functional.pad(hidden, (1, 0)).unsqueeze(3))  # (G, n, 1 + b, 1)
 
     def attend(self, queries: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ from dgltrees.errors import ConfigError
 from dgltrees.formats import WordRules
 from dgltrees.models.inputs import Input
 from dgltrees.models.word_vectors import read_word_vectors
-from dgltrees.papers.nti.graphs.full import full_shape
+from dgltrees.papers.nti.graphs import full_shape
 from dgltrees.papers.nti.tasks.settings import PhraseSettings, SentenceSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.pretrained import check_pretrained, with_pretrained
@@ -74,7 +74,7 @@ class SentenceTask(ReaderTask):
     :class:`~dgltrees.models.GivenVectors` for the vectors of a pretrained encoder.
     """
 
-    similar: ClassVar[str | None] = "dgltrees.papers.nti.analyses.similar:similar"
+    similar: ClassVar[str | None] = "dgltrees.papers.nti.analyses:similar"
 
     def extend_vocabularies(  # type: ignore[override]
         self, data: Examples, settings: SentenceSettings, paths: Sequence[Path]

@@ -16,12 +16,12 @@ from dgltrees.models.readout import Root
 from dgltrees.options import Options, options_of
 from dgltrees.papers.nti.models.attention import GlobalAttention
 from dgltrees.papers.nti.models.encoder import NTIEncoder, make_leaves
-from dgltrees.papers.nti.models.matching import TreeMatching
-from dgltrees.papers.nti.models.node_by_node import NodeByNode
 from dgltrees.papers.nti.models.pairs import (
+    NodeByNode,
     QuestionAnswerEncoder,
     SentencePairEncoder,
     SharedWordCount,
+    TreeMatching,
 )
 from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from dgltrees.tasks.pair_head import make_pair_head

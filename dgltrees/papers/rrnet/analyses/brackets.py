@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.errors import TreeError
 from dgltrees.papers.rrnet.graphs import Operation
+from dgltrees.papers.rrnet.graphs.words import each_step
 from dgltrees.trees.segments import offsets_of, owner, starts, within
 
 __all__ = [
@@ -140,17 +141,14 @@ def random_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> Ints:
     Returns:
         ``(N,)`` SPLIT, RECUR or MERGE, sequence after sequence; splits may be left open.
     """
-    lengths = np.asarray(sizes, np.int64)
-    begins = starts(lengths)
-    rng = np.random.Generator(np.random.PCG64(seed))
+    lengths, rng = np.asarray(sizes, np.int64), np.random.default_rng(seed)
     operations = np.zeros(int(lengths.sum()), np.int64)
     depth = np.zeros(len(lengths), np.int64)
-    for step in range(int(lengths.max(initial=0))):
-        rows = np.flatnonzero(lengths > step)
+    for rows, at in each_step(lengths):
         can_split, can_merge = depth[rows] < limit, depth[rows] > 0
         nth = rng.integers(1 + can_split + can_merge)  # of those that are legal
         operation = nth + np.where(can_split, Operation.SPLIT, Operation.RECUR)
-        operations[begins[rows] + step] = operation
+        operations[at] = operation
         depth[rows] += (operation == Operation.SPLIT).astype(np.int64)
         depth[rows] -= operation == Operation.MERGE
     return operations
@@ -164,15 +162,11 @@ def random_word_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> tuple
     Arguments:
         sizes, limit, seed: see :func:`random_operations`.
     """
-    lengths = np.asarray(sizes, np.int64)
-    begins = starts(lengths)
-    rng = np.random.Generator(np.random.PCG64(seed))
+    lengths, rng = np.asarray(sizes, np.int64), np.random.default_rng(seed)
     merges, splits = np.zeros((2, int(lengths.sum())), np.int64)
     depth = np.zeros(len(lengths), np.int64)
-    for word in range(int(lengths.max(initial=0))):
-        rows = np.flatnonzero(lengths > word)
+    for rows, at in each_step(lengths):
         while len(rows):  # those whose word is not consumed yet
-            at = begins[rows] + word
             can_split, can_merge = depth[rows] < limit, (depth[rows] > 0) & (splits[at] == 0)
             nth = rng.integers(1 + can_split + can_merge)  # first recur, then what is legal
             is_split = can_split & (nth == 1)
@@ -180,5 +174,5 @@ def random_word_operations(sizes: ArrayLike, limit: int, seed: int = 0) -> tuple
             splits[at] += is_split
             merges[at] += is_merge
             depth[rows] += is_split.astype(np.int64) - is_merge
-            rows = rows[nth > 0]
+            rows, at = rows[nth > 0], at[nth > 0]
     return merges, splits

@@ -7,7 +7,6 @@ Recurrent-Recursive Model for Sequences" (RepL4NLP 2018).
 from dgltrees.papers.rrnet.graphs.graph import operation_graph
 from dgltrees.papers.rrnet.graphs.inferred import inferred_trees, spans
 from dgltrees.papers.rrnet.graphs.matching import Matching, match_splits
-from dgltrees.papers.rrnet.graphs.oracle import OracleOperations, oracle_operations
 from dgltrees.papers.rrnet.graphs.words import token_at, word_operations
 from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
 
@@ -16,11 +15,9 @@ __all__ = [
     "Flow",
     "Matching",
     "Operation",
-    "OracleOperations",
     "inferred_trees",
     "match_splits",
     "operation_graph",
-    "oracle_operations",
     "spans",
     "token_at",
     "word_operations",

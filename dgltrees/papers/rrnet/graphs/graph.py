@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dgltrees.errors import TreeError
-from dgltrees.papers.rrnet.graphs.matching import in_sequences, match_splits
+from dgltrees.papers.rrnet.graphs.matching import in_sequences, match_splits, step_error
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.operation_kinds import OPERATIONS, Flow, Operation
-from dgltrees.trees.segments import locate, offsets_of, starts
+from dgltrees.trees.segments import starts
 
 __all__ = ["operation_graph"]
 
@@ -73,16 +73,11 @@ def operation_graph(
 
 def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
     """Check that all operations are valid, and START and OPEN occur only at the beginning."""
-
-    def fail(place: int, message: str) -> TreeError:
-        tree, node = locate(offsets_of(lengths), place)
-        return TreeError(message, tree=tree, node=node)
-
     in_range = (ops >= 0) & (ops < len(OPERATIONS))
     if not in_range.all():
         at = int(np.argmin(in_range))
         names = ", ".join(f"{o.name} {o.value}" for o in Operation)
-        raise fail(at, f"expected an operation ({names}), got {ops[at]}")
+        raise step_error(f"expected an operation ({names}), got {ops[at]}", lengths, at)
     empty = lengths < 1
     if empty.any():
         raise TreeError("expected a START in every sequence, got none", tree=int(empty.argmax()))
@@ -90,12 +85,12 @@ def _check(ops: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
     is_first[starts(lengths)] = True
     wrong = is_first != (ops == Operation.START)
     before = np.concatenate([[Operation.START], ops[:-1]])
-    after_step = (before != Operation.START) & (before != Operation.OPEN)
-    wrong |= (ops == Operation.OPEN) & after_step
+    wrong |= (ops == Operation.OPEN) & (before != Operation.START) & (before != Operation.OPEN)
     if wrong.any():
         at = int(wrong.argmax())
-        raise fail(
-            at,
+        raise step_error(
             "expected START first in a sequence and nowhere else, and OPEN only right after it or "
             f"another OPEN, got {Operation(ops[at]).name}",
+            lengths,
+            at,
         )

@@ -11,7 +11,7 @@ from dgltrees.errors import TreeError
 from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.segments import locate, offsets_of, owner, running_sum
 
-__all__ = ["Matching", "in_sequences", "match_splits"]
+__all__ = ["Matching", "in_sequences", "match_splits", "step_error"]
 
 Ints = NDArray[np.int64]
 
@@ -54,12 +54,9 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
     merges = ops == Operation.MERGE
     depth = running_sum(pushes.astype(np.int64) - merges, lengths)
 
-    def fail(place: int, message: str) -> TreeError:
-        tree, node = locate(offsets_of(lengths), place)
-        return TreeError(message, tree=tree, node=node)
-
     if (depth < 0).any():
-        raise fail(int(np.argmax(depth < 0)), "expected a split for every merge, got none to merge")
+        at = int(np.argmax(depth < 0))
+        raise step_error("expected a split for every merge, got none to merge", lengths, at)
     event = np.flatnonzero(pushes | merges)
     level = depth[event] + merges[event]  # that of the sub-tree that begins or ends
     event = event[np.lexsort((event, level, sequence[event]))]
@@ -72,9 +69,16 @@ def match_splits(operations: ArrayLike, sizes: ArrayLike, *, complete: bool = Fa
     if complete and len(open_splits):
         first = int(open_splits[0])
         name = Operation(ops[first]).name
-        raise fail(first, f"expected a merge for every split, got none for this {name}")
+        message = f"expected a merge for every split, got none for this {name}"
+        raise step_error(message, lengths, first)
     order = np.argsort(merge, kind="stable")
     return Matching(split[order], merge[order], open_splits, depth)
+
+
+def step_error(message: str, lengths: Ints, step: int) -> TreeError:
+    """The error of one step of sequences with these ``lengths``, which names sequence and step."""
+    tree, node = locate(offsets_of(lengths), step)
+    return TreeError(message, tree=tree, node=node)
 
 
 def in_sequences(operations: ArrayLike, sizes: ArrayLike) -> tuple[Ints, Ints]:

@@ -8,13 +8,15 @@ before the word itself. What is open at the end is merged there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgltrees.trees.operation_kinds import Operation
 from dgltrees.trees.segments import lasts, owner, running_sum, starts
 
-__all__ = ["token_at", "word_operations"]
+__all__ = ["each_step", "token_at", "word_operations"]
 
 Ints = NDArray[np.int64]
 
@@ -56,13 +58,23 @@ def word_operations(
 
 def _of_open(merges: Ints, splits: Ints, sizes: Ints, opened: Ints) -> Ints:
     """The merges that have a sub-tree to merge, ``(N,)``."""
-    depth, merges, first = opened.copy(), merges.copy(), starts(sizes)
-    for word in range(int(sizes.max(initial=0))):
-        rows = np.flatnonzero(sizes > word)
-        at = first[rows] + word
+    depth, merges = opened.copy(), merges.copy()
+    for rows, at in each_step(sizes):
         merges[at] = np.minimum(merges[at], depth[rows])
         depth[rows] += splits[at] - merges[at]
     return merges
+
+
+def each_step(sizes: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """For each step the sequences that have it, and its index among all steps, ``(R,)`` each.
+
+    Arguments:
+        sizes: ``(T,)`` the number of steps of each sequence.
+    """
+    first = starts(sizes)
+    for step in range(int(sizes.max(initial=0))):
+        rows = np.flatnonzero(sizes > step)
+        yield rows, first[rows] + step
 
 
 def token_at(operations: ArrayLike, sizes: ArrayLike, tokens: ArrayLike) -> Ints:

@@ -11,7 +11,6 @@ from dgltrees.models.classifier import Classifier
 from dgltrees.models.heads import Head
 from dgltrees.options import NonNegative, checked
 from dgltrees.papers.rrnet.models.encoder import RRNetEncoder
-from dgltrees.papers.rrnet.models.encoding import RRNetEncoding
 from dgltrees.papers.rrnet.models.rollout import Rollout
 from dgltrees.trees.batch import TreeBatch
 
@@ -70,15 +69,11 @@ class PolicyClassifier(Classifier):
             return super().forward(batch)
         encoding = self.encoder(batch)
         z = self.readout(encoding)
-        nll = self.head.nll(z, targets)
-        return nll + self._policy_loss(encoding, self._rewards(z, nll, targets))
-
-    def _policy_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
-        """The weighted loss of the policy, ``(E,)``."""
-        arity = self.head.arity
+        nll, arity = self.head.nll(z, targets), self.head.arity
+        rewards = self._rewards(z, nll, targets)
         losses = self.encoder.decision_losses(encoding, rewards)
         replayed = self.encoder.replay_loss(encoding, rewards) if self.training else 0.0
-        return self.weight * (losses.view(-1, arity).sum(1) + arity * replayed)
+        return nll + self.weight * (losses.view(-1, arity).sum(1) + arity * replayed)
 
     @torch.no_grad()
     def _rewards(self, z: Tensor, nll: Tensor, targets: Tensor) -> Tensor:

@@ -140,6 +140,11 @@ class RRNetEncoder(Encoder):
         states = traverse(self.cell, graph, ndata, outputs=outputs)
         h, steps = states["h"], steps_of(graph)
         operations = graph.ndata[OPERATION].index_select(0, steps)
+        decisions: Decisions | None = None
+        if self.policy is not None:
+            before, e = h.index_select(0, steps - 1), x.index_select(0, steps)
+            output = self.policy(before, e, legal_steps(graph, self.max_open, self.consume))
+            decisions = Decisions(*output, operations - 1, step_sizes(graph))
         return RRNetEncoding(
             graph,
             h,
@@ -147,27 +152,8 @@ class RRNetEncoder(Encoder):
             token_nodes=steps.index_select(0, readers_of(graph, self.consume)),
             final=None if start is None else final_state(graph, states, self.max_open),
             operations=operations,
-            decisions=self._decisions(rollout, h, x, operations),
+            decisions=decisions,
         )
-
-    def _decisions(
-        self, rollout: Rollout, h: Tensor, x: Tensor, operations: Tensor
-    ) -> Decisions | None:
-        """The policy's decisions at all steps; None without a policy.
-
-        Arguments:
-            rollout: the rollout.
-            h, x: states and inputs of all nodes.
-            operations: ``(S,)``, the operation of each step.
-        """
-        if self.policy is None:
-            return None
-        graph = rollout.graph
-        steps = steps_of(graph)
-        before = steps - 1
-        is_legal = legal_steps(graph, self.max_open, self.consume)
-        scores, values = self.policy(h.index_select(0, before), x.index_select(0, steps), is_legal)
-        return Decisions(scores, values, operations - 1, step_sizes(graph))
 
     @torch.no_grad()
     def with_bootstrap(
@@ -213,7 +199,19 @@ class RRNetEncoder(Encoder):
                 f"{stack}; raise the limit (model.policy.stack)"
             )
         if self.policy is not None and not from_data.all():
-            steps, from_data = self._choose(batch, steps, masks, start)
+            explores = self.objective if self.training else None
+            steps, from_data = choose(
+                self.policy,
+                self.cell,
+                _highest if explores is None else explores.choose,
+                self._inputs(batch, masks[0]),
+                batch.sizes,
+                steps,
+                self.initial_state(batch.num_trees) if start is None else start,
+                masks[1],
+                consume=self.consume,
+                ends=start is None,
+            )
         elif not from_data.all():
             step = int(from_data.byte().argmin())
             raise TreeError(
@@ -305,7 +303,10 @@ class RRNetEncoder(Encoder):
             return loss
         earlier = self.replay.draw(encoding.batch.num_trees, rewards.device)
         if earlier is not None:
-            replayed = self(self._replayed(earlier)).decisions
+            from_data = torch.zeros(len(earlier.tokens), dtype=torch.bool)
+            batch = self._tokens(earlier.tokens, earlier.sizes)
+            graph = with_starts(batch, earlier.operations, from_data)
+            replayed = self(Rollout(graph, None, None)).decisions
             assert replayed is not None
             losses = self.objective.losses(replayed, earlier.rewards.to(rewards))
             loss = losses.sum() / len(earlier.sizes)
@@ -314,12 +315,6 @@ class RRNetEncoder(Encoder):
         operations = encoding.decisions.actions + 1
         self.replay.add(Trajectories(tokens, operations, _per_step(rewards, sizes), sizes))
         return loss
-
-    def _replayed(self, earlier: Trajectories) -> Rollout:
-        """The rollout of sentences from the replay memory, with their operations."""
-        from_data = torch.zeros(len(earlier.tokens), dtype=torch.bool)
-        batch = self._tokens(earlier.tokens, earlier.sizes)
-        return Rollout(with_starts(batch, earlier.operations, from_data), None, None)
 
     def _tokens(self, ids: Tensor, sizes: Tensor) -> TreeBatch:
         """A batch of sentences with these token ids."""
@@ -340,10 +335,8 @@ class RRNetEncoder(Encoder):
             return Steps(self.fixed(batch, self.max_open, opened), batch.sizes)
         names = (OPERATION,) if self.consume == "step" else (MERGES, SPLITS)
         columns = [batch.ndata[name].long() for name in names if name in batch.ndata]
-        recorded, supervised = (
-            len(columns) == len(names),
-            self.training and self.supervised_fraction,
-        )
+        recorded = len(columns) == len(names)
+        supervised = self.training and self.supervised_fraction
         if not recorded and self.policy is not None and supervised:
             raise TreeError(
                 f"expected {self._columns} that supervise the policy in training, got none; let "
@@ -376,29 +369,6 @@ class RRNetEncoder(Encoder):
         """The token vectors times the mask of each sentence, ``(N, m)``."""
         x: Tensor = self.input(batch)
         return x if mask is None else x * mask.index_select(0, batch.tree_of_node)
-
-    def _choose(
-        self,
-        batch: TreeBatch,
-        given: Steps,
-        masks: tuple[Tensor | None, Tensor | None],
-        start: RRNetState | None,
-    ) -> tuple[Steps, Tensor]:
-        """The operations from the data and those of the policy; see :func:`choose`."""
-        assert self.policy is not None
-        explores = self.objective if self.training else None
-        return choose(
-            self.policy,
-            self.cell,
-            _highest if explores is None else explores.choose,
-            self._inputs(batch, masks[0]),
-            batch.sizes,
-            given,
-            self.initial_state(batch.num_trees) if start is None else start,
-            masks[1],
-            consume=self.consume,
-            ends=start is None,
-        )
 
 
 def _highest(scores: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from dgltrees.errors import TreeError
 from dgltrees.options import Seed, checked
 from dgltrees.papers.rrnet.graphs import Operation
+from dgltrees.papers.rrnet.graphs.words import each_step
 from dgltrees.trees.batch import TreeBatch
-from dgltrees.trees.segments import starts
 
 __all__ = ["FixedOperations", "OnlyRecur", "legalized"]
 
@@ -79,12 +79,8 @@ def legalized(
         opened: ``(T,)``, the number that is open before the first step; None for 0.
     """
     ops = operations.numpy().copy()
-    lengths = sizes.numpy()
-    first = starts(lengths)
-    open_trees = np.zeros(len(lengths), np.int64) if opened is None else opened.numpy().copy()
-    for step in range(int(lengths.max(initial=0))):
-        rows = np.flatnonzero(lengths > step)
-        at = first[rows] + step
+    open_trees = np.zeros(len(sizes), np.int64) if opened is None else opened.numpy().copy()
+    for rows, at in each_step(sizes.numpy()):
         op, size = ops[at], open_trees[rows]
         empty = (op == Operation.MERGE) & (size == 0)
         full = (op == Operation.SPLIT) & (size == max_open)

@@ -142,9 +142,11 @@ class StreamLM(nn.Module):
         encoding = self._encode(window)
         if encoding.decisions is None:
             return self._nll(encoding, targets)
-        encoding = self._with_bootstrap(encoding, window, targets)
+        next_tokens = targets.index_select(0, lasts(window.sizes).to(targets.device))
+        encoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
         nll = self._nll(encoding, targets)
-        return nll + self._policy_loss(encoding, self._rewards(nll, window.sizes))
+        losses: Tensor = self.encoder.token_losses(encoding, self._rewards(nll, window.sizes))
+        return nll + self.weight * losses
 
     def outputs(self, batch: TreeBatch, targets: Tensor) -> dict[str, Tensor]:
         """Columns ``(S,)``: the ``loss`` of each next word, and what its prediction rests on.
@@ -165,20 +167,6 @@ class StreamLM(nn.Module):
         stop = window.start + int(window.sizes.sum()) // streams
         self.carried = _Carried(streams, stop, encoding.final)
         return encoding
-
-    def _policy_loss(self, encoding: RRNetEncoding, rewards: Tensor) -> Tensor:
-        """The weighted loss of the policy, ``(S,)``."""
-        losses: Tensor = self.encoder.token_losses(encoding, rewards)
-        return self.weight * losses
-
-    def _with_bootstrap(
-        self, encoding: RRNetEncoding, window: StreamWindow, targets: Tensor
-    ) -> RRNetEncoding:
-        """Add the value of the state at the end of the window to an encoding's decisions."""
-        ends = lasts(window.sizes).to(targets.device)
-        next_tokens = targets.index_select(0, ends)
-        result: RRNetEncoding = self.encoder.with_bootstrap(encoding, window.rollout, next_tokens)
-        return result
 
     def _nll(self, encoding: RRNetEncoding, targets: Tensor) -> Tensor:
         """The negative log-likelihood of the next words, ``(S,)``."""

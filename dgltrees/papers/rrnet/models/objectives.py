@@ -20,12 +20,7 @@ from dgltrees.papers.rrnet.models.decisions import Decisions
 from dgltrees.papers.rrnet.models.policy import ILLEGAL
 from dgltrees.trees.segments import lasts, mask_of
 
-__all__ = [
-    "OBJECTIVES",
-    "PolicyObjective",
-    "QLearning",
-    "Reinforce",
-]
+__all__ = ["OBJECTIVES", "PolicyObjective", "QLearning", "Reinforce", "advantages"]
 
 
 class PolicyObjective(Protocol):
@@ -86,23 +81,14 @@ class Reinforce:
 
     def losses(self, decisions: Decisions, rewards: Tensor) -> Tensor:
         """The loss of each step, ``(S,)``; see :class:`PolicyObjective`."""
-        values = decisions.values.detach()
-        advantage = self.advantages(decisions, rewards, values)
-        losses = -advantage * _log_p(decisions.scores, decisions.actions)
-        return losses + self.regularization(decisions, advantage + values)
-
-    def advantages(self, decisions: Decisions, rewards: Tensor, values: Tensor) -> Tensor:
-        """The advantage of each step, ``(S,)``, given the values ``(S,)``."""
-        end = decisions.bootstrap
+        values, end = decisions.values.detach(), decisions.bootstrap
         after_end = None if end is None else end.values
-        return _advantages(rewards, values, decisions.sizes, self.discount, after_end)
-
-    def regularization(self, decisions: Decisions, targets: Tensor) -> Tensor:
-        """The weighted entropy plus the weighted squared error of the values, ``(S,)``."""
+        advantage = advantages(rewards, values, decisions.sizes, self.discount, after_end)
+        nll = F.cross_entropy(decisions.scores, decisions.actions, reduction="none")
         log_p = torch.log_softmax(decisions.scores, 1)
         entropy = -(log_p.exp() * log_p).sum(1)
-        error = F.mse_loss(decisions.values, targets, reduction="none")
-        return self.value * error - self.entropy * entropy
+        error = F.mse_loss(decisions.values, advantage + values, reduction="none")
+        return advantage * nll + (self.value * error - self.entropy * entropy)
 
 
 @checked
@@ -149,13 +135,12 @@ OBJECTIVES: Mapping[str, type[PolicyObjective]] = {
 """The objectives by name."""
 
 
-def _log_p(scores: Tensor, actions: Tensor) -> Tensor:
-    """The log-probabilities of actions, ``(S,)``."""
-    return torch.log_softmax(scores, 1).gather(1, actions[:, None])[:, 0]
-
-
-def _advantages(
-    rewards: Tensor, values: Tensor, sizes: Tensor, discount: float, after_end: Tensor | None
+def advantages(
+    rewards: Tensor,
+    values: Tensor,
+    sizes: Tensor,
+    discount: float,
+    after_end: Tensor | None = None,
 ) -> Tensor:
     r"""The discounted return less the value of each step, ``(S,)``.
 

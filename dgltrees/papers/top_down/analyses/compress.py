@@ -1,27 +1,131 @@
-"""Sentences of a treebank, compressed by a trained language model."""
+"""Sentences compressed: the part of a dependency tree that a language model finds likeliest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgltrees._files import PathLike
-from dgltrees._progress import progress
-from dgltrees.formats import read_conllu
-from dgltrees.papers.top_down.analyses.scoring import (
-    language_model_settings,
-    log_probs,
-    tree_language_model,
-)
+from dgltrees.errors import ConfigError
+from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, one_by_one, read_trees
+from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
 from dgltrees.papers.top_down.analyses.shape import load_joint
-from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees
-from dgltrees.papers.top_down.models.compression import compress
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
+from dgltrees.trees.roots import check_roots
+from dgltrees.trees.segments import offsets_of
 
-__all__ = ["compress_files"]
+__all__ = ["Compression", "compress", "compress_files"]
+
+
+Score = Callable[[Forest], NDArray[np.float64]]
+"""A function that scores the trees of a dependency forest, ``(T,)``."""
+
+
+class Compression(NamedTuple):
+    """The result of :func:`compress`.
+
+    Attributes:
+        forest: a forest with one tree, the shortened sentence.
+        score: its score.
+        exact: whether it is certain that no other part of this length has a higher score.
+    """
+
+    forest: Forest
+    score: float
+    exact: bool
+
+
+def compress(forest: Forest, max_words: int, score: Score, *, beam: int = 8) -> Compression:
+    """Shorten a sentence to the connected part of its tree with the highest score.
+
+    Zhang, Lu and Lapata (2016) name sentence compression as a use of their model (section 4); after
+    Filippova et al. (2015), words are only deleted. The remaining part of the tree is connected,
+    has the dependents of ROOT, and has exactly ``max_words`` words: among parts of different
+    lengths a language model would choose the shortest. A shorter sentence is not changed.
+
+    A word's probability depends on which of its siblings remain, so that the best part of the
+    whole does not consist of the best parts of its subtrees, and there may be exponentially many.
+    So this is a beam search over deletions of whole subtrees. For each length, from the longest
+    down, it expands the ``beam`` parts with the highest scores, and scores every part that results
+    from one more deletion. The result is exact if no beam was full.
+
+    Arguments:
+        forest: one dependency tree, with ROOT as node 0.
+        max_words: the number of words to keep.
+        score: scores dependency trees, for example by a language model's log-probabilities.
+        beam: the number of parts of each length that are expanded.
+
+    Raises:
+        ConfigError: there is not exactly one tree, no word remains, or there is no beam.
+        TreeError: node 0 is not the root.
+    """
+    if len(forest) != 1 or max_words < 1 or beam < 1:
+        raise ConfigError(
+            f"expected one tree, 1 word and 1 part or more to keep, got {len(forest)} trees, "
+            f"{max_words} words and a beam of {beam}"
+        )
+    check_roots(forest)
+    words, below = forest.num_nodes - 1, _below(forest)
+    least = max(min(words, max_words), int((forest.parent == 0).sum()))
+    waiting: dict[int, list[NDArray[np.bool_]]] = {words: [np.ones((1, words + 1), np.bool_)]}
+    exact = True
+    for length in range(words, least, -1):
+        if length in waiting:
+            parts = np.unique(np.concatenate(waiting.pop(length)), axis=0)
+            exact &= len(parts) <= beam
+            if len(parts) > beam:
+                parts = parts[np.argsort(-score(_parts(forest, parts)), kind="stable")[:beam]]
+            for left, shorter in _deletions(forest, parts, below, least):
+                waiting.setdefault(left, []).append(shorter)
+    parts = np.unique(np.concatenate(waiting[least]), axis=0)
+    scores = score(_parts(forest, parts))
+    best = int(scores.argmax())
+    return Compression(_parts(forest, parts[best : best + 1]), float(scores[best]), exact)
+
+
+def _below(forest: Forest) -> NDArray[np.bool_]:
+    """Which nodes are in the subtree of each node (row), ``(n, n)`` bool."""
+    below = np.eye(forest.num_nodes, dtype=np.bool_)
+    up = np.where(forest.parent < 0, 0, forest.parent)
+    for _ in range(int(forest.depth.max())):
+        np.logical_or.at(below, up, below.copy())
+    return below
+
+
+def _deletions(
+    forest: Forest, parts: NDArray[np.bool_], below: NDArray[np.bool_], least: int
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """The parts ``(P, n)`` after one deletion, grouped by length; at least ``least`` words.
+
+    Arguments:
+        parts: ``(B, n)`` bool, the nodes of each part.
+        below: ``(n, n)``, the result of :func:`_below`.
+    """
+    sizes = parts.astype(np.int64) @ below.T  # (B, n) nodes that go with each node
+    left = parts.sum(1, keepdims=True) - 1 - sizes
+    part, node = np.nonzero(parts & (forest.parent > 0) & (left >= least))
+    lengths = left[part, node]
+    for length in np.unique(lengths):
+        chosen = lengths == length
+        yield int(length), parts[part[chosen]] & ~below[node[chosen]]
+
+
+def _parts(forest: Forest, parts: NDArray[np.bool_]) -> Forest:
+    """Build a forest of the parts ``(P, n)`` of one tree."""
+    number = np.cumsum(parts, 1) - 1  # (P, n)
+    part, node = np.nonzero(parts)
+    up = forest.parent[node]
+    return Forest.build(
+        np.where(up < 0, -1, number[part, up]),
+        offsets=offsets_of(parts.sum(1)),
+        columns={name: column[node] for name, column in forest.columns.items()},
+        vocabs=forest.vocabs,
+    )
 
 
 def compress_files(
@@ -53,22 +157,13 @@ def compress_files(
         TreeError: a file is not CoNLL-U.
     """
     words = tree_language_model(run)
-    model = load_joint(run) if joint else words
-
-    def score(forest: Forest) -> NDArray[np.float64]:
-        return log_probs(run, forest, model=model)
-
-    single_root = language_model_settings(run).single_root
-    whole = read_conllu(list(files), single_root=single_root).forest
-    trees = progress(range(len(whole)), "compress", unit="sentence")
-    parts = [compress(whole.tree(t), max_words, score, beam=beam) for t in trees]
+    score = partial(log_probs, run, model=load_joint(run) if joint else words)
     name = "joint_log_prob" if joint or words.start is not None else "log_prob"
-    comments = [
-        {name: part.score, "words": int(size) - 1, "exact": "yes" if part.exact else "no"}
-        for part, size in zip(parts, whole.sizes)
-    ]
-    titles = [
-        f"{part.forest.num_nodes - 1} of {comment['words']} words"
-        for part, comment in zip(parts, comments)
-    ]
-    return GeneratedTrees(Forest.concat([part.forest for part in parts]), comments, titles)
+
+    def compressed(sentence: Forest) -> tuple[Forest, dict[str, object], str]:
+        part, length = compress(sentence, max_words, score, beam=beam), sentence.num_nodes - 1
+        exact = "yes" if part.exact else "no"
+        title = f"{part.forest.num_nodes - 1} of {length} words"
+        return part.forest, {name: part.score, "words": length, "exact": exact}, title
+
+    return GeneratedTrees.of(map(compressed, one_by_one(read_trees(run, files), "compress")))

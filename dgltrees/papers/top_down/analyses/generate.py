@@ -1,22 +1,137 @@
-"""Trees sampled from a trained language model."""
+"""Trees drawn from a trained language model, and their files: text, CoNLL-U or pictures."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
 import torch
 
+from dgltrees._files import PathLike, replacing
+from dgltrees._progress import progress
+from dgltrees.draw import Picture, draw, draw_arcs
+from dgltrees.errors import ConfigError
+from dgltrees.formats import read_conllu, write_conllu
 from dgltrees.papers.top_down.analyses.scoring import language_model_settings
 from dgltrees.papers.top_down.analyses.shape import load_joint
-from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees
-from dgltrees.papers.top_down.graphs import ROOT
-from dgltrees.papers.top_down.graphs.word_order import dependency_forest
-from dgltrees.papers.top_down.models.sample_trees import SampledTrees, sample_trees
-from dgltrees.papers.top_down.models.sampling import Sampling
-from dgltrees.papers.top_down.tasks.dependencies import LABEL
+from dgltrees.papers.top_down.data.ordered import brackets
+from dgltrees.papers.top_down.graphs import dependency_forest
+from dgltrees.papers.top_down.models.sample_trees import SampledTrees, Sampling, sample_trees
+from dgltrees.papers.top_down.tasks.reading import LABEL
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
-from dgltrees.trees.words import UNKNOWN
+from dgltrees.trees.words import ROOT, UNKNOWN
 
-__all__ = ["generate"]
+__all__ = ["FORMATS", "GeneratedTrees", "TreeFormat", "format_of", "generate"]
+
+
+TreeFormat = Literal["text", "conllu", "svg"]
+FORMATS: dict[TreeFormat, str] = {"text": ".txt", "conllu": ".conllu", "svg": ".svg"}
+"""The formats of a file of trees, and the endings of their names."""
+
+
+def format_of(name: TreeFormat | None, out: PathLike | None) -> TreeFormat:
+    """The format of a file to write.
+
+    Arguments:
+        name: its name; by default it follows from the ending of ``out``, or is ``"text"``.
+        out: the file; None for standard output, which supports only text.
+
+    Raises:
+        ConfigError: there is no such ending, or the format needs a file.
+    """
+    if name is None and out is not None:
+        ending = Path(out).suffix
+        name = next((form for form, each in FORMATS.items() if each == ending), None)
+        if name is None:
+            raise ConfigError(
+                f"expected a file whose name ends in {', '.join(FORMATS.values())}, got {out}; or "
+                "name the format"
+            )
+    name = name or "text"
+    if out is None and name != "text":
+        raise ConfigError(f"expected a file to write (out) for the format {name}, got none")
+    return name
+
+
+@dataclass(frozen=True)
+class GeneratedTrees:
+    """Generated dependency trees with their scores.
+
+    Arguments:
+        forest: the trees, T of them.
+        comments: T mappings, written as comments above each tree in CoNLL-U.
+        titles: T titles of the pictures.
+        heads: whether these are dependency trees; otherwise they are ordered trees, such as those
+            of :func:`~dgltrees.papers.top_down.data.right_branching`.
+    """
+
+    forest: Forest
+    comments: Sequence[Mapping[str, object]]
+    titles: Sequence[str]
+    heads: bool = True
+
+    @classmethod
+    def of(cls, trees: Iterable[tuple[Forest, Mapping[str, object], str]]) -> GeneratedTrees:
+        """Dependency trees from a forest of one tree, the comments and the title of each."""
+        forests, comments, titles = zip(*trees)
+        return cls(Forest.concat(forests), comments, titles)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The words of each tree in order; for trees without heads, a bracketed string."""
+        if not self.heads:
+            return brackets(self.forest)
+        names = self.forest.vocabs["word"].decode(self.forest.columns["word"])
+        bounds = self.forest.offsets.tolist()
+        return [" ".join(names[first + 1 : stop]) for first, stop in itertools.pairwise(bounds)]
+
+    @property
+    def picture(self) -> Picture:
+        """Arcs over the words, as in the paper's Figure 5; for trees without heads, boxes."""
+        if self.heads:
+            return draw_arcs(self.forest, titles=self.titles)
+        return draw(self.forest, labels="word", titles=self.titles)
+
+    def write(self, path: PathLike, form: str) -> None:
+        """Write all trees in one of the :data:`FORMATS`, atomically.
+
+        Raises:
+            TreeError: the picture would be too large.
+        """
+        if form == "conllu":
+            numbered = enumerate(zip(self.sentences, self.comments), start=1)
+            comments = [
+                {"sent_id": n, "text": text, **_rounded(comment)} for n, (text, comment) in numbered
+            ]
+            write_conllu(self.forest, path, comments=comments)
+            return
+        text = self.picture.svg if form == "svg" else "\n".join(self.sentences) + "\n"
+        with replacing(path) as file:
+            file.write(text)
+
+
+def read_trees(run: LoadedRun, files: Sequence[PathLike]) -> Forest:
+    """Read the trees of CoNLL-U files, as the data of a language model over trees were read.
+
+    Raises:
+        TreeError: a file is not CoNLL-U.
+    """
+    return read_conllu(list(files), single_root=language_model_settings(run).single_root).forest
+
+
+def one_by_one(forest: Forest, what: str) -> Iterator[Forest]:
+    """The trees of a forest, with a progress bar named ``what``."""
+    return map(forest.tree, progress(range(len(forest)), what, unit="sentence"))
+
+
+def _rounded(comment: Mapping[str, object]) -> dict[str, object]:
+    """Round all floats to six digits."""
+    return {k: round(v, 6) if isinstance(v, float) else v for k, v in comment.items()}
+
 
 BATCH = 256
 """The number of trees that are generated together, which bounds memory."""

@@ -21,7 +21,8 @@ from dgltrees.formats.sentences import Sentence, sentence_forest
 from dgltrees.models.streaming import batches_of_similar
 from dgltrees.papers.top_down.data.kbest import KBest
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
-from dgltrees.papers.top_down.tasks.parser import ParserSettings, best_labels, sentences
+from dgltrees.papers.top_down.tasks.parser import best_labels
+from dgltrees.papers.top_down.tasks.reading import ParserSettings, sentences
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest, Vocabulary
 from dgltrees.trees.segments import offsets_of, owner

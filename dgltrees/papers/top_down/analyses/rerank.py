@@ -17,7 +17,8 @@ from dgltrees.formats import read_conllu, write_conllu
 from dgltrees.formats.conllu import conllu_sentences
 from dgltrees.papers.top_down.analyses.scoring import log_probs, tree_language_model
 from dgltrees.papers.top_down.data.kbest import KBest
-from dgltrees.papers.top_down.tasks.attachment import attachment, punctuation
+from dgltrees.papers.top_down.tasks.parser import attachment
+from dgltrees.papers.top_down.tasks.reading import punctuation
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest
 from dgltrees.trees.segments import owner, within

@@ -22,13 +22,12 @@ from dgltrees.analyses.require import require
 from dgltrees.errors import ConfigError
 from dgltrees.models.streaming import run_batched
 from dgltrees.papers.top_down.analyses.scoring import generation_log_probs, tree_language_model
-from dgltrees.papers.top_down.graphs.batch import generation_batch
+from dgltrees.papers.top_down.graphs import edge_decisions, generation_batch
 from dgltrees.papers.top_down.models.add_decisions import (
     AddDecisions,
     JointTreeLM,
     decision_features,
 )
-from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from dgltrees.papers.top_down.tasks.tree_shape import shape_forest
 from dgltrees.tasks.files import fingerprint
@@ -189,8 +188,7 @@ def _write_states(run: LoadedRun, model: TreeLM, forest: Forest, state: str, fol
         rows=lambda ids: rows_of(forest.offsets, ids),
         title="states",
     )["features"]
-    has_edge = outgoing_edges(forest.pos, source)
-    added = np.where(allowed_edges(forest.pos, source < 0), has_edge, -1).astype(np.int8).T
+    added = edge_decisions(forest.pos, source).T
     words = source >= 0  # ROOT decides nothing
     shape_forest(features.numpy()[words], added[words]).save(folder)
 
@@ -205,13 +203,13 @@ def _check_or_drop_states(run: LoadedRun) -> None:
     """
     if RunDirectory(run.directory / SHAPE).started:
         _check_weights(run)
-    if _weights_of_states(run) != _weights(run):
+    if not _states_are_current(run):
         shutil.rmtree(run.directory / STATES, ignore_errors=True)
         run.directory.write_values(WEIGHTS, _weights(run))
 
 
 def _check_weights(run: LoadedRun) -> None:
-    if _weights_of_states(run) != _weights(run):
+    if not _states_are_current(run):
         path = run.directory.path
         raise ConfigError(
             f"the language model at {path} has been trained on since its shape was; remove "
@@ -224,9 +222,10 @@ def _weights(run: LoadedRun) -> dict[str, Any]:
     return fingerprint(run.directory / "weights.safetensors")
 
 
-def _weights_of_states(run: LoadedRun) -> dict[str, Any] | None:
-    """The fingerprint of the language model whose states were written; None before that."""
-    return run.directory.values(WEIGHTS) if (run.directory / WEIGHTS).exists() else None
+def _states_are_current(run: LoadedRun) -> bool:
+    """Whether states were written, and since then the language model has not been trained."""
+    written = (run.directory / WEIGHTS).exists()
+    return written and run.directory.values(WEIGHTS) == _weights(run)
 
 
 def _has_shape(run: LoadedRun) -> bool:

@@ -1,8 +1,10 @@
-"""Sentences of a treebank in simpler words, chosen by a trained language model."""
+"""Sentences simplified: hard words replaced by simple ones that a language model finds likelier."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,22 +12,81 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltrees._files import PathLike
-from dgltrees._progress import progress
 from dgltrees.errors import ConfigError
-from dgltrees.formats import read_conllu
 from dgltrees.formats.lines import numbered_lines
+from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, one_by_one, read_trees
 from dgltrees.papers.top_down.analyses.scoring import (
     language_model_settings,
     log_probs,
     tree_language_model,
 )
-from dgltrees.papers.top_down.analyses.tree_files import GeneratedTrees
-from dgltrees.papers.top_down.models.simplification import simplify
 from dgltrees.training.loaded import LoadedRun
 from dgltrees.trees import Forest, Vocabulary
+from dgltrees.trees.roots import check_roots
 from dgltrees.trees.words import ROOT, UNKNOWN
 
-__all__ = ["simplify_files"]
+__all__ = ["Simplification", "simplify", "simplify_files"]
+
+
+Score = Callable[[Forest], NDArray[np.float64]]
+"""A function that scores the trees of a dependency forest, ``(T,)``."""
+
+
+class Simplification(NamedTuple):
+    """The result of :func:`simplify`.
+
+    Attributes:
+        forest: a forest with one tree, the simplified sentence.
+        score: its score.
+        replaced: the nodes whose words were replaced, in the order of the sentence.
+    """
+
+    forest: Forest
+    score: float
+    replaced: tuple[int, ...]
+
+
+def simplify(
+    forest: Forest, candidates: Mapping[int, Sequence[int]], score: Score
+) -> Simplification:
+    """Replace words of a sentence by simpler ones wherever the score rises.
+
+    Zhang, Lu and Lapata (2016) name simplification, beside compression, as a use of their model
+    (section 4). The tree remains; words are replaced one by one, in the order of the sentence, each
+    by the candidate with the highest score of the sentence, if that is higher than the score
+    without the replacement.
+
+    Arguments:
+        forest: one dependency tree, with ROOT as node 0, and a column ``word``.
+        candidates: the words that may replace a word, by its id; words without candidates stay.
+        score: scores dependency trees, for example by a language model's log-probabilities.
+
+    Raises:
+        ConfigError: there is not exactly one tree.
+        TreeError: node 0 is not the root.
+    """
+    if len(forest) != 1:
+        raise ConfigError(f"expected one tree to simplify, got {len(forest)} trees")
+    check_roots(forest)
+    best, replaced = float(score(forest)[0]), []
+    for node in range(1, forest.num_nodes):
+        words = candidates.get(int(forest.columns["word"][node]), ())
+        if len(words) == 0:
+            continue
+        variants = [_replaced(forest, node, word) for word in words]
+        scores = score(Forest.concat(variants))
+        first = int(scores.argmax())
+        if scores[first] > best:
+            best, forest = float(scores[first]), variants[first]
+            replaced.append(node)
+    return Simplification(forest, best, tuple(replaced))
+
+
+def _replaced(forest: Forest, node: int, word: int) -> Forest:
+    """The same tree with another word at a node."""
+    words = forest.columns["word"].copy()
+    words[node] = word
+    return forest.with_columns({**forest.columns, "word": words})
 
 
 def simplify_files(
@@ -64,7 +125,7 @@ def simplify_files(
             f"expected 1 candidate or more and a cosine from -1 to 1, got {number} and {min_cosine}"
         )
     model, settings = tree_language_model(run), language_model_settings(run)
-    file = read_conllu(list(files), single_root=settings.single_root).forest
+    file = read_trees(run, files)
     vocab = Vocabulary(file.vocabs["word"].names)
     known = run.vocabularies["word"]
     simple = _simple_words(simple_words, known, lower=settings.lower)
@@ -77,23 +138,18 @@ def simplify_files(
         for name, words in zip(hard, nearest)
     }
     whole = file.with_columns(file.columns, {**file.vocabs, "word": vocab})
-
-    def score(forest: Forest) -> NDArray[np.float64]:
-        return log_probs(run, forest)
-
-    trees = progress(range(len(whole)), "simplify", unit="sentence")
-    results = [simplify(whole.tree(t), candidates, score) for t in trees]
     score_name = "log_prob" if model.start is None else "joint_log_prob"
-    comments: list[dict[str, object]] = []
-    titles = []
-    for t, result in enumerate(results):
+
+    def simplified(sentence: Forest) -> tuple[Forest, dict[str, object], str]:
+        result = simplify(sentence, candidates, partial(log_probs, run))
         nodes = list(result.replaced)
-        old = vocab.decode(whole.tree(t).columns["word"][nodes])
-        new = vocab.decode(result.forest.columns["word"][nodes])
+        old, new = (vocab.decode(f.columns["word"][nodes]) for f in (sentence, result.forest))
         pairs = " ".join(f"{before}>{after}" for before, after in zip(old, new))
-        comments.append({score_name: result.score, **({"replaced": pairs} if pairs else {})})
-        titles.append(f"{len(nodes)} of {result.forest.num_nodes - 1} words replaced")
-    return GeneratedTrees(Forest.concat([each.forest for each in results]), comments, titles)
+        comment = {score_name: result.score, **({"replaced": pairs} if pairs else {})}
+        title = f"{len(nodes)} of {sentence.num_nodes - 1} words replaced"
+        return result.forest, comment, title
+
+    return GeneratedTrees.of(map(simplified, one_by_one(whole, "simplify")))
 
 
 def _simple_words(path: PathLike, known: Vocabulary, *, lower: bool) -> set[str]:

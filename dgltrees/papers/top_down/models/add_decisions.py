@@ -14,10 +14,10 @@ from dgltrees.cells.grouped import to_device
 from dgltrees.errors import ConfigError
 from dgltrees.models.heads import MLP
 from dgltrees.options import Count, Fraction, checked
-from dgltrees.papers.top_down.graphs import EDGE_TYPES
-from dgltrees.papers.top_down.models.edges import allowed_edges, outgoing_edges
+from dgltrees.papers.top_down.graphs import edge_decisions, sources
 from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node
 from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.edge_types import EDGE_TYPES
 
 __all__ = ["AddDecisions", "EdgeDecisions", "JointTreeLM", "decision_features"]
 
@@ -86,15 +86,13 @@ class AddDecisions(nn.Module):
         """
         features = decision_features(batch, H, output, self.state)
         etype = batch.on_host(batch.ndata["etype"]).numpy()
-        source = np.full(batch.num_nodes, -1)
-        source[batch.dst.numpy()] = batch.src.numpy()
-        has_edge = outgoing_edges(etype, source).astype(np.float32)
         decisions = []
-        for kind, nodes in enumerate(map(np.flatnonzero, allowed_edges(etype, source < 0))):
+        for add, added in zip(self.add, edge_decisions(etype, sources(batch))):
+            nodes = np.flatnonzero(added >= 0)
             rows = to_device(nodes, H.device)
-            logits = self.add[kind](features.index_select(0, rows)).squeeze(1)
-            added = torch.from_numpy(has_edge[kind][nodes]).to(logits)
-            decisions.append(EdgeDecisions(logits, added, rows))
+            logits = add(features.index_select(0, rows)).squeeze(1)
+            targets = torch.from_numpy(added[nodes]).to(logits)
+            decisions.append(EdgeDecisions(logits, targets, rows))
         return decisions
 
     def log_prob(self, batch: TreeBatch, H: Tensor, output: Tensor) -> Tensor:

@@ -15,8 +15,7 @@ from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 from dgltrees.models.heads import wide
 from dgltrees.models.inputs import Input
 from dgltrees.options import Count, Fraction, checked
-from dgltrees.papers.top_down.models.arborescences import kbest_arborescences
-from dgltrees.papers.top_down.models.eisner import kbest_projective
+from dgltrees.papers.top_down.models.kbest_trees import kbest_arborescences, kbest_projective
 from dgltrees.trees.batch import TreeBatch
 from dgltrees.trees.segments import mask_of
 

@@ -1,4 +1,4 @@
-"""Sampling dependency trees from a language model, many at a time."""
+"""Dependency trees drawn from a language model, many at a time."""
 
 from __future__ import annotations
 
@@ -13,17 +13,59 @@ from torch import Tensor
 
 from dgltrees.cells.top_down import INITIAL
 from dgltrees.errors import ConfigError
-from dgltrees.options import Count
-from dgltrees.papers.top_down.graphs import EDGE_TYPES, EdgeType
+from dgltrees.options import Count, NonNegative, PositiveShare, checked
+from dgltrees.papers.top_down.graphs import edge_decisions
 from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
-from dgltrees.papers.top_down.models.edges import allowed_edges
-from dgltrees.papers.top_down.models.sampling import Sampling
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
+from dgltrees.trees.edge_types import EDGE_TYPES, EdgeType
 from dgltrees.trees.forest import Forest
 from dgltrees.trees.segments import mask_of, offsets_of, within
 from dgltrees.trees.vocabulary import Vocabulary
 
-__all__ = ["SampledTrees", "sample_trees"]
+__all__ = ["SampledTrees", "Sampling", "sample_trees"]
+
+
+@checked
+@dataclass(frozen=True)
+class Sampling:
+    """How a word is drawn from its distribution.
+
+    Arguments:
+        temperature: a divisor of the scores; at 0 the likeliest word is taken.
+        top_k: draw among this many likeliest words; by default among all.
+        top_p: draw among the fewest words whose probabilities sum to at least this.
+
+    Raises:
+        ConfigError: a value is out of its range.
+    """
+
+    temperature: NonNegative = 1.0
+    top_k: Count | None = None
+    top_p: PositiveShare = 1.0
+
+    def draw(self, y: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Sample one word per row, ``(A,)``.
+
+        Arguments:
+            y: ``(A, V)``, the scores; -inf for words that must not be sampled.
+            generator: the random generator, on the device of the scores.
+        """
+        if self.temperature == 0.0:
+            return y.argmax(1)
+        p = torch.softmax(self._truncated(y / self.temperature), 1)
+        return torch.multinomial(p, 1, generator=generator)[:, 0]
+
+    def _truncated(self, y: Tensor) -> Tensor:
+        """The scores, with -inf for words that ``top_k`` and ``top_p`` exclude."""
+        if self.top_k is not None and self.top_k < y.shape[1]:
+            least = y.topk(self.top_k, 1).values[:, -1:]
+            y = y.masked_fill(y < least, -math.inf)
+        if self.top_p < 1.0:
+            ranked, words = y.sort(1, descending=True)
+            p = torch.softmax(ranked, 1)
+            excluded = p.cumsum(1) - p >= self.top_p  # likelier words have enough already
+            y = ranked.masked_fill(excluded, -math.inf).gather(1, words.argsort(1))
+        return y
 
 
 @dataclass(frozen=True)
@@ -128,7 +170,7 @@ class _Trees:
         self.source, self.etype, self.head = table(value=-1), table(), table(value=-1)
         self.first_left, self.lefts = table(), table()  # nearest left dependent; number of them
         self.logits = table(len(EdgeType), dtype=weight.dtype)
-        self.open, self.has_edge = (table(len(EdgeType), dtype=torch.bool) for _ in range(2))
+        self.open = table(len(EdgeType), dtype=torch.bool)
         self.open[:, 0, EdgeType.RIGHT] = True
         self.size = torch.ones(trees, dtype=torch.int64, device=weight.device)
         self.log_prob, self.shape_log_prob = (weight.new_zeros(trees) for _ in range(2))
@@ -205,7 +247,6 @@ class _Trees:
 
     def _attach(self, active: Tensor, source: Tensor, etype: Tensor, n: Tensor) -> None:
         """Attach the new nodes n to their sources and heads."""
-        self.has_edge[active, source, etype] = True
         self.source[active, n], self.etype[active, n] = source, etype
         head = torch.where(etype < EdgeType.NX_LEFT, source, self.head[active, source])
         self.head[active, n] = head
@@ -282,9 +323,10 @@ class _Trees:
         )
         if self.decisions is None:
             return SampledTrees(forest, self.log_prob, self.shape_log_prob, self.truncated)
-        logits, has_edge = self.logits[mask], self.has_edge[mask]  # (N, 4)
-        allowed = torch.from_numpy(allowed_edges(forest.pos, forest.parent < 0).T.copy())
-        log_p = F.logsigmoid(torch.where(has_edge, logits, -logits)) * allowed.to(logits.device)
+        logits = self.logits[mask]  # (N, 4)
+        added = torch.from_numpy(edge_decisions(forest.pos, forest.global_parent)).t()
+        added = added.to(logits.device)
+        log_p = F.logsigmoid(torch.where(added == 1, logits, -logits)) * (added >= 0)
         tree = torch.nonzero(mask)[:, 0]
         shape_log_prob = torch.zeros_like(self.log_prob).index_add_(0, tree, log_p.sum(1))
         truncated = self.open.flatten(1).any(1)

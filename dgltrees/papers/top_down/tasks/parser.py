@@ -6,8 +6,8 @@ data are CoNLL-U files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -17,38 +17,21 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from dgltrees._files import PathLike
-from dgltrees.formats import FORMATS, sentences_of_lines, tokenize
-from dgltrees.formats.conllu import conllu_sentences, stream_conllu
-from dgltrees.formats.lines import chunks
-from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.errors import TreeError
+from dgltrees.formats import FORMATS, tokenize
 from dgltrees.models.inputs import WordEmbedding
 from dgltrees.options import Count, Fraction, Options
 from dgltrees.papers.top_down.models.biaffine import ArcScores, BiaffineParser
-from dgltrees.papers.top_down.tasks.attachment import attachment, punctuation
-from dgltrees.papers.top_down.tasks.spelling import with_spelling
-from dgltrees.tasks.settings import WordSettings
-from dgltrees.tasks.task import LOSS, Columns, Metric, Names, Reader, Task
+from dgltrees.papers.top_down.tasks.reading import ParserSettings, read_parsed, text_reader
+from dgltrees.tasks.task import LOSS, Columns, Metric, Task
 from dgltrees.traversal.order import node_error
-from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
-from dgltrees.trees.segments import mask_of, starts, within
-from dgltrees.trees.words import UNKNOWN, recode
+from dgltrees.trees import Examples, TreeBatch, Vocabulary
+from dgltrees.trees.segments import mask_of, starts
 
-__all__ = ["PARSER", "PARSER_COLUMNS", "ParserTask", "TagEmbedding", "sentences"]
+__all__ = ["PARSER", "ParserTask", "TagEmbedding", "attachment"]
 
-PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
 NONE = 0
 """The id of missing and unknown labels, which is the first of the vocabulary."""
-
-
-@dataclass(frozen=True)
-class ParserSettings(WordSettings):
-    """The data of a dependency parser."""
-
-    lower: bool = False
-    """Turn words to lower case."""
-    max_words: Count | None = None
-    """Longest training sentence in words; longer ones are left out."""
 
 
 @dataclass(frozen=True)
@@ -194,78 +177,6 @@ def _rows(padded: Tensor, batch: TreeBatch) -> Tensor:
     return padded.flatten(0, 1).index_select(0, index)
 
 
-def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Forest:
-    """The parser's input from a dependency forest: chains of words, without the heads.
-
-    The columns are ``word``, ``ending``, ``shape`` and ``upos``, encoded by the parser's
-    vocabularies; others are dropped.
-    """
-    spelled = with_spelling(forest, vocabs)
-    names = PARSER_COLUMNS[:-1]
-    coded = recode(spelled, {name: vocabs[name] for name in ("word", "upos")}, lower=lower)
-    return Forest(
-        (within(forest.sizes) - 1).astype(np.int32),
-        np.zeros(forest.num_nodes, np.int32),
-        forest.offsets,
-        {name: coded.columns[name] for name in names},
-        {name: coded.vocabs[name] for name in names},
-    )
-
-
-def _read(
-    path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
-) -> Iterator[Examples]:
-    if vocabs is None:
-        vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
-    if not labeled:
-        yield from _unlabeled(conllu_sentences(path, heads=False), settings, vocabs, trees)
-        return
-    training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
-    for data in stream_conllu(path, trees, max_words=settings.max_words if training else None):
-        yield _examples(data.forest, vocabs, lower=settings.lower)
-
-
-def _plain(split: Callable[[str], list[str]]) -> Reader:
-    """Reads a sentence per line, whose words ``split`` gives."""
-
-    def read(
-        path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
-    ) -> Iterator[Examples]:
-        assert vocabs is not None  # the format of training comes first
-        return _unlabeled(sentences_of_lines(path, split=split), settings, vocabs, trees)
-
-    return read
-
-
-def _unlabeled(
-    stream: Iterator[Sentence],
-    settings: ParserSettings,
-    vocabs: Mapping[str, Vocabulary],
-    trees: int,
-) -> Iterator[Examples]:
-    """Sentences without heads and relations, ``trees`` at a time."""
-    for chunk in chunks(stream, trees):
-        forest = sentence_forest(chunk)
-        none = np.full(forest.num_nodes, -1, np.int32)
-        columns = {**forest.columns, "deprel": none}
-        named = {**forest.vocabs, "deprel": Vocabulary()}
-        forest = replace(forest, columns=columns, vocabs=named)
-        read = _examples(forest, vocabs, lower=settings.lower).forest
-        yield Examples(replace(read, columns={**read.columns, "head": none}))
-
-
-def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Examples:
-    read = sentences(gold, vocabs, lower=lower)
-    columns = {
-        **read.columns,
-        "deprel": recode(gold, {"deprel": vocabs["deprel"]}).columns["deprel"],
-        "head": gold.parent,
-        "punct": punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
-    }
-    names = {**read.vocabs, "deprel": vocabs["deprel"]}
-    return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
-
-
 def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     embedding = model["embedding"]
     sizes = {"word": embedding, "ending": embedding // 2, "shape": 16}
@@ -274,23 +185,14 @@ def _build(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
     ]
     if model["tags"]:
         inputs.append(TagEmbedding("upos", len(vocabs["upos"]), max(1, embedding // 2)))
-    return BiaffineParser(
-        inputs,
-        len(vocabs["deprel"]),
-        hidden_size=model["hidden_size"],
-        layers=model["layers"],
-        arc_size=model["arc_size"],
-        label_size=model["label_size"],
-        dropout=model["dropout"],
-        projective=model["projective"],
-    )
+    return model.of(BiaffineParser, inputs=inputs, labels=len(vocabs["deprel"]))
 
 
 PARSER = ParserTask(
     "parser",
     ParserSettings,
     ParserModel,
-    {"conllu": _read, "text": _plain(tokenize), "lines": _plain(str.split)},
+    {"conllu": read_parsed, "text": text_reader(tokenize), "lines": text_reader(str.split)},
     _build,
     nodes=True,
     max_children=1,
@@ -298,3 +200,42 @@ PARSER = ParserTask(
     reads=f"{FORMATS['conllu'].description} To predict: these with heads or without, or a sentence "
     "per line, as text in English or as lines of words with spaces between them.",
 )
+
+
+Ids = NDArray[np.integer]
+
+
+def attachment(
+    heads: Ids, labels: Ids, gold_heads: Ids, gold_labels: Ids, punct: Ids
+) -> dict[str, float]:
+    """The share of words with the right head (UAS), and with the right head and label (LAS).
+
+    The label is the whole relation, including its subtype. Both scores are computed over all words
+    and, if the words have parts of speech, also without punctuation; LAS only if the words have
+    labels.
+
+    Arguments:
+        heads, labels: ``(N,)``, the predictions for all nodes.
+        gold_heads, gold_labels: ``(N,)``, the true ones. A negative head marks ROOT, which does not
+            count; a negative label marks a word without one.
+        punct: ``(N,)``, the result of :func:`punctuation`.
+
+    Returns:
+        ``uas``, ``las``, ``uas_no_punct`` and ``las_no_punct``, each from 0 to 1.
+
+    Raises:
+        TreeError: there is no word.
+    """
+    words = gold_heads >= 0
+    if not words.any():
+        raise TreeError("expected words with heads to compare with, got none")
+    right = {"uas": heads == gold_heads}
+    if (gold_labels[words] >= 0).any():
+        right["las"] = right["uas"] & (labels == gold_labels) & (gold_labels >= 0)
+    scores = {name: float(hit[words].mean()) for name, hit in right.items()}
+    no_punct = words & (punct == 0)
+    if no_punct.any() and (punct[words] >= 0).all():
+        scores.update(
+            {f"{name}_no_punct": float(hit[no_punct].mean()) for name, hit in right.items()}
+        )
+    return scores

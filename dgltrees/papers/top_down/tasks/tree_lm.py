@@ -23,13 +23,15 @@ from dgltrees.models.heads import class_nll
 from dgltrees.models.softmax import softmax_nll
 from dgltrees.models.word_vectors import read_word_vectors
 from dgltrees.options import Options
-from dgltrees.papers.top_down.graphs.batch import generation_batch
-from dgltrees.papers.top_down.graphs.generation import generation_forest
-from dgltrees.papers.top_down.models.base import LanguageModel
-from dgltrees.papers.top_down.models.nce import NCE
-from dgltrees.papers.top_down.models.sequence_lm import BidirectionalLM, SequenceLM
+from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
+from dgltrees.papers.top_down.models.language_model import (
+    NCE,
+    BidirectionalLM,
+    LanguageModel,
+    SequenceLM,
+)
 from dgltrees.papers.top_down.models.tree_lm import TreeLM
-from dgltrees.papers.top_down.tasks.dependencies import LABEL, stream_trees
+from dgltrees.papers.top_down.tasks.reading import LABEL, stream_trees
 from dgltrees.papers.top_down.tasks.settings import TreeLMModel, TreeLMSettings
 from dgltrees.tasks.files import data_files
 from dgltrees.tasks.task import LOSS, PERPLEXITY, Columns, Metric, Names, Task
@@ -225,28 +227,15 @@ def _read(
 
 
 def _build(options: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
-    words, hidden_size = len(vocabs["word"]), options["hidden_size"]
-    shared: dict[str, Any] = {
-        "embedding": options["embedding"],
-        "layers": options["layers"],
-        "tied": options["tied"],
-        "dropout": options["output_dropout"],
-    }
+    given = {"words": len(vocabs["word"]), "dropout": options["output_dropout"]}
     model: LanguageModel
     if options["language_model"] == "tree":
-        model = TreeLM(
-            words,
-            hidden_size,
-            left_dependents=options["left_dependents"],
-            shared=options["shared"],
-            labels=_count_labels(vocabs) if options["labels"] else 0,
-            stops=options["stops"],
-            **shared,
-        )
+        labels = _count_labels(vocabs) if options["labels"] else 0
+        model = options.of(TreeLM, **given, labels=labels)
     elif options["language_model"] == "sequence":
-        model = SequenceLM(words, hidden_size, end=options["end"], **shared)
+        model = options.of(SequenceLM, **given)
     else:
-        model = BidirectionalLM(words, hidden_size, **shared)
+        model = options.of(BidirectionalLM, **given)
     rows = torch.ones(len(model.output))
     nce = NCE(rows, noise=options["noise"]) if options["objective"] == "nce" else None
     return Objective(model, nce)

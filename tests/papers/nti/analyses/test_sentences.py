@@ -19,15 +19,16 @@ from torch.testing import assert_close
 from dgltrees.cells.compiled.compiler import way, work
 from dgltrees.cli import main
 from dgltrees.errors import ConfigError, TreeError
-from dgltrees.papers.nti.analyses.attention import attention_map, pad_attention
-from dgltrees.papers.nti.analyses.padding import accuracy_by_padding
-from dgltrees.papers.nti.analyses.sentences import (
+from dgltrees.papers.nti import commands
+from dgltrees.papers.nti.analyses import (
+    accuracy_by_padding,
+    attention_map,
     encodings,
     examples_with_all_words,
+    pad_attention,
     sentences_with_all_words,
+    similar,
 )
-from dgltrees.papers.nti.analyses.similar import similar
-from dgltrees.papers.nti.commands import attention
 from dgltrees.training.loaded import LoadedRun, load
 from dgltrees.training.run import train
 from tests.models.test_pretrained import folder  # noqa: F401  (a fixture)
@@ -252,7 +253,7 @@ def test_a_picture_that_cannot_be_written_is_refused_first(
     argv = ["accuracy-by-padding", str(tmp_path / "none"), "--input", str(DEV), "--out"]
     assert main([*argv, "x.pdfx"]) == 2
     assert "--out to end in .png, .svg, .pdf, got x.pdfx" in capsys.readouterr().err
-    monkeypatch.setattr(attention, "has_matplotlib", lambda: False)
+    monkeypatch.setattr(commands, "has_matplotlib", lambda: False)
     assert main([*argv, "x.png"]) == 2
     assert "it needs matplotlib" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dgltrees.papers.nti.models.attention import GlobalAttention
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.encoder import NTIEncoding
 from dgltrees.traversal import Edges, Nodes, traverse
 from dgltrees.trees.batch import TreeBatch
 

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from dgltrees.cells import Score
-from dgltrees.papers.nti.models import GlobalAttention, TreeAttention
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 
 
 def scores(s: Score, S: list[Tensor], q: Tensor) -> Tensor:

@@ -7,8 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from dgltrees.errors import TreeError
-from dgltrees.papers.nti.models import SharedWordCount
-from dgltrees.papers.nti.models.sentences import split_pairs
+from dgltrees.papers.nti.models.pairs import SharedWordCount, split_pairs
 from tests.papers.nti.models.worlds import make, texts
 
 

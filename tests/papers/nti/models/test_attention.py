@@ -9,8 +9,10 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dgltrees.errors import ConfigError
-from dgltrees.papers.nti.models import GlobalAttention, TreeAttention, attention
-from dgltrees.papers.nti.models.encoding import NTIEncoding
+from dgltrees.papers.nti.models import attention
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from tests.backends import by_backend
 from tests.papers.nti.models.attend_edges import attend_along_edges
 from tests.papers.nti.models.reference import attend

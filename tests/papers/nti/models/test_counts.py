@@ -11,13 +11,9 @@ import pytest
 from torch import nn
 
 from dgltrees.models import MLP, Classifier, PairHead, Root
-from dgltrees.papers.nti.models import (
-    GlobalAttention,
-    NodeByNode,
-    SentencePairEncoder,
-    TreeAttention,
-    TreeMatching,
-)
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.pairs import NodeByNode, SentencePairEncoder, TreeMatching
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from tests.papers.nti.models.worlds import nti
 
 D, CLASSES = 300, 3

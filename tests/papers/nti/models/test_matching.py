@@ -10,8 +10,8 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dgltrees.models.heads import pair_features
-from dgltrees.papers.nti.models.encoding import NTIEncoding
-from dgltrees.papers.nti.models.sentences import split_pairs
+from dgltrees.papers.nti.models.encoder import NTIEncoding
+from dgltrees.papers.nti.models.pairs import split_pairs
 from tests.backends import by_backend
 from tests.papers.nti.models.reference import attend
 from tests.papers.nti.models.worlds import ATTENTIONS, make, texts
@@ -25,7 +25,7 @@ def vectors(head: Any, asking: NTIEncoding, asked: NTIEncoding) -> list[torch.Te
     """The matching vector of each pair: its queries one by one through the LSTM."""
     made = []
     table = asking.table
-    for t, size in enumerate(table.sizes.tolist()):
+    for t, size in enumerate(asking.batch.sizes.tolist()):
         found, _ = attend(head.attention, table.states, asked)
         queries = size if head.root_query or size == 1 else size - 1
         states, _ = head.lstm(found[t : t + 1, :queries])

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from dgltrees.papers.nti.models import GlobalAttention, LSTMLeaves, TreeAttention
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.leaves import LSTMLeaves
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from tests.models.test_ranges import assert_refused
 from tests.papers.nti.models.worlds import nti
 

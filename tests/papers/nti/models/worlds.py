@@ -10,19 +10,19 @@ import torch
 from torch import nn
 
 from dgltrees import TreeBatch
+from dgltrees.cells import make_cell
 from dgltrees.models import MLP, Classifier, GivenVectors, PairHead, Root, WordEmbedding
-from dgltrees.papers.nti.models import (
-    GlobalAttention,
+from dgltrees.models.inputs import Input
+from dgltrees.papers.nti.models.attention import GlobalAttention
+from dgltrees.papers.nti.models.encoder import NTIEncoder, Sentences, make_leaves
+from dgltrees.papers.nti.models.pairs import (
     NodeByNode,
-    NTIEncoder,
     QuestionAnswerEncoder,
     SentencePairEncoder,
-    Sentences,
     SharedWordCount,
-    TreeAttention,
     TreeMatching,
-    make_nti_encoder,
 )
+from dgltrees.papers.nti.models.tree_attention import TreeAttention
 from dgltrees.trees.builders import chains
 
 WORDS, SIZE = 20, 6
@@ -42,6 +42,32 @@ def texts(lengths: Sequence[int], seed: int = 0) -> TreeBatch:
 
 def sentences(lengths: Sequence[int], size: int = SIZE) -> Sentences:
     return Sentences(torch.randn(sum(lengths), size), torch.tensor(lengths))
+
+
+def make_nti_encoder(
+    inputs: Input,
+    size: int,
+    *,
+    leaves: Any = "lstm",
+    node: str = "s_lstm",
+    branching: int = 2,
+    init: Any = "kaiming",
+    fused: bool = True,
+    node_options: dict[str, Any] | None = None,
+    **options: Any,
+) -> NTIEncoder:
+    """An encoder from the names of its parts; by default NTI-SLSTM-LSTM."""
+    leaf = make_leaves(leaves, inputs.size, size, init=init, fused=fused)
+    cell = make_cell(
+        node,
+        input_size=leaf.size,
+        hidden_size=size,
+        max_children=branching,
+        leaf="linear" if leaves == "linear" else "identity",
+        init=init,
+        **(node_options or {}),
+    )
+    return NTIEncoder(inputs, leaf, cell, branching=branching, fused=fused, **options)
 
 
 def nti(size: int = SIZE, hidden_size: int = 0, **options: Any) -> NTIEncoder:

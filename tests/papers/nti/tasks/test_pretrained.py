@@ -11,9 +11,9 @@ import torch
 from dgltrees.errors import ConfigError, TreeError
 from dgltrees.models import GivenVectors
 from dgltrees.models.pretrained import PretrainedEncoder
+from dgltrees.papers.nti.tasks.pairs import SNLI
 from dgltrees.papers.nti.tasks.settings import SentenceSettings
-from dgltrees.papers.nti.tasks.snli import SNLI
-from dgltrees.papers.nti.tasks.sst_phrases import SST_PHRASES
+from dgltrees.papers.nti.tasks.sst import SST_PHRASES
 from dgltrees.tasks.pretrained import VECTOR
 from dgltrees.tasks.splits import load_examples, load_splits
 from dgltrees.trees import Forest

@@ -8,19 +8,23 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from dgltrees.formats import read_mrg
 from dgltrees.papers.rrnet.graphs import (
     Operation,
-    OracleOperations,
     inferred_trees,
     operation_graph,
-    oracle_operations,
     spans,
+    token_at,
+    word_operations,
 )
 from dgltrees.trees import Forest
+from dgltrees.trees.constituents import constituent_counts
+from dgltrees.trees.segments import starts
 
 Step = tuple[Operation, int]
+Ints = NDArray[np.int64]
 
 
 def walk(forest: Forest, node: int, steps: list[Step]) -> None:
@@ -47,18 +51,24 @@ def slow(forest: Forest, root: int) -> tuple[list[int], list[int]]:
         if operation == Operation.RECUR:
             next_token = token
         tokens.append(next_token)
-    return [Operation.START, *(op for op, _ in steps)], [-1, *reversed(tokens)]
+    return [op for op, _ in steps], tokens[::-1]
 
 
-def check(forest: Forest) -> OracleOperations:
+def oracle(forest: Forest) -> tuple[Ints, Ints, Ints]:
+    """The operations that build constituent trees, the leaf of each, and their numbers."""
+    leaves, merges, splits = constituent_counts(forest)
+    words = np.bincount(forest.tree_of_node[leaves], minlength=len(forest))
+    operations, sizes = word_operations(merges, splits, words)
+    return operations, np.append(leaves, -1)[token_at(operations, sizes, words)], sizes
+
+
+def check(forest: Forest) -> tuple[Ints, Ints, Ints]:
     """The operations of a forest, which equal those of the recursion."""
-    oracle = oracle_operations(forest)
-    cuts = np.cumsum(oracle.sizes)[:-1]
-    parts = zip(np.split(oracle.operations, cuts), np.split(oracle.token, cuts))
-    for root, (operations, tokens) in zip(forest.roots, parts):
-        expected = slow(forest, root)
-        assert (operations.tolist(), tokens.tolist()) == expected
-    return oracle
+    operations, tokens, sizes = oracle(forest)
+    cuts = np.cumsum(sizes)[:-1]
+    for root, *both in zip(forest.roots, np.split(operations, cuts), np.split(tokens, cuts)):
+        assert tuple(each.tolist() for each in both) == slow(forest, root)
+    return operations, tokens, sizes
 
 
 def test_a_sentence_in_brackets(tmp_path: Path) -> None:
@@ -67,13 +77,13 @@ def test_a_sentence_in_brackets(tmp_path: Path) -> None:
         "( (S (NP (DT the) (NN cat)) (VP (VBD sat) (ADVP (RB there))) (. .)) )\n(X a)\n"
     )
     forest = read_mrg(path).forest
-    oracle = check(forest)
-    letters = "".join(Operation(op).name[:2] for op in oracle.operations)
-    assert letters == "STSPSPREREMESPREREMEREMESTRE"
-    words = np.append(forest.columns["word"], -1)[oracle.token]
+    operations, tokens, sizes = check(forest)
+    letters = "".join(Operation(op).name[:2] for op in operations)
+    assert letters == "SPSPREREMESPREREMEREMERE"
+    words = np.append(forest.columns["word"], -1)[tokens]
     names = ["-" if word < 0 else forest.vocabs["word"].names[word] for word in words]
-    assert " ".join(names) == "- the the the cat sat sat sat there . . - - a"
-    assert oracle.sizes.tolist() == [12, 2]
+    assert " ".join(names) == "the the the cat sat sat sat there . . - a"
+    assert sizes.tolist() == [11, 1]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 14))
@@ -96,9 +106,12 @@ def test_any_trees_in_any_node_order(seed: int, trees: int, most: int) -> None:
     forest = Forest.build(
         np.concatenate(parents), pos=np.concatenate(pos), offsets=np.cumsum([0, *sizes])
     )
-    oracle = check(forest)
-    graph = operation_graph(oracle.operations, oracle.sizes, complete=True)
-    graph.ndata["leaf"] = torch.from_numpy(oracle.token)
+    operations, tokens, steps = check(forest)
+    begins = starts(steps)
+    graph = operation_graph(
+        np.insert(operations, begins, Operation.START), steps + 1, complete=True
+    )
+    graph.ndata["leaf"] = torch.from_numpy(np.insert(tokens, begins, -1))
     inferred = inferred_trees(graph, ["leaf"], recur_only=True)
     found = {tuple(span) for span in spans(inferred).tolist()}
     expected = set()  # every tree's span, and those of its nodes with several children
@@ -123,7 +136,5 @@ def test_deep_trees_and_none() -> None:
     parent = np.repeat(np.arange(-1, 2999), 2)[1:]  # a spine with a leaf at each node
     parent[1:] = np.repeat(np.arange(0, 2999) * 2, 2)[: len(parent) - 1]
     forest = Forest.build(parent)
-    oracle = oracle_operations(forest)
-    assert np.bincount(oracle.operations).tolist() == [1, 2999, 3000, 2999]
-    nothing = oracle_operations(forest.select([]))
-    assert [len(each) for each in nothing] == [0, 0, 0]
+    assert np.bincount(oracle(forest)[0]).tolist() == [0, 2999, 3000, 2999]
+    assert [len(each) for each in oracle(forest.select([]))] == [0, 0, 0]

@@ -17,6 +17,7 @@ from dgltrees.papers.rrnet.models import (
     Reinforce,
     legal,
 )
+from dgltrees.papers.rrnet.models.objectives import advantages
 from dgltrees.papers.rrnet.models.policy import ILLEGAL
 
 SIZES = torch.tensor([3, 1, 2])
@@ -58,17 +59,14 @@ def by_hand(
 
 
 def test_sequences_that_go_on_end_with_a_value() -> None:
-    made, bootstrap = decisions(), doubles(0.3, -2.0, 1.1)
-    values = made.values.detach()
-    made = made._replace(bootstrap=PolicyOutput(torch.zeros(3, 3), bootstrap))
-    got = Reinforce(discount=0.9).advantages(made, REWARDS, values)
+    bootstrap, values = doubles(0.3, -2.0, 1.1), decisions().values.detach()
+    got = advantages(REWARDS, values, SIZES, 0.9, bootstrap)
     assert_close(got, by_hand(REWARDS, values, 0.9, bootstrap))
 
 
 def test_the_whole_return_less_the_value() -> None:
-    made = decisions()
-    values = made.values.detach()
-    got = Reinforce(discount=0.9).advantages(made, REWARDS, values)
+    values = decisions().values.detach()
+    got = advantages(REWARDS, values, SIZES, 0.9)
     returns = doubles(0.5 + 0.81 * 1.0, 0.9, 1.0, 2.0, -0.9, -1.0)
     assert_close(got, returns - values)
     assert_close(got, by_hand(REWARDS, values, 0.9))

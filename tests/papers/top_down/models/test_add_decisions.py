@@ -10,8 +10,8 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest, left_chains
-from dgltrees.papers.top_down.models import AddDecisions, JointTreeLM, TreeLM, with_stops
-from dgltrees.papers.top_down.models.tree_lm import source_of_node
+from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
+from dgltrees.papers.top_down.models.tree_lm import TreeLM, source_of_node, with_stops
 from tests.trees.dependencies import HEADS, forest_of, sentences
 
 V, D = 20, 4

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from dgltrees.papers.top_down.models import NCE, AddDecisions, Sampling, SequenceLM, TreeLM
+from dgltrees.papers.top_down.models.add_decisions import AddDecisions
 from dgltrees.papers.top_down.models.biaffine import BiaffineParser
+from dgltrees.papers.top_down.models.language_model import NCE, SequenceLM
+from dgltrees.papers.top_down.models.sample_trees import Sampling
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from tests.models.test_ranges import WORDS, assert_refused
 
 REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [

@@ -11,19 +11,10 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from dgltrees import ConfigError, Vocabulary
-from dgltrees.papers.top_down.graphs import (
-    dependency_forest,
-    generation_batch,
-    generation_forest,
-)
-from dgltrees.papers.top_down.models import (
-    AddDecisions,
-    JointTreeLM,
-    SampledTrees,
-    Sampling,
-    TreeLM,
-    sample_trees,
-)
+from dgltrees.papers.top_down.graphs import dependency_forest, generation_batch, generation_forest
+from dgltrees.papers.top_down.models.add_decisions import AddDecisions, JointTreeLM
+from dgltrees.papers.top_down.models.sample_trees import SampledTrees, Sampling, sample_trees
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
 
 V, D = 12, 4
 VOCABS = {

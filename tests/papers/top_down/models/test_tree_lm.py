@@ -13,9 +13,9 @@ from torch.testing import assert_close
 
 from dgltrees import ConfigError, TreeBatch
 from dgltrees.papers.top_down.graphs import generation_batch, generation_forest
-from dgltrees.papers.top_down.models import TreeLM
+from dgltrees.papers.top_down.models.tree_lm import TreeLM
 from tests.backends import by_backend
-from tests.papers.top_down.graphs.sentences import slow_paths
+from tests.papers.top_down.sentences import slow_paths
 from tests.trees.dependencies import HEADS, forest_of, random_heads, sentences
 
 WORDS, D = 40, 4

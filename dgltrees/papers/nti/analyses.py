@@ -1,0 +1,439 @@
+"""Trained models of plain sentences: what they attend to, where they err, what they find similar.
+
+Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL 2017), section 5. A model
+knows only the words of its training examples; queries and results keep the words of the files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dgltrees._files import PathLike
+from dgltrees.analyses.require import require
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.models.encoding import Encoding
+from dgltrees.models.streaming import batches_of_similar
+from dgltrees.papers.nti.graphs import full_shape
+from dgltrees.papers.nti.models.encoder import NTIEncoder, NTIEncoding
+from dgltrees.papers.nti.models.pairs import EncodingPair, PairEncoder, TreeMatching
+from dgltrees.papers.nti.pictures import AttentionDrawing, draw_attention, tree_cells
+from dgltrees.papers.nti.tasks.base import SentenceTask, with_ids
+from dgltrees.papers.nti.tasks.settings import SentenceSettings
+from dgltrees.tasks.files import data_files
+from dgltrees.tasks.splits import load_examples
+from dgltrees.training.loaded import LoadedRun
+from dgltrees.trees import Examples, Forest, TreeBatch, Vocabulary
+from dgltrees.trees.builders import chains
+from dgltrees.trees.segments import inverse
+
+__all__ = [
+    "AttentionMap",
+    "accuracy_by_padding",
+    "attention_map",
+    "batches",
+    "encodings",
+    "examples_with_all_words",
+    "pad_attention",
+    "sentence_settings",
+    "sentences_with_all_words",
+    "similar",
+    "tree_encoder",
+    "with_model_words",
+]
+
+
+def sentence_settings(run: LoadedRun) -> SentenceSettings:
+    """The settings of the data of a run on plain sentences.
+
+    Raises:
+        ConfigError: the run has another task.
+    """
+    require(run, run.task, SentenceTask, "a run of snli, wikiqa or sst-phrases")
+    return cast(SentenceSettings, run.settings.data)
+
+
+def examples_with_all_words(run: LoadedRun, files: Sequence[PathLike]) -> Examples:
+    """Read the examples of files with a vocabulary of the model's words and of all others.
+
+    Arguments:
+        run: a run on plain sentences.
+        files: paths, or patterns such as ``data/*.txt``.
+
+    Raises:
+        ConfigError: the run has another task, or a pattern names no file.
+        TreeError: a file is not what the task reads.
+    """
+    sentence_settings(run)
+    values: dict[str, object] = {"test": [os.fspath(file) for file in files]}
+    if "supervise" in run.settings.sections["data"]:
+        values["supervise"] = "root"  # whole sentences, as in evaluation
+    data = run.settings.replace("data", **values).data
+    vocabs = {**run.vocabularies, "word": _all_words(run)}
+    return load_examples(run.task, data, data_files(data, "test", "--input"), vocabs)
+
+
+def sentences_with_all_words(run: LoadedRun, texts: Sequence[str]) -> Forest:
+    """Split texts at spaces into sentences, with the vocabulary of the model's and all other words.
+
+    Raises:
+        ConfigError: the run has another task.
+        TreeError: a text has no word.
+    """
+    parts, words = [text.split() for text in texts], Vocabulary()
+    ids = words.encode([word for part in parts for word in part])
+    forest = chains([len(part) for part in parts], {"word": ids}, {"word": words})
+    return with_ids(forest, sentence_settings(run), _all_words(run))
+
+
+def _all_words(run: LoadedRun) -> Vocabulary:
+    """A vocabulary of the words of the model, to which more can be added."""
+    words = run.vocabularies["word"]
+    return Vocabulary(words.names, unknown=words.unknown)
+
+
+def with_model_words(run: LoadedRun, forest: Forest) -> Forest:
+    """Replace all words that the model does not know by the unknown word."""
+    words, ids = run.vocabularies["word"], forest.columns["word"]
+    unknown = words.encode([words.unknown or ""])[0]
+    encoded = np.where(ids < len(words), ids, unknown)
+    return replace(forest, columns={**forest.columns, "word": encoded}, vocabs={"word": words})
+
+
+def tree_encoder(run: LoadedRun) -> NTIEncoder | PairEncoder:
+    """The encoder of a run, which must build trees over sentences.
+
+    Raises:
+        ConfigError: the run has another task, or its model builds no trees.
+    """
+    sentence_settings(run)
+    encoder = getattr(run.model, "encoder", None)
+    if isinstance(encoder, PairEncoder):
+        return encoder
+    return require(run, encoder, NTIEncoder, "a model that makes trees (model.encoder nti)")
+
+
+def batches(
+    run: LoadedRun, forest: Forest, *, arity: int = 1, max_nodes: int
+) -> Iterator[tuple[NDArray[np.int64], TreeBatch]]:
+    """The ids of sentences and their batches with the words of the model, shortest first.
+
+    Arguments:
+        run: the run, on whose device the batches are.
+        forest: the sentences, with all their words.
+        arity: the number of sentences in succession that are in one batch.
+        max_nodes: the largest number of words in a batch.
+    """
+    encoded = with_model_words(run, forest)
+    sizes = encoded.sizes.reshape(-1, arity).sum(1)
+    for ids in batches_of_similar(sizes, max_nodes=max_nodes):
+        trees = (ids[:, None] * arity + np.arange(arity)).ravel()
+        yield trees, encoded.batch(trees).to(run.fabric.device)
+
+
+@torch.no_grad()
+def encodings(
+    run: LoadedRun, forest: Forest, *, max_nodes: int = 10_000
+) -> Iterator[tuple[NDArray[np.int64], Encoding]]:
+    """The ids of sentences and the encodings of the trees over them, batch by batch.
+
+    Arguments:
+        run: a run whose model builds trees.
+        forest, max_nodes: see :func:`batches`.
+
+    Raises:
+        ConfigError: the model builds no trees.
+    """
+    encoder = tree_encoder(run)
+    encode = encoder.encode_alone if isinstance(encoder, PairEncoder) else encoder
+    for ids, batch in batches(run, forest, max_nodes=max_nodes):
+        yield ids, encode(batch)
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """Attention between the trees over two sentences.
+
+    Arguments:
+        words: ``(L,)``, the premise's words at the leaves of its tree; None marks a pad.
+        spans: ``(M, 2)`` the first and the last leaf below each node of that tree.
+        depth: ``(M,)``, the number of edges between each node and the root.
+        phrases: ``(Q,)``, the words below each attending node of the hypothesis' tree.
+        pads: ``(Q,)`` the number of pads below it.
+        weights: ``(Q, M)`` the attention of each phrase on the nodes of the premise.
+    """
+
+    words: list[str | None]
+    spans: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    phrases: list[str]
+    pads: list[int]
+    weights: NDArray[np.float64]
+
+    def draw(self, phrases: Sequence[str] | None = None) -> AttentionDrawing:
+        """Draw the attention of phrases as heat maps.
+
+        Nodes that differ only by pads have the same words below them; of these the lowest is drawn
+        for a phrase. Titles show the number of pads.
+
+        Arguments:
+            phrases: words of the hypothesis, with spaces; by default those of all nodes.
+
+        Raises:
+            ConfigError: the hypothesis has no such phrase.
+        """
+        rows = list(range(len(self.phrases)))
+        if phrases is not None:
+            rows = [self._row(" ".join(phrase.split())) for phrase in phrases]
+        titles = [self.phrases[row] + _pads(self.pads[row]) for row in rows]
+        return draw_attention(self.words, self.spans, self.depth, self.weights[rows], titles=titles)
+
+    def _row(self, phrase: str) -> int:
+        if phrase not in self.phrases:
+            raise ConfigError(
+                f"expected a phrase that a node of the hypothesis covers, got {phrase!r}; "
+                f"its phrases: {'; '.join(self.phrases)}"
+            )
+        return self.phrases.index(phrase)
+
+
+def _pads(number: int) -> str:
+    return f" (and {number} pad{'s' * (number > 1)})" if number else ""
+
+
+def attention_map(run: LoadedRun, files: Sequence[PathLike], example: int = 0) -> AttentionMap:
+    """The attention of one pair of sentences, from hypothesis to premise.
+
+    Arguments:
+        run: a run whose model has attention.
+        files: files of pairs.
+        example: the number of the pair, from 0.
+
+    Raises:
+        ConfigError: the model has no attention.
+        TreeError: a file is not what the task reads, there is no such example, or sub-trees
+            overlap.
+    """
+    data = examples_with_all_words(run, files)
+    if not 0 <= example < len(data):
+        raise TreeError(f"expected an example from 0 to {len(data) - 1}, got {example}")
+    pair = data.forest.select([2 * example, 2 * example + 1])
+    names = pair.vocabs["word"].names
+    words = [[names[i] for i in pair.tree(side).columns["word"]] for side in range(2)]
+    premise, hypothesis, weights = _attention(run, with_model_words(run, pair).batch())
+    queries = _queries(hypothesis, weights).numpy()
+    spans = hypothesis.batch.ndata["span"].cpu().numpy()[queries]
+    phrases = [" ".join(words[1][first : last + 1]) for first, last in spans.tolist()]
+    below = tree_cells(hypothesis.batch)[1][queries]
+    pads = (np.diff(below) - np.diff(spans))[:, 0].tolist()
+    leaves, premise_spans, depth = tree_cells(premise.batch)
+    tokens = premise.batch.ndata["token"].cpu().numpy()[leaves]
+    leaf_words = [None if token < 0 else words[0][token] for token in tokens.tolist()]
+    attention = weights.cpu().double().numpy()[queries]
+    return AttentionMap(leaf_words, premise_spans, depth, phrases, pads, attention)
+
+
+def pad_attention(
+    run: LoadedRun, files: Sequence[PathLike], *, max_nodes: int = 2_000
+) -> dict[str, Any]:
+    """The share of the attention on nodes without a word below them, section 5.3.
+
+    Arguments:
+        run: a run whose model has attention.
+        files: files of pairs.
+        max_nodes: the largest number of words in a batch.
+
+    Returns:
+        the ``mean`` and the maximum (``most``) over ``queries`` nodes of hypotheses; and ``share``,
+        that of pads among all nodes, which ``mean`` would be if all weights were equal.
+
+    Raises:
+        ConfigError: the model has no attention.
+        TreeError: a file is not what the task reads.
+    """
+    data, masses, shares = examples_with_all_words(run, files), [], []
+    for _, batch in batches(run, data.forest, arity=data.arity, max_nodes=max_nodes):
+        premise, hypothesis, weights = _attention(run, batch)
+        queries = _queries(hypothesis, weights).to(weights.device)
+        tree = hypothesis.batch.tree_of_node.to(weights.device)[queries]
+        table = premise.table
+        pads = (table.pad & table.mask).float()
+        masses.append((weights[queries] * pads[tree]).sum(1).cpu())
+        shares.append((pads.sum(1) / table.mask.sum(1))[tree].cpu())
+    mass = torch.cat(masses)
+    return {
+        "mean": float(mass.mean()),
+        "most": float(mass.max()),
+        "share": float(torch.cat(shares).mean()),
+        "queries": len(mass),
+    }
+
+
+@torch.no_grad()
+def _attention(run: LoadedRun, batch: TreeBatch) -> tuple[NTIEncoding, NTIEncoding, Tensor]:
+    """The encodings of premises and hypotheses, and the attention of the latter, ``(N, M)``."""
+    model: Any = run.model
+    expected = "a model whose sentences attend to each other (model.interaction)"
+    pair = require(run, model.encoder(batch.to(run.fabric.device)), EncodingPair, expected)
+    if isinstance(model.head, TreeMatching):
+        weights = model.head.attend(pair.second, pair.first).weights[pair.second.table.mask]
+    else:
+        weights = require(run, pair.second.attention, Tensor, expected)
+    return pair.first, pair.second, weights
+
+
+def _queries(hypothesis: NTIEncoding, weights: Tensor) -> Tensor:
+    """Which nodes attend and have a word below them, ``(N,)`` bool."""
+    return ((weights.sum(1) > 0) & ~hypothesis.pad).cpu()
+
+
+def accuracy_by_padding(
+    run: LoadedRun, files: Sequence[PathLike], *, step: int = 5
+) -> list[dict[str, Any]]:
+    """Accuracy by the number of pads in an example's tree, or in both of its trees.
+
+    Arguments:
+        run: a run whose model makes full trees over sentences.
+        files: the examples.
+        step: the range of the number of pads in a group.
+
+    Returns:
+        one row per group: ``pads``, its smallest number, ``accuracy``, and the number of
+            ``examples``.
+
+    Raises:
+        ConfigError: the step is not positive, or the model makes no full trees.
+        TreeError: a file is not what the task reads.
+    """
+    if step < 1:
+        raise ConfigError(f"expected steps of at least 1, got {step}")
+    encoder = tree_encoder(run)
+    data = examples_with_all_words(run, files)
+    shape = full_shape(encoder.make_trees(data.forest.sizes))
+    if shape is None:
+        trees, path = run.settings.model["trees"], run.directory.path
+        raise ConfigError(f"expected full trees (model.trees full) at {path}, got {trees}")
+    pads = np.maximum(np.asarray(shape.widths) - data.forest.sizes, 0)
+    group = pads.reshape(-1, data.arity).sum(1) // step
+    encoded = replace(data, forest=with_model_words(run, data.forest))
+    correct = run.outputs(encoded)["prediction"] == run.task.targets(data)
+    return [
+        {
+            "pads": int(g * step),
+            "accuracy": float(correct[group == g].mean()),
+            "examples": int((group == g).sum()),
+        }
+        for g in np.unique(group)
+    ]
+
+
+KINDS = ("phrases", "sentences")
+
+
+def similar(
+    run: LoadedRun,
+    files: Sequence[PathLike],
+    queries: Sequence[str],
+    *,
+    number: int = 5,
+    of: str = "phrases",
+) -> list[dict[str, Any]]:
+    """The nearest phrases or sentences of files to each query, by the cosine of their states.
+
+    A phrase is the text below a node of the tree over a sentence; a query is encoded as a sentence,
+    by the root of its tree. Equal texts count once, and a query is not its own neighbour.
+
+    Arguments:
+        run: a run whose model builds trees over sentences.
+        files: the sentences.
+        queries: texts with spaces between words.
+        number: the number of neighbours per query.
+        of: ``"phrases"``, all nodes with a word below them, or ``"sentences"``, the roots.
+
+    Returns: for each query a dictionary with ``query`` and ``nearest``, a list of ``text`` and
+    ``cosine``.
+
+    Raises:
+        ConfigError: there is no query, ``number`` is not positive, ``of`` is unknown, or the model
+            builds no trees.
+        TreeError: a file is not what the task reads, or a query has no word.
+    """
+    if not queries or number < 1 or of not in KINDS:
+        raise ConfigError(
+            f"expected queries, a number of at least 1 and one of {' or '.join(KINDS)}, got "
+            f"{len(queries)} queries, {number} and {of}"
+        )
+    lower = sentence_settings(run).lower
+    spelled = [" ".join(query.split()) for query in queries]
+    spelled = [query.lower() if lower else query for query in spelled]  # as files are read
+    directions = _root_directions(run, sentences_with_all_words(run, queries))  # (Q, c)
+    forest = examples_with_all_words(run, files).forest
+    neighbors: list[dict[str, float]] = [{} for _ in queries]
+    for ids, encoding in encodings(run, forest):
+        nodes = torch.arange(encoding.batch.num_nodes)
+        if of == "sentences":
+            nodes = encoding.batch.roots.cpu()
+        nodes = nodes[~encoding.batch.ndata["pad"].cpu()[nodes]]
+        cosines = directions @ _unit(encoding.states[nodes.to(encoding.states.device)]).T  # (Q, n)
+        texts = _Texts(forest, ids, encoding, nodes)
+        for query, row, nearest in zip(spelled, cosines.cpu(), neighbors):
+            _update(nearest, row, texts, query, number)
+    return [
+        {
+            "query": query,
+            "nearest": [{"text": t, "cosine": round(s, 6)} for t, s in nearest.items()],
+        }
+        for query, nearest in zip(queries, neighbors)
+    ]
+
+
+def _root_directions(run: LoadedRun, forest: Forest) -> Tensor:
+    """The normalised states of the roots, ``(T, c)``, in the order of the forest."""
+    parts = [(ids, encoding.roots) for ids, encoding in encodings(run, forest)]
+    order = inverse(np.concatenate([ids for ids, _ in parts]))
+    return _unit(torch.cat([roots for _, roots in parts])[torch.from_numpy(order)])
+
+
+def _unit(h: Tensor) -> Tensor:
+    return torch.nn.functional.normalize(h.float(), dim=1)
+
+
+class _Texts:
+    """The words below some nodes of the trees over some sentences."""
+
+    def __init__(
+        self, forest: Forest, ids: NDArray[np.int64], encoding: Encoding, nodes: Tensor
+    ) -> None:
+        batch = encoding.batch
+        self.span = batch.ndata["span"].cpu()[nodes].numpy()
+        self.first = forest.offsets[ids][batch.tree_of_node.cpu()[nodes].numpy()]
+        self.words, self.names = forest.columns["word"], forest.vocabs["word"].names
+
+    def __getitem__(self, i: int) -> str:
+        first, last = self.first[i] + self.span[i]
+        return " ".join(self.names[word] for word in self.words[first : last + 1])
+
+
+def _update(
+    nearest: dict[str, float], cosines: Tensor, texts: _Texts, query: str, number: int
+) -> None:
+    """Update ``nearest`` to the ``number`` nearest of its texts and the new ones."""
+    new: dict[str, float] = {}
+    for i in cosines.argsort(descending=True, stable=True).tolist():
+        text = texts[i]
+        if text != query:
+            new.setdefault(text, float(cosines[i]))
+        if len(new) == number:
+            break
+    for text, cosine in new.items():
+        nearest[text] = max(cosine, nearest.get(text, -1.0))
+    ordered = sorted(nearest.items(), key=lambda pair: (-pair[1], pair[0]))[:number]
+    nearest.clear()
+    nearest.update(ordered)

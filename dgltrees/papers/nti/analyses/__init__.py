@@ -1,1 +1,0 @@
-"""The analyses of Neural Tree Indexers."""

@@ -1,0 +1,132 @@
+"""Tasks on pairs of sentences: natural language inference, and answer sentence selection.
+
+The models are those of Munkhdalai and Yu, "Neural Tree Indexers for Text Understanding" (EACL
+2017), sections 4.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats import FORMATS
+from dgltrees.formats.lengths import WordRules
+from dgltrees.metrics.ranks import rank_within, ranking
+from dgltrees.papers.nti.data.entailment import stream_entailment
+from dgltrees.papers.nti.data.snli import companions
+from dgltrees.papers.nti.data.wikiqa import stream_wikiqa
+from dgltrees.papers.nti.tasks.base import SentenceTask, sentence_reader
+from dgltrees.papers.nti.tasks.models import make_answer_selector, make_pair_classifier
+from dgltrees.papers.nti.tasks.settings import PairModel, QuestionModel, SentenceSettings
+from dgltrees.tasks.task import LOSS, Columns, Metric
+from dgltrees.trees import Examples
+from dgltrees.trees.segments import offsets_of
+
+__all__ = ["SNLI", "WIKIQA", "WikiQATask"]
+
+
+def _read_pairs(
+    path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_entailment(path, trees, rules=rules, labeled=labeled)
+
+
+@dataclass(frozen=True)
+class SNLITask(SentenceTask):
+    """A task on pairs of sentences, which may be in files of their own."""
+
+    def companions(self, path: Path) -> list[Path]:
+        """The files of sentences beside one of labels, where they exist."""
+        return [each for each in companions(path) if each.exists()]
+
+
+SNLI = SNLITask(
+    "snli",
+    SentenceSettings,
+    PairModel,
+    {"entailment": sentence_reader(_read_pairs)},
+    make_pair_classifier,
+    max_children=1,
+    reads=FORMATS["entailment"].description,
+)
+
+
+@dataclass(frozen=True)
+class WikiQATask(SentenceTask):
+    """Answer selection: rows are pairs of a question and a sentence, with class 1 for answers."""
+
+    numbered = ("example", "question")
+    has_majority = False  # accuracy is not reported, since few sentences answer
+
+    def groups(self, data: Examples) -> NDArray[np.int64]:
+        """The question of each pair, ``(E,)``."""
+        return _questions(data)
+
+    def report(
+        self, data: Examples, outputs: Columns, majority: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """``map`` and ``mrr`` over ``questions`` with an answer; ``dropped``, the others; ``loss``.
+
+        Raises:
+            TreeError: no question has an answer.
+        """
+        ranks = ranking(
+            outputs["probability"],
+            self.targets(data) == 1,
+            _questions(data),
+            np.asarray(data.columns["rank"]),
+        )
+        if not ranks["questions"]:
+            raise TreeError(
+                f"expected a question with a right answer, got {ranks['dropped']} without one; MAP "
+                "and MRR need them"
+            )
+        return {**ranks, "loss": float(outputs["loss"].mean()), "examples": len(data)}
+
+    def predictions(self, data: Examples, outputs: Columns) -> Iterator[dict[str, Any]]:
+        """``example``, ``question`` and ``sentence`` (its number there), ``probability``, ``rank``.
+
+        The first three are counted from 0, the rank from 1.
+        """
+        question = _questions(data)
+        rank = rank_within(outputs["probability"], question, np.asarray(data.columns["rank"]))
+        for example in range(len(data)):
+            yield {
+                "example": example,
+                "question": int(question[example]),
+                "sentence": int(data.columns["sentence"][example]),
+                "probability": float(f"{outputs['probability'][example]:.9g}"),
+                "rank": int(rank[example]),
+            }
+
+
+def _questions(data: Examples) -> NDArray[np.int64]:
+    """The question of each pair, ``(E,)``, numbered from 0 over all files."""
+    number, sentence = (np.asarray(data.columns[name]) for name in ("question", "sentence"))
+    begins = (np.diff(number) != 0) | (np.diff(sentence) <= 0)
+    return offsets_of(begins)
+
+
+def _read_questions(
+    path: PathLike, settings: SentenceSettings, rules: WordRules, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_wikiqa(path, trees, rules=rules, labeled=labeled)
+
+
+WIKIQA = WikiQATask(
+    "wikiqa",
+    SentenceSettings,
+    QuestionModel,
+    {"wikiqa": sentence_reader(_read_questions)},
+    make_answer_selector,
+    max_children=1,
+    metrics=(Metric("map", label="MAP"), Metric("mrr", label="MRR"), LOSS),
+    reads=FORMATS["wikiqa"].description,
+)

@@ -1,0 +1,182 @@
+"""The tasks of tensor Tree-LSTMs: ListOps, logical relations, Boolean sentences, INEX 2005.
+
+ListOps is section V.C of the paper: each operator has its own parameters, digits have thermometer
+codes, and a network with two hidden layers classifies the root's state. Logical relations are
+section V.B, after Bowman et al. (2015): which of seven relations holds between two propositional
+sentences. One encoder with parameters of its own for each operator reads both, variables are
+one-hot codes, and a bilinear layer compares the two roots. Accuracy is reported by the larger
+number of operators too, 12 or more together. A Boolean sentence has a truth value, and so has each
+of its subexpressions. INEX 2005 has the classes of XML documents, from the structure of their tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import nn
+
+from dgltrees._files import PathLike
+from dgltrees.formats import FORMATS
+from dgltrees.formats.logic import stream_logic
+from dgltrees.models.classifier import Classifier
+from dgltrees.models.heads import ComparisonHead
+from dgltrees.models.inputs import NodeInput, OneHot, Thermometer
+from dgltrees.models.readout import EveryNode, Root
+from dgltrees.options import Count, Options
+from dgltrees.papers.tensor_tree_lstm.data.boolsent import stream_boolsent
+from dgltrees.papers.tensor_tree_lstm.data.inex import stream_inex
+from dgltrees.papers.tensor_tree_lstm.data.listops import stream_listops
+from dgltrees.papers.tensor_tree_lstm.operators import OperatorModel, make_operator_encoder
+from dgltrees.tasks.settings import DataSettings, OperatorSettings, WordSettings
+from dgltrees.tasks.task import Names
+from dgltrees.tasks.trees.base import TreeTask, make_encoder, make_head, make_readout
+from dgltrees.tasks.trees.settings import HeadSettings, ReadoutSettings, TreeModel
+from dgltrees.tasks.trees.supervision import SupervisedSettings, root_labels
+from dgltrees.trees import Examples, Vocabulary
+from dgltrees.trees.words import UNKNOWN
+
+__all__ = [
+    "BOOLSENT",
+    "INEX",
+    "LISTOPS",
+    "LOGIC",
+    "ListOpsModel",
+    "LogicModel",
+    "LogicSettings",
+    "OperatorNodesModel",
+    "TreesModel",
+]
+
+
+@dataclass(frozen=True)
+class ListOpsModel(ReadoutSettings, OperatorModel):
+    """A classifier of trees over digits."""
+
+    digits: Literal["thermometer", "one_hot"] = "thermometer"
+    """Input vector of a leaf's digit d: d + 1 ones, then zeros (thermometer), or a single one."""
+
+
+_CODES: dict[str, Callable[[str, int], NodeInput]] = {"thermometer": Thermometer, "one_hot": OneHot}
+
+
+def _read_listops(
+    path: PathLike, settings: DataSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_listops(path, trees, labeled=labeled)
+
+
+def _build_listops(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_operator_encoder(model, _CODES[model["digits"]]("value", 10), vocabs)
+    head = make_head(model, encoder, vocabs)
+    return Classifier(encoder, make_readout(model, encoder), head)
+
+
+LISTOPS = TreeTask(
+    "listops",
+    DataSettings,
+    ListOpsModel,
+    {"listops": _read_listops},
+    _build_listops,
+    max_children=5,
+    reads=FORMATS["listops"].description,
+)
+
+
+@dataclass(frozen=True)
+class LogicSettings(OperatorSettings):
+    """The data of logical relations."""
+
+    max_operators: Count | None = None
+    """Train on pairs with at most this many operators; by default on all."""
+
+
+@dataclass(frozen=True)
+class LogicModel(OperatorModel):
+    """A classifier of pairs of trees."""
+
+    comparison: Count | None = None
+    """Width of the layer that compares two trees; by default the number of classes."""
+
+
+_VARIABLES = 6
+
+
+def _read_logic(
+    path: PathLike, settings: LogicSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    return stream_logic(path, trees, labeled=labeled)
+
+
+def _build_logic(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_operator_encoder(model, OneHot("value", _VARIABLES), vocabs)
+    head = model.of(ComparisonHead, size=encoder.size, classes=len(vocabs["target"]))
+    return Classifier(encoder, Root(), head)
+
+
+LOGIC = TreeTask(
+    *("logic", LogicSettings, LogicModel, {"logic": _read_logic}, _build_logic),
+    max_children=2,
+    breakdown=("operators", 12),
+    reads=FORMATS["logic"].description,
+)
+
+
+@dataclass(frozen=True)
+class OperatorNodesModel(HeadSettings, OperatorModel):
+    """A classifier of all nodes, some of which are operators."""
+
+
+def _read_boolsent(
+    path: PathLike, settings: SupervisedSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    for data in stream_boolsent(path, trees, labeled=labeled):
+        yield data if settings.supervise == "nodes" else root_labels(data)
+
+
+def _build_boolsent(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_operator_encoder(model, OneHot("value", 2), vocabs)
+    return Classifier(encoder, EveryNode(), make_head(model, encoder, vocabs))
+
+
+BOOLSENT = TreeTask(
+    "boolsent",
+    SupervisedSettings,
+    OperatorNodesModel,
+    {"boolsent": _read_boolsent},
+    _build_boolsent,
+    nodes=True,
+    reads=FORMATS["boolsent"].description,
+)
+
+
+@dataclass(frozen=True)
+class TreesModel(ReadoutSettings, TreeModel):
+    """A classifier of trees."""
+
+
+def _read_inex(
+    path: PathLike, settings: WordSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    if vocabs is None:
+        tags = Vocabulary(unknown=UNKNOWN)
+        vocabs = {"label": tags, "target": Vocabulary()}
+    return stream_inex(path, trees, vocabs=vocabs, labeled=labeled)
+
+
+def _build_inex(model: Options, vocabs: Mapping[str, Vocabulary]) -> nn.Module:
+    encoder = make_encoder(model, OneHot("label", len(vocabs["label"])))
+    head = make_head(model, encoder, vocabs)
+    return Classifier(encoder, make_readout(model, encoder), head)
+
+
+INEX = TreeTask(
+    "inex",
+    WordSettings,
+    TreesModel,
+    {"inex": _read_inex},
+    _build_inex,
+    max_children=32,
+    reads=FORMATS["inex"].description,
+)

@@ -1,1 +1,0 @@
-"""The tasks of tensor Tree-LSTMs."""

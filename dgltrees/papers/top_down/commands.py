@@ -1,0 +1,312 @@
+"""Commands: parse, rerank, complete, train-shape, generate, compress and simplify."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+from dgltrees.commands.arguments import resumable
+from dgltrees.commands.runs import write_lines
+from dgltrees.errors import ConfigError
+from dgltrees.options import Count, Fraction, NonNegative, Positive, PositiveShare, Seed
+from dgltrees.papers.top_down.analyses import generate as generation
+from dgltrees.papers.top_down.analyses import parse as parsing
+from dgltrees.papers.top_down.analyses import rerank as reranking
+from dgltrees.papers.top_down.analyses import scoring, shape
+from dgltrees.papers.top_down.analyses.compress import compress_files
+from dgltrees.papers.top_down.analyses.generate import GeneratedTrees, TreeFormat, format_of
+from dgltrees.papers.top_down.analyses.simplify import simplify_files
+from dgltrees.papers.top_down.data.kbest import read_kbest
+from dgltrees.papers.top_down.data.questions import read_answers, read_questions
+from dgltrees.papers.top_down.models.sample_trees import Sampling
+from dgltrees.training.loaded import load
+
+__all__ = ["complete", "compress", "generate", "parse", "rerank", "simplify", "train_shape"]
+
+
+def parse(
+    run: str,
+    *,
+    input: list[str],
+    out: str,
+    k: Count = 1,
+    format: Literal["conllu", "lines", "text"] | None = None,
+    encoding: str = "utf-8",
+    after: str | None = None,
+    max_words: Count | None = None,
+    projective: bool | None = None,
+) -> None:
+    """Write the k best trees of sentences: parse DIR --input FILE --k 20 --out FILE.
+
+    Prints one JSON object per file written: its name, and the numbers of sentences, words and
+    trees.
+
+    Arguments:
+        run: the run directory of a parser.
+        input: files of sentences.
+        out: CoNLL-U file to write; or, with / at its end, a folder for one file per input, in which
+            files that exist already stay as they are.
+        k: trees per sentence.
+        format: format of the input: conllu; lines, one sentence of words per line; or text, to be
+            split into sentences and words; by default conllu or lines, by the file's name.
+        encoding: encoding of lines and text.
+        after: text begins below the first line that contains this.
+        max_words: leave out sentences of more words than this.
+        projective: whether trees are projective; by default as the parser was trained.
+    """
+    parser = load(run)
+    for path, sources in _outputs(input, out):
+        sentences = chain.from_iterable(
+            parsing.read_sentences(source, format, encoding=encoding, after=after)
+            for source in sources
+        )
+        counts = parsing.parse_files(
+            parser, sentences, path, k=k, projective=projective, max_words=max_words
+        )
+        print(json.dumps({"out": str(path), **counts}), flush=True)
+
+
+def _outputs(inputs: Sequence[str], out: str) -> list[tuple[Path, list[str]]]:
+    """The files to write, and the inputs of each.
+
+    Raises:
+        ConfigError: two inputs would be written to the same file of a folder.
+    """
+    if not (out.endswith("/") or Path(out).is_dir()):
+        return [(Path(out), list(inputs))]
+    outputs = [(Path(out) / f"{Path(path).stem}.conllu", [path]) for path in inputs]
+    names = [path for path, _ in outputs]
+    for path, source in outputs:
+        if names.count(path) > 1:
+            raise ConfigError(
+                f"expected inputs of different names, got {source[0]} and another like it"
+            )
+    return [pair for pair in outputs if not pair[0].exists()]
+
+
+def rerank(
+    run: str,
+    *,
+    input: list[str],
+    k: Count | None = None,
+    tune: str | None = None,
+    weight: float = 0.0,
+    out: str | None = None,
+) -> None:
+    """Choose among k-best trees by a language model: rerank DIR --input FILE --tune GOLD.
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        input: k-best lists as CoNLL-U, which ``dgltrees parse`` writes.
+        k: choose from the first K trees of each sentence; by default from all.
+        tune: CoNLL-U file of gold trees: print UAS and LAS for every K, and choose by the best K.
+        weight: weight of the parser's score, which is added to log P.
+        out: CoNLL-U file to write the chosen trees to.
+    """
+    if k is not None and tune is not None:
+        raise ConfigError("expected --k, or --tune to find it, and not both")
+    if out is None and tune is None:
+        raise ConfigError("expected --out FILE, or --tune GOLD, got neither")
+    loaded = load(run)
+    single_root = scoring.language_model_settings(loaded).single_root
+    kbest = read_kbest(input, single_root=single_root, scored=weight != 0.0)
+    gold = None
+    if tune is not None:
+        gold = reranking.read_gold(tune, kbest, single_root=single_root)
+    scores = reranking.tree_scores(loaded, kbest, weight)
+    chosen_k = k or reranking.longest_list(kbest)
+    if gold is not None:
+        chosen_k, rows = reranking.tune(kbest, scores, gold)
+        print(reranking.table(rows))
+        print(json.dumps({"parser": rows[0], "best": rows[chosen_k - 1]}))
+    if out is not None:
+        trees = reranking.choose(scores, kbest.offsets, chosen_k)
+        reranking.write_chosen(kbest, trees, scores, out)
+
+
+def complete(
+    run: str,
+    *,
+    questions: str,
+    answers: str | None = None,
+    parser: str | None = None,
+    out: str | None = None,
+) -> None:
+    """Fill blanks with the likeliest candidate: complete DIR --questions FILE --answers FILE.
+
+    A question whose likeliest candidates have the same probability has no answer; ``ties`` is the
+    number of such questions.
+
+    Arguments:
+        run: the run directory of a language model.
+        questions: CSV file with the columns id,question,a),b),c),d),e).
+        answers: CSV file with the columns id,answer, to print the accuracy.
+        parser: run directory of a parser, which language models over trees need.
+        out: file to write the answers to, as JSON lines.
+    """
+    if answers is None and out is None:
+        raise ConfigError("expected --answers FILE to compare with, or --out FILE, got neither")
+    loaded, loaded_parser = load(run), None if parser is None else load(parser)
+    scoring.check(loaded, loaded_parser)
+    asked = read_questions(questions)
+    correct = None if answers is None else read_answers(answers, asked)
+    scores = scoring.candidate_scores(loaded, asked, loaded_parser)
+    if out is not None:
+        write_lines(scoring.answers(asked, scores), out)
+    if correct is not None:
+        print(json.dumps(scoring.accuracy_of(scores, correct)))
+
+
+@resumable
+def train_shape(
+    run: str,
+    *,
+    state: Literal["own", "source"] | None = None,
+    hidden: list[Count] | None = None,
+    dropout: Fraction | None = None,
+    lr: Positive | None = None,
+    batch_size: Count | None = None,
+    epochs: Count | None = None,
+    seed: Seed | None = None,
+    root: str | None = None,
+) -> None:
+    """Train the decisions to add edges to trees, for a language model of words: train-shape DIR.
+
+    Prints their metrics on the validation trees as JSON. The same command resumes training that was
+    stopped. Defaults are those of the preset tree-shape (``dgltrees show tree-shape``).
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        state: read the state that a node's own word was predicted from, or that of its source.
+        hidden: sizes of the classifiers' hidden layers.
+        dropout: probability of dropout before every layer.
+        lr: learning rate of AdaGrad.
+        batch_size: nodes in a batch.
+        epochs: passes over the training trees.
+        seed: seed of the initial parameters, the order of the nodes and dropout.
+        root: folder of the data sets; by default the run's.
+    """
+    loop = {"lr": lr, "batch_size": batch_size, "epochs": epochs, "seed": seed}
+    result = shape.train_shape(
+        load(run),
+        model=_given({"state": state, "hidden": hidden, "dropout": dropout}),
+        training=_given(loop),
+        root=root,
+    )
+    print(json.dumps(result))
+
+
+def _given(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def generate(
+    run: str,
+    *,
+    number: Count = 10,
+    seed: Seed = 0,
+    temperature: NonNegative = 1.0,
+    top_k: Count | None = None,
+    top_p: PositiveShare = 1.0,
+    max_words: Count = 100,
+    sample_decisions: bool = False,
+    unknown: bool = True,
+    format: TreeFormat | None = None,
+    out: str | None = None,
+) -> None:
+    """Draw trees from a language model: generate DIR --number 20 --out FILE.
+
+    Without START and STOP (``model.stops``), ``dgltrees train-shape`` must have been run.
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        number: number of trees.
+        seed: seed of the draws; the same seed draws the same trees.
+        temperature: divisor of the scores before the softmax; 0 always takes the likeliest word.
+        top_k: draw each word among this many likeliest ones; by default among all.
+        top_p: draw each word among the fewest likeliest ones whose probabilities sum to this.
+        max_words: length of a tree in words, at most.
+        sample_decisions: draw at random whether a word gets another dependent, with the
+            probability that the model says; by default it gets one if that is above 0.5.
+        unknown: whether the unknown word may be drawn.
+        format: format of the file; by default the ending of --out decides.
+        out: file to write; by default sentences are printed.
+    """
+    form = format_of(format, out)
+    trees = generation.generate(
+        load(run),
+        number,
+        seed=seed,
+        sampling=Sampling(temperature, top_k, top_p),
+        sample_decisions=sample_decisions,
+        max_words=max_words,
+        unknown=unknown,
+    )
+    _write(trees, out, form)
+
+
+def compress(
+    run: str,
+    *,
+    input: list[str],
+    max_words: Count,
+    beam: Count = 8,
+    joint: bool = False,
+    format: TreeFormat | None = None,
+    out: str | None = None,
+) -> None:
+    """Shorten sentences by a language model: compress DIR --input FILE --max_words 10.
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        input: CoNLL-U files of sentences with their trees.
+        max_words: length of a compressed sentence in words, at most.
+        beam: width of the beam search: parts of each length that it keeps.
+        joint: score by log P(S, T), the words and the shape of the tree, for which train-shape
+            must have been run; by default by log P(S | T), the words alone.
+        format: format of the file; by default the ending of --out decides.
+        out: file to write; by default sentences are printed.
+    """
+    form = format_of(format, out)
+    _write(compress_files(load(run), input, max_words, beam=beam, joint=joint), out, form)
+
+
+def simplify(
+    run: str,
+    *,
+    input: list[str],
+    simple_words: str,
+    number: Count = 10,
+    min_cosine: Fraction = 0.4,
+    format: TreeFormat | None = None,
+    out: str | None = None,
+) -> None:
+    """Put sentences into simpler words: simplify DIR --input FILE --simple_words WORDS.txt.
+
+    A word that is not among the simple ones is replaced by one that is, if the model expects both
+    in the same places (the cosine of their output embeddings) and the sentence gets likelier. The
+    tree remains.
+
+    Arguments:
+        run: the run directory of a language model over trees.
+        input: CoNLL-U files of sentences with their trees.
+        simple_words: text file of the words to use, one per line.
+        number: number of candidates per word.
+        min_cosine: smallest cosine of a word and its candidates.
+        format: format of the file; by default the ending of --out decides.
+        out: file to write; by default sentences are printed.
+    """
+    form = format_of(format, out)
+    simple = simplify_files(load(run), input, simple_words, number=number, min_cosine=min_cosine)
+    _write(simple, out, form)
+
+
+def _write(trees: GeneratedTrees, out: str | None, form: str) -> None:
+    """Write the trees, or print their sentences."""
+    if out is None:
+        print("\n".join(trees.sentences))
+    else:
+        trees.write(out, form)

@@ -1,0 +1,277 @@
+"""The k best dependency trees of a table of arc scores: projective ones, and any.
+
+J. Eisner, "Three New Probabilistic Models for Dependency Parsing: An Exploration", COLING 1996.
+L. Huang and D. Chiang, "Better k-best Parsing", IWPT 2005.
+
+Y. J. Chu and T. H. Liu, "On the shortest arborescence of a directed graph", 1965; J. Edmonds,
+"Optimum branchings", 1967; R. McDonald, F. Pereira, K. Ribarov and J. Hajič, "Non-projective
+Dependency Parsing using Spanning Tree Algorithms", HLT 2005. E. L. Lawler, "A procedure for
+computing the k best solutions", 1972.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from dgltrees.errors import ConfigError
+from dgltrees.trees.depth import depths
+
+__all__ = ["kbest_arborescences", "kbest_projective", "maximum_arborescence"]
+
+
+def kbest_projective(
+    scores: Tensor, sizes: Tensor, k: int = 1, *, single_root: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The k projective trees with the highest sums of arc scores, for each sentence; exact.
+
+    All spans of one width, of all sentences, are computed at once: O(n) steps, O(n^3 k log k) work.
+    Each projective tree has one derivation in Eisner's chart, so no tree occurs twice; trees with
+    equal scores may be in any order.
+
+    Arguments:
+        scores: ``(B, n + 1, n + 1)`` float, the score of the arc to word d (row) from head h
+            (column); word 0 is ROOT. An arc with -inf is in no tree.
+        sizes: ``(B,)`` int64, the number of words of each sentence, 1 to n.
+        k: the number of trees.
+        single_root: whether exactly one word is below ROOT; otherwise one or more.
+
+    Returns:
+        ``(B, k, n + 1)`` int64, the head of each word, best tree first, -1 at ROOT and beyond the
+        sentence; and ``(B, k)`` the sums, -inf where a sentence has fewer trees.
+
+    Raises:
+        ConfigError: ``k`` is not positive.
+    """
+    if k < 1:
+        raise ConfigError(f"expected k to be at least 1, got {k}")
+    chart = _fill(scores, _pairs(k, scores.device), k, single_root)
+    sizes = sizes.to(scores.device)
+    return _trees(chart, sizes), chart.totals[torch.arange(len(sizes), device=sizes.device), sizes]
+
+
+def _pairs(k: int, device: torch.device) -> Tensor:
+    """The pairs of ranks of two parts, from 0, that can form one of the k best spans, ``(2, P)``.
+
+    A span of parts with the ranks (a, b) has (a + 1)(b + 1) - 1 others that are at least as good.
+    """
+    a, b = torch.meshgrid(torch.arange(k), torch.arange(k), indexing="ij")
+    return torch.nonzero((a + 1) * (b + 1) <= k).t().to(device)
+
+
+@dataclass
+class _Chart:
+    """The parts of the k best trees of every span.
+
+    Arguments:
+        pairs: ``(2, P)`` ranks of parts.
+        totals: ``(B, m, k)`` the scores of all words up to one, below ROOT.
+        arc, right, left: ``(B, m, m, k)`` of spans by first word and width: the split, times P,
+            and the pair. A span of ``arc`` has its ends joined, of ``right`` and ``left`` is all
+            that is below its first, or its last word.
+    """
+
+    pairs: Tensor
+    totals: Tensor
+    arc: Tensor
+    right: Tensor
+    left: Tensor
+
+
+def _fill(scores: Tensor, pairs: Tensor, k: int, single_root: bool) -> _Chart:
+    """Fill the chart by width; ``from`` tables are by first word and width, ``to`` by last."""
+    B, m = scores.shape[:2]
+    values = scores.new_full((6, B, m, m, k), -math.inf)
+    arc_right_from, arc_left_to, right_from, right_to, left_from, left_to = values
+    values[2:, :, :, 0, 0] = 0.0  # a word alone
+    back = torch.zeros(3, B, m, m, k, dtype=torch.int32, device=scores.device)
+    arc, right, left = back
+    for w in range(1, m):
+        s = m - w  # spans of this width
+        within = right_from[:, :s, :w]
+        if single_root:
+            within = within.clone()
+            within[:, 0, 1:] = -math.inf  # ROOT has no word yet when it gets one
+        best, arc[:, :s, w] = _best(within, left_to[:, w:, :w].flip(2), pairs, k)
+        arc_right_from[:, :s, w] = best + scores.diagonal(-w, 1, 2).unsqueeze(2)
+        arc_left_to[:, w:, w] = best + scores.diagonal(w, 1, 2).unsqueeze(2)
+        best, right[:, :s, w] = _best(
+            arc_right_from[:, :s, 1 : w + 1], right_to[:, w:, :w].flip(2), pairs, k
+        )
+        right_from[:, :s, w] = right_to[:, w:, w] = best
+        best, left[:, :s, w] = _best(
+            left_from[:, :s, :w], arc_left_to[:, w:, 1 : w + 1].flip(2), pairs, k
+        )
+        left_from[:, :s, w] = left_to[:, w:, w] = best
+    return _Chart(pairs, right_from[:, 0], arc, right, left)
+
+
+def _best(first: Tensor, second: Tensor, pairs: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k best sums of two parts, ``(B, s, w, k)``, over all w splits, and their indices."""
+    sums = first[..., pairs[0]] + second[..., pairs[1]]  # (B, s, w, P)
+    values, index = sums.flatten(2).topk(k, 2)
+    return values, index.int()
+
+
+def _trees(chart: _Chart, sizes: Tensor) -> Tensor:
+    """Read the heads off the chart, from the widest spans down, for all trees at once."""
+    B, m, k = chart.totals.shape
+    heads = torch.full((B, k, m), -1, device=sizes.device)
+    # The rank of each span in a tree, by width, tree and first word; -1 for spans not in it.
+    parts = torch.full((4, m, B, k, m), -1, dtype=torch.int32, device=sizes.device)
+    arc_right, arc_left, right, left = parts
+    b = torch.arange(B, device=sizes.device)
+    ranks = torch.arange(k, dtype=torch.int32, device=sizes.device).expand(B, k)
+    right[sizes, b, :, 0] = ranks.masked_fill(torch.isinf(chart.totals[b, sizes]), -1)
+
+    def split(part: Tensor, back: Tensor, w: int) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+        b, kth, i = torch.nonzero(part[w] >= 0, as_tuple=True)
+        entry = back[b, i, w, part[w, b, kth, i]].long()
+        at, pair = entry // chart.pairs.shape[1], entry % chart.pairs.shape[1]
+        return (b, kth, i), at, chart.pairs[:, pair].int()
+
+    for w in range(m - 1, 0, -1):
+        (b, kth, i), at, rank = split(right, chart.right, w)
+        arc_right[at + 1, b, kth, i] = rank[0]
+        right[w - at - 1, b, kth, i + at + 1] = rank[1]
+        (b, kth, i), at, rank = split(left, chart.left, w)
+        left[at, b, kth, i] = rank[0]
+        arc_left[w - at, b, kth, i + at] = rank[1]
+        for part, head, dependent in ((arc_right, 0, w), (arc_left, w, 0)):
+            (b, kth, i), at, rank = split(part, chart.arc, w)
+            heads[b, kth, i + dependent] = i + head
+            right[at, b, kth, i] = rank[0]
+            left[w - at - 1, b, kth, i + at + 1] = rank[1]
+    return heads
+
+
+Floats = NDArray[np.float64]
+Heads = NDArray[np.int64]
+
+
+def kbest_arborescences(
+    scores: ArrayLike, k: int = 1, *, single_root: bool = True
+) -> tuple[Heads, Floats]:
+    """The k trees with the highest sums of arc scores; the search is exact.
+
+    After each tree, the other trees of its set are split by the first word that has another head
+    (Lawler), and the best tree of each part is computed; that is n trees for each of the k.
+
+    Arguments:
+        scores: ``(n + 1, n + 1)``, the score of the arc to word d (row) from head h (column); word
+            0 is ROOT. An arc with -inf is in no tree.
+        k: the number of trees.
+        single_root: whether exactly one word is below ROOT; otherwise one or more.
+
+    Returns:
+        ``(K, n + 1)`` the head of each word, best tree first, -1 at ROOT, where K <= k is the
+        number of trees; and ``(K,)`` the sums.
+
+    Raises:
+        ConfigError: ``k`` is not positive.
+    """
+    if k < 1:
+        raise ConfigError(f"expected k to be at least 1, got {k}")
+    all_scores = np.array(scores, dtype=np.float64)
+    n = len(all_scores)
+    best: list[tuple[Heads, float]] = []
+    queue: list[tuple[float, int, int, Heads, Floats]] = []
+    pushed = 0
+
+    def push(allowed: Floats, first: int) -> None:
+        nonlocal pushed
+        heads = maximum_arborescence(allowed, single_root=single_root)
+        if heads is not None:
+            total = all_scores[np.arange(1, n), heads[1:]].sum()
+            heapq.heappush(queue, (-total, pushed, first, heads, allowed))
+            pushed += 1
+
+    push(all_scores, 1)
+    while queue and len(best) < k:
+        loss, _, first, heads, allowed = heapq.heappop(queue)
+        best.append((heads, -loss))
+        if len(best) == k:
+            break
+        for d in range(first, n):  # words before d keep their heads, d has another one
+            other = allowed.copy()
+            other[d, heads[d]] = -np.inf
+            push(other, d)
+            allowed = allowed.copy()
+            allowed[d, np.arange(n) != heads[d]] = -np.inf
+    trees = np.array([heads for heads, _ in best], dtype=np.int64).reshape(-1, n)
+    return trees, np.array([total for _, total in best])
+
+
+def maximum_arborescence(scores: Floats, *, single_root: bool = True) -> Heads | None:
+    """The tree with the highest sum of arc scores, by Chu-Liu/Edmonds; None if there is none.
+
+    Arguments:
+        scores, single_root: see :func:`kbest_arborescences`.
+
+    Returns:
+        ``(n + 1,)`` the head of each word, -1 at ROOT.
+    """
+    weight = scores.astype(np.float64)
+    np.fill_diagonal(weight, -np.inf)
+    weight[0] = -np.inf
+    if single_root:  # any tree with one word below ROOT is better now than any with two
+        finite = weight[np.isfinite(weight)]
+        spread = np.ptp(finite) if len(finite) else 0.0
+        weight[:, 0] -= 1.0 + 2.0 * spread * len(weight)
+    heads = _edmonds(weight)
+    if heads is None or (single_root and (heads == 0).sum() > 1):
+        return None
+    return heads
+
+
+def _edmonds(weight: Floats) -> Heads | None:
+    """Contract cycles of best heads until there are none, then expand them again."""
+    weight = weight.copy()
+    alive = np.ones(len(weight), dtype=bool)
+    contracted: list[tuple[int, NDArray[np.int64], Heads, Heads, Heads]] = []
+    while True:
+        heads: Heads = weight.argmax(1)
+        heads[0] = -1
+        heads[~alive] = 0  # a word within a cycle hangs anywhere meanwhile
+        words = np.flatnonzero(alive)[1:]
+        if np.isinf(weight[words, heads[words]]).any():
+            return None
+        cycle = _cycle(heads)
+        if cycle is None:
+            break
+        into = weight[cycle] - weight[cycle, heads[cycle]][:, None]  # what another head costs
+        entered = cycle[into.argmax(0)]  # by head: the word of the cycle that it takes over
+        left = cycle[weight[:, cycle].argmax(1)]  # by word: its best head within the cycle
+        one = int(cycle[0])  # stands for all
+        contracted.append((one, cycle, heads[cycle], entered, left))
+        weight[one], weight[:, one] = into.max(0), weight[:, cycle].max(1)
+        weight[one, cycle] = -np.inf
+        weight[cycle[1:]] = weight[:, cycle[1:]] = -np.inf
+        alive[cycle[1:]] = False
+    for one, cycle, inner, entered, left in reversed(contracted):
+        outer = heads[one]
+        below = np.flatnonzero(heads == one)
+        heads[below] = left[below]
+        heads[cycle] = inner
+        heads[entered[outer]] = outer
+    return heads
+
+
+def _cycle(heads: Heads) -> NDArray[np.int64] | None:
+    """The words of one cycle, if there is one."""
+    lost = depths(heads) < 0  # on a cycle or below one
+    if not lost.any():
+        return None
+    at = int(lost.argmax())
+    for _ in range(len(heads)):
+        at = int(heads[at])
+    cycle = [at]
+    while heads[cycle[-1]] != at:
+        cycle.append(int(heads[cycle[-1]]))
+    return np.array(cycle)

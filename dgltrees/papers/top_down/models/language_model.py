@@ -1,0 +1,338 @@
+"""Language models: what they have in common, noise-contrastive estimation, LSTMs over sentences."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_sequence, unpack_sequence
+
+from dgltrees.cells.initial import uniform
+from dgltrees.errors import ConfigError
+from dgltrees.models.inputs import WordEmbedding
+from dgltrees.models.softmax import softmax_nll
+from dgltrees.options import Count, Fraction, Positive, checked
+from dgltrees.trees.batch import TreeBatch
+from dgltrees.trees.segments import lasts, starts, within
+
+__all__ = ["NCE", "AliasTable", "BidirectionalLM", "LanguageModel", "Predictions", "SequenceLM"]
+
+
+class Predictions(NamedTuple):
+    """The P words that a model predicts in a batch, and the states it predicts them from.
+
+    Attributes:
+        h: ``(P, d)``, the states.
+        words: ``(P,)``, the words.
+        node: ``(P,)``, the node of each word in the batch; ROOT for symbols that mark an end and
+            have no node.
+    """
+
+    h: Tensor
+    words: Tensor
+    node: Tensor
+
+
+@checked
+class LanguageModel(nn.Module, ABC):
+    """A model of the words of trees, with word vectors and an output layer without bias.
+
+    All parameters are drawn from U(-0.1, 0.1), as in the paper.
+
+    Arguments:
+        words: V, the size of the vocabulary with ROOT.
+        state_size: the size of the states that words are predicted from.
+        embedding: s, the size of a word vector.
+        tied: use the word vectors as output embeddings, for which the sizes must be equal.
+        dropout: the probability of dropout between the states and the output layer.
+        vectors: ``(V, s)`` the initial word vectors; by default they are drawn.
+
+    Raises:
+        ConfigError: sizes do not fit, or the probability is not in [0, 1).
+    """
+
+    start: int | None = None
+    """The id of START, if START and STOP are generated; that of STOP is the next."""
+
+    def __init__(
+        self,
+        words: Count,
+        state_size: Count,
+        embedding: Count,
+        *,
+        tied: bool = False,
+        dropout: Fraction = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if tied and embedding != state_size:
+            raise ConfigError(
+                f"expected word vectors of the size {state_size} of the states to tie them to the "
+                f"output layer, got size {embedding}; give both one size (model.hidden_size, "
+                "model.embedding), or tie nothing (model.tied false)"
+            )
+        self.embed = WordEmbedding("word", words, embedding, vectors=vectors)
+        if vectors is None:
+            uniform(self.embed)
+        self.dropout = nn.Dropout(dropout)
+        self.W_ho = (
+            None if tied else nn.Parameter(torch.empty(words, state_size).uniform_(-0.1, 0.1))
+        )
+
+    @property
+    def output(self) -> Tensor:
+        """The output embeddings, ``(V, d)``."""
+        return self.embed.weight if self.W_ho is None else self.W_ho
+
+    @abstractmethod
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """The predictions of all words except ROOT."""
+
+    def label_scores(self, h: Tensor, words: Tensor) -> Tensor | None:
+        """The scores of the labels of dependencies, ``(P, K)``; None if the model has no labels.
+
+        Arguments:
+            h: ``(P, d)`` the states that the words are predicted from.
+            words: ``(P,)`` the words.
+        """
+        return None
+
+    def log_prob(self, batch: TreeBatch) -> Tensor:
+        """The log-probability of each sentence, ``(T,)``, by the full softmax."""
+        return self.total(self(batch), batch)
+
+    def total(self, predictions: Predictions, batch: TreeBatch) -> Tensor:
+        """The log-probability of the predictions of each tree, ``(T,)``."""
+        nll = softmax_nll(predictions.h, self.output, predictions.words)
+        tree = batch.tree_of_node.index_select(0, predictions.node)
+        return nll.new_zeros(batch.num_trees).index_add(0, tree, -nll)
+
+
+def half(hidden_size: int, embedding: int | None) -> int:
+    """The size of word vectors: by default half that of the states, as in the paper."""
+    return max(1, hidden_size // 2) if embedding is None else embedding
+
+
+@checked
+class _SequenceModel(LanguageModel):
+    """The base of models that run LSTMs over the nodes of each tree in order, ROOT first."""
+
+    directions: ClassVar[int]
+
+    def __init__(
+        self,
+        words: Count,
+        hidden_size: Count,
+        *,
+        embedding: Count | None = None,
+        layers: Count = 1,
+        **options: Any,
+    ) -> None:
+        s, size = half(hidden_size, embedding), self.directions * hidden_size
+        super().__init__(words, size, s, **options)
+        self.lstms = nn.ModuleList(nn.LSTM(s, hidden_size, layers) for _ in range(self.directions))
+        uniform(self.lstms)
+
+    def run(self, direction: int, x: Tensor, batch: TreeBatch) -> Tensor:
+        """The state after each row of ``x``, ``(N, d)``; each sentence starts from zeros."""
+        sentences = list(x.split_with_sizes(batch.sizes.tolist()))
+        packed = pack_sequence(sentences, enforce_sorted=False)
+        states, _ = self.lstms[direction](packed)
+        return torch.cat(unpack_sequence(states))
+
+
+@checked
+class SequenceLM(_SequenceModel):
+    r"""An LSTM language model, the baseline of Table 1 in Zhang, Lu and Lapata (2016).
+
+    .. math:: P(S) = \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1})
+
+    ROOT stands for the beginning of the sentence and, with ``end``, for its end. Batches are of
+    trees whose nodes are in word order after ROOT, with a node column ``word``; edges are not
+    used.
+
+    Arguments:
+        words: V, the size of the vocabulary with ROOT.
+        hidden_size: d.
+        embedding: s, the size of a word vector; by default d/2.
+        layers: the number of layers.
+        tied, dropout, vectors: see ``LanguageModel``; tied needs s = d.
+        end: predict the end of every sentence too; ``log_prob`` is that of the sentence with it.
+
+    Raises:
+        ConfigError: sizes do not fit.
+    """
+
+    directions = 1
+
+    def __init__(
+        self, words: Count, hidden_size: Count, *, end: bool = False, **options: Any
+    ) -> None:
+        super().__init__(words, hidden_size, **options)
+        self.end = end
+
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """Predict all words except ROOT in node order; with ``end``, also the end, as ROOT."""
+        h = self.run(0, self.embed(batch), batch)
+        rows = before = torch.arange(batch.num_nodes)
+        before = (before - 1).index_copy(0, starts(batch.sizes), lasts(batch.sizes))
+        if not self.end:
+            rows = rows[before < rows]
+        before, rows = before[rows].to(h.device), rows.to(h.device)
+        h = self.dropout(h.index_select(0, before))
+        return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
+
+
+class BidirectionalLM(_SequenceModel):
+    r"""An LSTM language model in both directions: a word from all words before and after it.
+
+    .. math:: \prod_{t=1}^n P(w_t | ROOT, w_1, \dots, w_{t-1};\, w_{t+1}, \dots, w_n, ROOT)
+
+    Two LSTMs run up to the word from both sides, and it is predicted from both of their states.
+    The product is a score, not a probability of the sentence. For arguments and batches see
+    :class:`SequenceLM`; tied embeddings need s = 2 d.
+    """
+
+    directions = 2
+
+    def forward(self, batch: TreeBatch) -> Predictions:
+        """Predict all words except ROOT, in the order of the nodes."""
+        x = self.embed(batch)
+        first = torch.repeat_interleave(starts(batch.sizes), batch.sizes)
+        place = within(batch.sizes)
+        words_of = torch.repeat_interleave(batch.sizes, batch.sizes) - 1
+        # Backwards: ROOT, then the last word down to the first.
+        backwards = first + torch.where(place > 0, words_of + 1 - place, 0)
+        rows = torch.nonzero(place > 0)[:, 0]
+        before, after = rows - 1, (first + words_of - place)[rows]
+        device = x.device
+        f = self.run(0, x, batch).index_select(0, before.to(device))
+        b = self.run(1, x.index_select(0, backwards.to(device)), batch)
+        h = self.dropout(torch.cat([f, b.index_select(0, after.to(device))], 1))
+        rows = rows.to(device)
+        return Predictions(h, batch.ndata["word"].index_select(0, rows), rows)
+
+
+@checked
+class NCE(nn.Module):
+    r"""The objective of Zhang, Lu and Lapata (2016, section 2.5) for large vocabularies.
+
+    .. math::
+
+        \hat P(w) &= \exp(W_{ho}[w,:] \cdot h_t) / \hat Z \\
+        P_d(w) &= \frac{\hat P(w)}{\hat P(w) + k P_n(w)} \\
+        L_t &= -\log P_d(w_t) - \sum_{j=1}^k \log(1 - P_d(\tilde w_{t,j}))
+
+    with k noise words for each position, sampled at every call from the unigram distribution
+    :math:`P_n(w) \propto count(w)^{3/4}`. The normaliser :math:`\ln \hat Z` is learned.
+
+    Arguments:
+        counts: ``(V,)``, the frequency of each word in the training data; a word with 0 is never
+            sampled.
+        noise: k, the number of noise words per position.
+        power: of the counts.
+        log_z: the initial :math:`\ln \hat Z`.
+
+    Raises:
+        ConfigError: all counts are 0, or there is no noise.
+    """
+
+    log_noise: Tensor
+
+    def __init__(
+        self, counts: Tensor, *, noise: Count = 20, power: Positive = 0.75, log_z: float = 9.0
+    ) -> None:
+        super().__init__()
+        self.noise = noise
+        self.log_z = nn.Parameter(torch.tensor(log_z))
+        self.power = power
+        self.set_counts(counts)
+
+    def set_counts(self, counts: Tensor) -> None:
+        """Replace the counts, ``(V,)``, of the noise distribution."""
+        weight = counts.double() ** self.power * (counts > 0)
+        if counts.dim() != 1 or not 0 < float(weight.sum()) < math.inf:
+            raise ConfigError(
+                f"expected a count for each word, not all of them 0, got {tuple(counts.shape)} "
+                f"adding up to {float(counts.sum())}"
+            )
+        p = weight / weight.sum()
+        self.register_buffer("log_noise", torch.log(self.noise * p), persistent=False)
+        self.words = AliasTable(p)
+
+    def draw(self, count: int) -> Tensor:
+        """Draw ``count`` words from the noise distribution, ``(count,)``."""
+        return self.words.draw(count)
+
+    def forward(self, h: Tensor, output: Tensor, words: Tensor) -> Tensor:
+        """The loss of each position, ``(P,)``.
+
+        Arguments:
+            h: ``(P, d)`` the states.
+            output: ``(V, d)`` the output embeddings.
+            words: ``(P,)`` the words.
+        """
+        noise = self.draw(len(words) * self.noise).view(len(words), self.noise)
+        words = torch.cat([words.unsqueeze(1), noise], 1)  # (P, 1 + k)
+        score = (F.embedding(words, output) @ h.unsqueeze(2)).squeeze(2)  # (P, 1 + k)
+        noise_score = self.log_noise.to(score.dtype)[words]  # ln(k P_n)
+        ratio = score - self.log_z - noise_score
+        sign = torch.ones_like(ratio)
+        sign[:, 1:] = -1
+        return -F.logsigmoid(sign * ratio).sum(1)
+
+
+_CELL = 1 << 40  # places per cell: integers stay exact when a model changes its precision
+
+
+class AliasTable(nn.Module):
+    """Walker's alias method: V equally likely cells, each shared by at most two words.
+
+    A sample is a random cell and a random number. Below the cell's threshold it is the word with
+    the cell's index, above it the cell's alias.
+
+    Source: Walker, "An Efficient Method for Generating Discrete Random Variables with General
+    Distributions" (1977); the table is filled as Vose, "A Linear Algorithm for Generating Random
+    Numbers with a Given Distribution" (1991), does.
+
+    Arguments:
+        p: ``(V,)`` float64, the probabilities of the words, which sum to 1.
+    """
+
+    threshold: Tensor
+    alias: Tensor
+
+    def __init__(self, p: Tensor) -> None:
+        super().__init__()
+        threshold, alias = _fill(p.numpy())
+        self.register_buffer("threshold", torch.from_numpy(threshold), persistent=False)
+        self.register_buffer("alias", torch.from_numpy(alias), persistent=False)
+
+    def draw(self, count: int) -> Tensor:
+        """Draw ``count`` words, ``(count,)``."""
+        device = self.alias.device
+        cell = torch.randint(len(self.alias), (count,), device=device)
+        place = torch.randint(_CELL, (count,), device=device)
+        return torch.where(place < self.threshold[cell], cell, self.alias[cell])
+
+
+def _fill(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The threshold of each cell, 0 to ``_CELL``, and the alias of each."""
+    places = np.maximum(np.rint(p * (len(p) * _CELL)), p > 0).astype(np.int64)
+    places[places.argmax()] += len(p) * _CELL - places.sum()  # the remainder of rounding
+    threshold, alias = np.full(len(p), _CELL), np.arange(len(p))
+    remaining = places.tolist()
+    small = np.flatnonzero(places < _CELL).tolist()
+    large = np.flatnonzero(places >= _CELL).tolist()
+    while small:
+        word, other = small.pop(), large[-1]
+        threshold[word], alias[word] = remaining[word], other
+        remaining[other] -= _CELL - remaining[word]
+        if remaining[other] < _CELL:
+            small.append(large.pop())
+    return threshold, alias

@@ -1,0 +1,290 @@
+"""The trees that language models learn from, and the sentences that parsers read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgltrees._files import PathLike
+from dgltrees.errors import TreeError
+from dgltrees.formats import format_by_suffix, sentences_of_lines, stream_mrg
+from dgltrees.formats.conllu import conllu_sentences, stream_conllu
+from dgltrees.formats.lengths import leave_out_long, too_long
+from dgltrees.formats.lines import chunks
+from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.options import Count
+from dgltrees.papers.top_down.data.dp import stream_dp
+from dgltrees.papers.top_down.data.ordered import constituents, right_branching
+from dgltrees.papers.top_down.tasks.settings import TreeLMSettings
+from dgltrees.tasks.settings import WordSettings
+from dgltrees.tasks.task import Names, Reader
+from dgltrees.trees import Examples, Forest, Vocabulary
+from dgltrees.trees.segments import within
+from dgltrees.trees.words import ROOT, UNKNOWN, recode
+
+__all__ = [
+    "LABEL",
+    "PARSER_COLUMNS",
+    "PUNCT",
+    "ParserSettings",
+    "ending",
+    "punctuation",
+    "read_parsed",
+    "sentences",
+    "shape",
+    "stream_trees",
+    "text_reader",
+    "with_spelling",
+]
+
+PUNCT = "PUNCT"
+"""The part of speech (UPOS) of punctuation."""
+
+LABEL = "deprel"
+"""The column of dependency labels."""
+
+
+def stream_trees(
+    path: PathLike,
+    settings: TreeLMSettings,
+    vocabs: Mapping[str, Vocabulary] | None,
+    trees: int = 10_000,
+) -> Iterator[Forest]:
+    """The dependency trees of a file, about ``trees`` at a time.
+
+    The format depends on the path:
+
+    - a folder is a saved forest; it has dependencies if the root of every tree has the word ROOT in
+      a column ``word``, as written by ``read_conllu(...).forest.save(...)``, and otherwise the
+      column ``settings.label`` names its nodes;
+    - ``.mrg`` are trees in Penn brackets, whose words are children of their tags;
+    - ``.dp`` has three columns;
+    - every other file is CoNLL-U.
+
+    In trees without dependencies all children become right dependents
+    (:func:`~dgltrees.papers.top_down.data.right_branching`).
+
+    Arguments:
+        path: the file or folder.
+        settings: ``max_words`` counts, ``lower``, ``single_root`` for files of dependencies, and
+            ``label`` for saved forests without heads.
+        vocabs: the vocabularies ``word`` and, to read labels, ``deprel``; by default new ones with
+            an unknown name.
+        trees: trees per forest; of a saved forest all.
+
+    Yields:
+        forests with the column ``word`` and, for dependencies, ``deprel``, -1 for none.
+
+    Raises:
+        TreeError: the file does not have the format of its name, or all its trees are too large.
+    """
+    if vocabs is None:
+        vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in ("word", LABEL)}
+    columns = {name: vocabs[name] for name in ("word", LABEL) if name in vocabs}
+    names = ("lower", "max_words", "single_root")
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    if os.path.isdir(path):
+        saved = Forest.load(path)
+        if _has_root_words(saved):
+            forests = iter([_saved(saved, columns, settings.lower, path)])
+            return _short(forests, settings.max_words, path)
+        ordered, column = iter([saved]), settings.label
+    elif format_by_suffix(path) == "mrg":
+        read = stream_mrg(path, trees)
+        ordered, column = (constituents(d.forest, lower=settings.lower) for d in read), "label"
+    elif format_by_suffix(path) == "dp":
+        stream = stream_dp(path, trees, vocabs={"word": columns["word"]}, **options)
+        return (_labeled(data.forest, columns) for data in stream)
+    else:
+        stream = stream_conllu(path, trees, vocabs=columns, **options)
+        return (_labeled(data.forest, columns) for data in stream)
+    branching = partial(right_branching, column=column, vocab=vocabs["word"], file=path)
+    return _short(map(branching, ordered), settings.max_words, path)
+
+
+def _labeled(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
+    """Keep only the columns of ``vocabs``; one that the forest does not have is -1."""
+    none = np.full(forest.num_nodes, -1, np.int32)
+    columns = {name: forest.columns.get(name, none) for name in vocabs}
+    return forest.with_columns(columns, dict(vocabs))
+
+
+def _has_root_words(forest: Forest) -> bool:
+    """Whether the word of each root is ROOT, as in all dependency forests."""
+    words = forest.vocabs.get("word")
+    if words is None or ROOT not in words:
+        return False
+    return bool((forest.columns["word"][forest.roots] == words.encode([ROOT])[0]).all())
+
+
+def _saved(forest: Forest, vocabs: Mapping[str, Vocabulary], lower: bool, path: PathLike) -> Forest:
+    """Encode a saved dependency forest by ``vocabs``."""
+    if "etype" in forest.columns:
+        raise TreeError(
+            "expected a saved forest of dependencies, got one of generation, which has a column "
+            "'etype'; save what the reader gives, or dependency_forest(...)",
+            file=path,
+        )
+    present = {name: vocab for name, vocab in vocabs.items() if name in forest.vocabs}
+    return _labeled(recode(forest, present, lower=lower), vocabs)
+
+
+def _short(forests: Iterator[Forest], max_nodes: int | None, path: PathLike) -> Iterator[Forest]:
+    """Drop trees with more than ``max_nodes`` nodes, without ROOT; a warning counts them.
+
+    Raises:
+        TreeError: all trees are larger.
+    """
+    rows = (
+        (number, forest, tree, size - 1)
+        for number, forest in enumerate(forests)
+        for tree, size in enumerate(forest.sizes.tolist())
+    )
+    short = leave_out_long(rows, itemgetter(3), max_nodes, file=path, unit="nodes")
+    empty = True
+    for _, group in groupby(short, itemgetter(0)):
+        chosen, empty = list(group), False
+        forest = chosen[0][1]
+        whole = len(chosen) == len(forest)
+        yield forest if whole else forest.select([tree for _, _, tree, _ in chosen])
+    if empty:
+        raise too_long(max_nodes, file=path, unit="nodes")
+
+
+PARSER_COLUMNS = ("word", "ending", "shape", "upos", "deprel")
+
+
+@dataclass(frozen=True)
+class ParserSettings(WordSettings):
+    """The data of a dependency parser."""
+
+    lower: bool = False
+    """Turn words to lower case."""
+    max_words: Count | None = None
+    """Longest training sentence in words; longer ones are left out."""
+
+
+def sentences(forest: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Forest:
+    """The parser's input from a dependency forest: chains of words, without the heads.
+
+    The columns are ``word``, ``ending``, ``shape`` and ``upos``, encoded by the parser's
+    vocabularies; others are dropped.
+    """
+    spelled = with_spelling(forest, vocabs)
+    names = PARSER_COLUMNS[:-1]
+    coded = recode(spelled, {name: vocabs[name] for name in ("word", "upos")}, lower=lower)
+    return Forest(
+        (within(forest.sizes) - 1).astype(np.int32),
+        np.zeros(forest.num_nodes, np.int32),
+        forest.offsets,
+        {name: coded.columns[name] for name in names},
+        {name: coded.vocabs[name] for name in names},
+    )
+
+
+def read_parsed(
+    path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
+) -> Iterator[Examples]:
+    """A parser's sentences from a CoNLL-U file; see :data:`~dgltrees.tasks.task.Reader`."""
+    if vocabs is None:
+        vocabs = {name: Vocabulary(unknown=UNKNOWN) for name in PARSER_COLUMNS}
+    if not labeled:
+        yield from _unlabeled(conllu_sentences(path, heads=False), settings, vocabs, trees)
+        return
+    training = not vocabs["word"].frozen  # no sentence that is evaluated may be left out
+    for data in stream_conllu(path, trees, max_words=settings.max_words if training else None):
+        yield _examples(data.forest, vocabs, lower=settings.lower)
+
+
+def text_reader(split: Callable[[str], list[str]]) -> Reader:
+    """A reader of a sentence per line, whose words ``split`` gives."""
+
+    def read(
+        path: PathLike, settings: ParserSettings, vocabs: Names, *, labeled: bool, trees: int
+    ) -> Iterator[Examples]:
+        assert vocabs is not None  # the format of training comes first
+        return _unlabeled(sentences_of_lines(path, split=split), settings, vocabs, trees)
+
+    return read
+
+
+def _unlabeled(
+    stream: Iterator[Sentence],
+    settings: ParserSettings,
+    vocabs: Mapping[str, Vocabulary],
+    trees: int,
+) -> Iterator[Examples]:
+    """Sentences without heads and relations, ``trees`` at a time."""
+    for chunk in chunks(stream, trees):
+        forest = sentence_forest(chunk)
+        none = np.full(forest.num_nodes, -1, np.int32)
+        columns = {**forest.columns, "deprel": none}
+        named = {**forest.vocabs, "deprel": Vocabulary()}
+        forest = replace(forest, columns=columns, vocabs=named)
+        read = _examples(forest, vocabs, lower=settings.lower).forest
+        yield Examples(replace(read, columns={**read.columns, "head": none}))
+
+
+def _examples(gold: Forest, vocabs: Mapping[str, Vocabulary], *, lower: bool) -> Examples:
+    read = sentences(gold, vocabs, lower=lower)
+    columns = {
+        **read.columns,
+        "deprel": recode(gold, {"deprel": vocabs["deprel"]}).columns["deprel"],
+        "head": gold.parent,
+        "punct": punctuation(gold.columns["upos"], gold.vocabs["upos"].names),
+    }
+    names = {**read.vocabs, "deprel": vocabs["deprel"]}
+    return Examples(Forest(read.parent, read.pos, read.offsets, columns, names))
+
+
+def ending(word: str) -> str:
+    """The last three characters in lower case, or the whole word: ``ing``, ``'s``."""
+    return word[-3:].lower()
+
+
+def shape(word: str) -> str:
+    """Runs of capitals as ``X``, of small letters as ``x``, of digits as ``d``: ``Xx``, ``d,d``."""
+    kinds = (
+        "X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word
+    )
+    return re.sub(r"([Xxd])\1+", r"\1", "".join(kinds))
+
+
+def with_spelling(forest: Forest, vocabs: Mapping[str, Vocabulary]) -> Forest:
+    """Add the columns ``ending`` and ``shape`` of the words.
+
+    Arguments:
+        forest: a forest with a column ``word`` and a vocabulary of the original words.
+        vocabs: the vocabularies of the two columns; a frozen one must have an unknown name.
+
+    Raises:
+        TreeError: there is no vocabulary of words, or a name is not in a frozen vocabulary.
+    """
+    if "word" not in forest.vocabs:
+        raise TreeError(f"expected a vocabulary 'word', got {list(forest.vocabs)}")
+    names, columns = forest.vocabs["word"].names, dict(forest.columns)
+    ids = np.asarray(forest.columns["word"])
+    for column, spell in (("ending", ending), ("shape", shape)):
+        columns[column] = vocabs[column].encode([spell(name) for name in names])[ids]
+    added = {column: vocabs[column] for column in ("ending", "shape")}
+    return forest.with_columns(columns, {**forest.vocabs, **added})
+
+
+def punctuation(upos: NDArray[np.integer], names: list[str]) -> NDArray[np.int8]:
+    """Whether each word is punctuation, ``(N,)``: 1, or 0, or -1 without a part of speech.
+
+    Arguments:
+        upos: ``(N,)``, ids of parts of speech, -1 for none.
+        names: the names of these ids.
+    """
+    punct = names.index(PUNCT) if PUNCT in names else -2
+    return np.where(upos < 0, -1, upos == punct).astype(np.int8)

@@ -1,0 +1,252 @@
+"""The functions of a cell: calls, with errors that name them, and DGL's built-ins as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dgltrees._dgl import dgl, need_dgl
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.traversal.views import Edges, FieldError, IndexedRows, Nodes
+
+__all__ = [
+    "BuiltinReduce",
+    "Message",
+    "Reduce",
+    "call",
+    "check_fields",
+    "is_builtin",
+    "is_traced",
+    "message_function",
+    "name_of",
+    "prepared",
+    "reduce_function",
+    "traced",
+]
+
+_TRACED: ContextVar[bool] = ContextVar("_TRACED", default=False)
+
+
+def is_traced() -> bool:
+    """Whether the functions of a cell are called once, on tensors without values, to be compiled.
+
+    Values cannot be looked at then; a check of them belongs to
+    :meth:`~dgltrees.cells.base.BaseCell.check_graph`, which is called before compiled code runs.
+    """
+    return _TRACED.get()
+
+
+@contextmanager
+def traced() -> Iterator[None]:
+    """Let :func:`is_traced` be true."""
+    token = _TRACED.set(True)
+    try:
+        yield
+    finally:
+        _TRACED.reset(token)
+
+
+def call(
+    function: Callable[[Any], Mapping[str, Tensor]], argument: Any, rows: int, hint: str = ""
+) -> dict[str, Tensor]:
+    """The fields that a message, reduce, update or prepare function returns.
+
+    Arguments:
+        function: the function.
+        argument: its edges, nodes or fields.
+        rows: how many these are.
+        hint: what an error says of fields that are not there.
+
+    Raises:
+        ConfigError: it reads a field that is not there, returns no dictionary, or a field has
+            another number of rows.
+    """
+    try:
+        fields = function(argument)
+    except FieldError as error:
+        raise FieldError(f"{name_of(function)} reads a field: {error}{hint}") from None
+    if not isinstance(fields, Mapping):
+        raise ConfigError(
+            f"expected {name_of(function)} to return a dictionary of fields, such as "
+            f"{{'h': states}}, got {type(fields).__name__}"
+        )
+    for name, tensor in fields.items():
+        shape = getattr(tensor, "shape", None)
+        if not shape or shape[0] != rows:
+            got = type(tensor).__name__ if shape is None else f"shape {tuple(shape)}"
+            raise ConfigError(
+                f"expected {name_of(function)} to return the field {name!r} with {rows} rows, one "
+                f"for each it is called with, got {got}"
+            )
+    return dict(fields)
+
+
+def prepared(
+    prepare: Callable[[Any], Mapping[str, Tensor]],
+    ndata: Mapping[str, Tensor | IndexedRows],
+    nodes: int,
+) -> dict[str, Tensor | IndexedRows]:
+    """What ``prepare`` returns for all nodes; if they share rows of their only field, by row.
+
+    Raises:
+        TreeError: a node names no row.
+        ConfigError: see :func:`call`.
+    """
+    shared = [field for field in ndata.values() if isinstance(field, IndexedRows)]
+    for field in shared:
+        _check_index(field)
+    fewer = [field for field in shared if len(field.rows) <= nodes]
+    if len(fewer) == len(ndata) == 1:
+        (x,) = fewer
+        rows, index = call(prepare, dict.fromkeys(ndata, x.rows), len(x.rows)), x.index.long()
+        return {name: IndexedRows(table, index) for name, table in rows.items()}
+    fields = {n: f.dense() if isinstance(f, IndexedRows) else f for n, f in ndata.items()}
+    return dict(call(prepare, fields, nodes))
+
+
+def _check_index(x: IndexedRows) -> None:
+    """Raise TreeError if the index of a node, on a processor, is out of range."""
+    index, rows = x.index, len(x.rows)
+    if len(index) and index.device.type == "cpu":
+        numbers = index.numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if low < 0 or high >= rows:
+            raise TreeError(
+                f"expected shared inputs to name rows from 0 to {rows - 1}, got {low} to {high}"
+            )
+
+
+def check_fields(kind: str, fields: Mapping[str, Any], rows: int) -> None:
+    """Raise an error if a field of all nodes, or edges, has another number of rows.
+
+    Arguments:
+        kind: ``"node"`` or ``"edge"``.
+        fields: tensors or :class:`~dgltrees.traversal.IndexedRows` by name.
+        rows: the number of nodes, or edges.
+
+    Raises:
+        ConfigError: they are no dictionary.
+        TreeError: a field has another number of rows.
+    """
+    if not isinstance(fields, Mapping):
+        raise ConfigError(
+            f"expected the fields of {kind}s by their names, such as {{'x': x}}, got "
+            f"{type(fields).__name__}"
+        )
+    for name, field in fields.items():
+        got = len(field.index if isinstance(field, IndexedRows) else field)
+        if got != rows:
+            raise TreeError(
+                f"expected the {kind} field {name!r} to have {rows} rows, one per {kind}, got {got}"
+            )
+
+
+def name_of(function: Any) -> str:
+    """The name of a function with its class: ``"TreeLSTM.update"``."""
+    name: str = getattr(function, "__qualname__", type(function).__qualname__)
+    return name.rpartition("<locals>.")[2]
+
+
+Message = Callable[[Edges], Mapping[str, Tensor]]
+Reduce = Callable[[Nodes], Mapping[str, Tensor]]
+
+_BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "dot": lambda x, y: (x * y).sum(-1, keepdim=True) if x.dim() > 1 else x * y,
+}
+
+_REDUCE: dict[str, Callable[[Tensor], Tensor]] = {
+    "sum": lambda m: m.sum(1),
+    "mean": lambda m: m.mean(1),
+    "max": lambda m: m.max(1).values,
+    "min": lambda m: m.min(1).values,
+}
+
+
+class BuiltinReduce:
+    """A built-in reduce function such as ``fn.sum``, which returns 0 for nodes without messages."""
+
+    def __init__(self, builtin: Any) -> None:
+        self.name, self.message, self.out = builtin.name, builtin.msg_field, builtin.out_field
+
+    def __call__(self, nodes: Nodes) -> dict[str, Tensor]:
+        """Reduce the mailboxes of nodes that have the same number of messages."""
+        return {self.out: _REDUCE[self.name](nodes.mailbox[self.message])}
+
+    def without_messages(self, messages: Mapping[str, Tensor], count: int) -> dict[str, Tensor]:
+        """The fields of ``count`` nodes without messages: zeros shaped like a message."""
+        message = messages[self.message]
+        return {self.out: message.new_zeros((count, *message.shape[1:]))}
+
+
+def is_builtin(function: Any) -> bool:
+    """Whether ``function`` is one of DGL's built-in functions, such as ``fn.sum``."""
+    return dgl is not None and isinstance(function, dgl.function.BuiltinFunction)
+
+
+def message_function(function: Message | Any) -> Message:
+    """A message function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
+
+    Raises:
+        TypeError: it is neither callable nor a built-in message function.
+        ConfigError: it is not callable, and DGL is not installed.
+    """
+    if is_builtin(function) and isinstance(function, dgl.function.CopyMessageFunction):
+        target, field, out = function.target, function.in_field, function.out_field
+        return lambda edges: {out: _side(edges, target)[field]}
+    if is_builtin(function) and isinstance(function, dgl.function.BinaryMessageFunction):
+        operation = _BINARY[function.binary_op]
+        left, right, out = function.lhs, function.rhs, function.out_field
+        x_field, y_field = function.lhs_field, function.rhs_field
+
+        def message(edges: Edges) -> dict[str, Tensor]:
+            x, y = _side(edges, left)[x_field], _side(edges, right)[y_field]
+            rank = max(x.dim(), y.dim())
+            return {out: operation(_aligned(x, rank), _aligned(y, rank))}
+
+        return message
+    _check(function, "message")
+    checked: Message = function
+    return checked
+
+
+def reduce_function(function: Reduce | Any) -> Reduce:
+    """A reduce function on tensors: ``function`` itself, or the equivalent of a DGL built-in.
+
+    Raises:
+        TypeError: it is neither callable nor a built-in reduce function.
+        ConfigError: it is not callable, and DGL is not installed.
+    """
+    if is_builtin(function) and isinstance(function, dgl.function.reducer.SimpleReduceFunction):
+        return BuiltinReduce(function)
+    _check(function, "reduce")
+    checked: Reduce = function
+    return checked
+
+
+def _check(function: Any, kind: str) -> None:
+    if not callable(function):
+        need_dgl(f"a built-in {kind} function")
+    if not callable(function) or is_builtin(function):
+        raise TypeError(
+            f"expected a {kind} function of one argument or one of DGL's built-in {kind} "
+            f"functions, got {function!r}"
+        )
+
+
+def _side(edges: Edges, target: int) -> Mapping[str, Tensor]:
+    """The fields that one of DGL's target codes names: 0 source, 1 destination, 2 edge."""
+    return (edges.src, edges.dst, edges.data)[target]
+
+
+def _aligned(x: Tensor, rank: int) -> Tensor:
+    """Insert axes as DGL broadcasts, aligned at the last axis: ``(E, d)`` to ``(E, 1, d)``."""
+    return x.reshape(len(x), *[1] * (rank - x.dim()), *x.shape[1:])

@@ -1,0 +1,110 @@
+"""The tasks of the paper: their settings, their files, and runs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dgltrees.errors import ConfigError, TreeError
+from dgltrees.tasks.splits import load_examples
+from dgltrees.tasks.table import get_task
+from dgltrees.training.loaded import load
+from dgltrees.training.run import train
+from tests.tasks.build import predictions
+from tests.tasks.test_model_settings import (
+    assert_data_refused,
+    assert_metric_refused,
+    assert_model_refused,
+)
+from tests.tasks.test_unlabeled import assert_one_error, assert_read
+from tests.training.samples import SAMPLES, quick, with_model
+from tests.training.test_processes import TOLERANCE, losses_of_one_and_two
+
+
+@pytest.mark.parametrize(
+    ("refused", "values", "message"),
+    [
+        (assert_model_refused, {"readout": "leaf"}, "readout to be one of root, mean, attention,"),
+        (assert_model_refused, {"digits": "binary"}, "digits to be one of thermometer, one_hot, g"),
+        (assert_data_refused, {"max_operators": 2}, r"data\.max_operators is not read by the task"),
+        (assert_data_refused, {"valid_fraction": 1.5}, "valid_fraction to be a number of at least"),
+        (
+            assert_metric_refused,
+            {"monitor": "f1"},
+            "accuracy, loss, which the task listops rep",
+        ),
+    ],
+)
+def test_settings_that_listops_does_not_read(
+    refused: Callable[..., None], values: dict[str, Any], message: str
+) -> None:
+    refused("listops", values, message)
+
+
+def test_an_expression_is_text_with_and_without_a_header() -> None:
+    assert_read("listops", ["Source", "[MAX 1 2 ]"], None, 1)
+    assert_one_error("listops", "[MAX 1", None, "<lines>:1: ")
+
+
+def test_accuracy_is_of_roots_and_of_nodes() -> None:
+    task = get_task("boolsent")
+    data = load_examples(task, task.data(), [SAMPLES / "boolsent/train.txt"])
+    wrong = task.targets(data).copy()
+    wrong[data.forest.roots] ^= 1
+    report = task.report(data, predictions(wrong), task.majority(data))
+    nodes = data.forest.num_nodes
+    assert report["accuracy"] == report["root_accuracy"] == 0.0
+    assert report["node_accuracy"] == pytest.approx(1 - len(data) / nodes)
+    assert (report["examples"], report["nodes"]) == (len(data), nodes)
+
+
+def test_logic_learns_from_simple_pairs_and_is_reported_by_operators(tmp_path: Path) -> None:
+    train(quick("lrt-sum-c5", {"limit": None}), tmp_path / "run")
+    loaded = load(tmp_path / "run")
+    examples = loaded.metadata["examples"]
+    assert examples["valid"] == 13  # a tenth of 130 pairs of 0 to 12 operators
+    assert examples["train"] <= 50  # at most 4 operators: the first five of 13 files of 10
+    report = loaded.evaluate(test=[str(SAMPLES / "lrt" / f"test{n}") for n in (0, 3, 12)])
+    by_operators = report["accuracy_by_operators"]
+    assert list(by_operators) == ["0", "3", "12+"]
+    mean = sum(by_operators.values()) / 3  # as many examples in each file
+    assert report["accuracy"] == pytest.approx(mean)
+
+
+def test_a_task_with_operators_needs_a_cell_with_operators(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="model.cell nary has no argument 'operators'.* lstm"):
+        train(with_model(quick("listops-sum-c25"), cell="nary"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_more_children_than_the_model_has_places_for_are_refused(tmp_path: Path) -> None:
+    wide = tmp_path / "wide.txt"
+    wide.write_text("1:354(364($))\n2:354(" + "364($) " * 60 + ")\n")
+    settings = quick("inex", {"limit": None})
+    train(settings, tmp_path / "bounded")
+    message = r"wide.txt: tree 1, node 0: expected at most 32 children, .*got one at position 32"
+    with pytest.raises(TreeError, match=message):
+        load(tmp_path / "bounded").evaluate(test=str(wide))
+    with pytest.raises(TreeError, match=message):
+        train(quick("inex", {"valid": str(wide)}), tmp_path / "valid")
+    assert not (tmp_path / "valid").exists()
+    train(with_model(settings, cell="child_sum"), tmp_path / "free")
+    assert load(tmp_path / "free").evaluate(test=str(wide))["examples"] == 2
+
+
+def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
+    """36 examples in batches of 7: the last holds one, so that a process has no part of it.
+
+    It has no operators then, and in other batches not all of them.
+    """
+    settings = quick("listops-hosvd-c10-r3", epochs=2, batch_size=7)
+    assert 40 - round(40 * settings.data.valid_fraction) == 36
+    settings = with_model(settings, hidden_size=5, rank=2)
+    one, two = losses_of_one_and_two(tmp_path, settings)
+    assert len(one) == len(two) == 2
+    for left, right in zip(one, two):
+        for name in ("train_loss", "valid_loss"):
+            assert right[name] == pytest.approx(left[name], rel=TOLERANCE), name

@@ -1,0 +1,66 @@
+"""Blanks filled by language models, with and without a parser."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dgltrees import ConfigError
+from dgltrees.formats import tokenize
+from dgltrees.formats.sentences import Sentence, sentence_forest
+from dgltrees.papers.top_down.analyses.parse import parse
+from dgltrees.papers.top_down.analyses.scoring import (
+    accuracy_of,
+    answers,
+    candidate_scores,
+    log_probs,
+)
+from dgltrees.papers.top_down.data import Question
+from dgltrees.training.loaded import LoadedRun
+
+QUESTIONS = [
+    Question("1", "The _____ didn't water the roses.", ["roses", "gardener", "to", "ferry", "."]),
+    Question("2", "Ada counted the _____.", ["counted", "zeppelin", "stars", "and", "Late"]),
+]
+
+
+def test_each_candidate_is_a_sentence_of_its_own(
+    parser: LoadedRun, tree_lm: LoadedRun, sequence_lm: LoadedRun
+) -> None:
+    for model in (tree_lm, sequence_lm):
+        scores = candidate_scores(model, QUESTIONS, parser)
+        assert scores.shape == (2, 5)
+        for row, question in zip(scores, QUESTIONS):
+            for score, text in zip(row, question.sentences):
+                words = tokenize(text)
+                alone = parse(parser, sentence_forest([Sentence(words, [], {}, [0], 0, {})]))
+                np.testing.assert_allclose(score, log_probs(model, alone.forest)[0], rtol=1e-4)
+
+
+def test_a_sequence_model_needs_no_parser(tree_lm: LoadedRun, sequence_lm: LoadedRun) -> None:
+    assert np.isfinite(candidate_scores(sequence_lm, QUESTIONS)).all()
+    with pytest.raises(ConfigError, match=r"expected a parser, .* reads trees, got none"):
+        candidate_scores(tree_lm, QUESTIONS)
+
+
+def test_the_likeliest_is_the_answer() -> None:
+    scores = np.log(np.array([[0.1, 0.4, 0.2, 0.2, 0.1], [0.3, 0.1, 0.2, 0.2, 0.2]]))
+    lines = answers(QUESTIONS, scores)
+    assert [(line["id"], line["answer"]) for line in lines] == [("1", "b"), ("2", "a")]
+    assert lines[0]["log_probs"] == pytest.approx(scores[0].tolist(), abs=1e-6)
+    expected = {"accuracy": 0.5, "correct": 1, "ties": 0, "questions": 2}
+    assert accuracy_of(scores, [1, 2]) == expected
+
+
+def test_ties_are_counted_and_have_no_answer(sequence_lm: LoadedRun) -> None:
+    """Two words that the model does not know make the same sentence, in whatever order."""
+    question = Question("1", "Ada counted the _____.", ["zeppelin", "dirigible", "a", "of", "the"])
+    known = sequence_lm.vocabularies["word"]
+    assert not {"zeppelin", "dirigible"} & {*known.names}
+    scores = candidate_scores(sequence_lm, [question])
+    np.testing.assert_allclose(scores[0, 0], scores[0, 1], rtol=1e-6)
+    scores[0, 2:] = scores[0, 0] - 1
+    assert answers([question], scores)[0]["answer"] is None
+    for correct in (0, 1):
+        expected = {"accuracy": 0.0, "correct": 0, "ties": 1, "questions": 1}
+        assert accuracy_of(scores, [correct]) == expected
